@@ -34,9 +34,9 @@ function tests(...rooms: readonly string[]): string[] {
 
 const none = ["**/node_modules/**"];
 const common = { setupFiles: [`${import.meta.dirname}/test/support/remove-scratch-folders.ts`] };
-const quickly = { ...common, testTimeout: 60_000, hookTimeout: 60_000 };
-// Every test in here may wait for processes on a busy machine.
-const patiently = { ...common, testTimeout: 180_000, hookTimeout: 180_000 };
+const quickly = { ...common, testTimeout: 30_000, hookTimeout: 60_000 };
+// These tests wait for processes on a busy machine. A test that needs more says so.
+const patiently = { ...common, testTimeout: 90_000, hookTimeout: 90_000 };
 
 export default defineConfig({
 	test: {

@@ -37,7 +37,7 @@ async function textFileOf(folder: string): Promise<string> {
 }
 
 describe("an archive in files", () => {
-	it("holds plain texts that only this user may read, named by their SHA-256", async () => {
+	it("stores plain texts that only this user may read, named by their SHA-256", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(join(folder, "deep", "archive"));
 		await archive.put(result("plain\ntext"));
@@ -51,7 +51,7 @@ describe("an archive in files", () => {
 		}
 	});
 
-	it("takes a damaged text for missing, and puts it right again", async () => {
+	it("treats a damaged text as missing, and repairs it", async () => {
 		const damages = [
 			(file: string) => truncate(file, 3),
 			(file: string) => appendFile(file, "x"),
@@ -80,7 +80,7 @@ describe("an archive in files", () => {
 		}
 	});
 
-	it("reads a text of which nothing else is left", async () => {
+	it("reads a text whose record is damaged", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder);
 		const [ref = ""] = await archive.put(result("text"));
@@ -91,7 +91,7 @@ describe("an archive in files", () => {
 		expect(await archive.find("id")).toEqual([]);
 	});
 
-	it("refuses two texts under one ref: neither stands for the other", async () => {
+	it("refuses two texts under one ref, and reads neither", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder);
 		const [ref = ""] = await archive.put(result("text"));
@@ -105,7 +105,7 @@ describe("an archive in files", () => {
 		await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
 	});
 
-	it("refuses where something stands in the way", async () => {
+	it("refuses when a file is in the way of its folder", async () => {
 		const folder = await scratchFolder();
 		await writeFile(join(folder, "file"), "");
 		for (const where of [join(folder, "file"), join(folder, "file", "below")]) {
@@ -116,7 +116,7 @@ describe("an archive in files", () => {
 		}
 	});
 
-	it("goes on where its folder is deleted while it runs", async () => {
+	it("continues when its folder is deleted during the run", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(join(folder, "archive"));
 		for (let round = 0; round < 20; round += 1) {
@@ -128,7 +128,7 @@ describe("an archive in files", () => {
 		}
 	});
 
-	it("sweeps what crashes left, once it is an hour old", async () => {
+	it("sweeps the leftovers of crashes after an hour", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder);
 		const [ref = ""] = await archive.put(result("kept"));
@@ -148,7 +148,7 @@ describe("an archive in files", () => {
 		expect((await archive.get(ref)).text).toBe("kept");
 	});
 
-	it("sweeps by itself once an hour, whichever process comes first", async () => {
+	it("sweeps by itself once an hour, in whichever process is first", async () => {
 		const folder = await scratchFolder();
 		const day = 24 * 3_600_000;
 		let time = Date.now() - 40 * day;
@@ -175,7 +175,7 @@ describe("an archive in files", () => {
 });
 
 describe("an archive on a small disk", () => {
-	it("refuses when the disk is full, loses nothing, and goes on when there is room", async ({ skip }) => {
+	it("refuses on a full disk, loses nothing, and continues when there is room", async ({ skip }) => {
 		const disk = await mountSmallDisk(1024);
 		if (disk === undefined) return skip();
 		const archive = await open(join(disk, "archive"));
@@ -199,7 +199,7 @@ describe("an archive on a small disk", () => {
 		await archive.put(result("room again"));
 	});
 
-	it("refuses on a read-only disk, and still reads", async ({ skip }) => {
+	it("refuses on a read-only disk, but still reads", async ({ skip }) => {
 		const disk = await mountSmallDisk(1024);
 		if (disk === undefined) return skip();
 		const archive = await open(join(disk, "archive"));

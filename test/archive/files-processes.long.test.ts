@@ -18,27 +18,27 @@ async function requireAll(archive: Archive, told: readonly Told[]): Promise<void
 }
 
 describe("several processes on one archive", () => {
-	it("four putting the same and different texts at once, 1 000 each, lose and tear none", async () => {
+	it("lose and corrupt no text when four put the same and different texts at once, 500 each", async () => {
 		const folder = await scratchFolder();
 		const names = ["a", "b", "c", "d"];
-		const processes = await Promise.all(names.map((name) => startPutting(folder, { name, count: 1000, size: 100 })));
+		const processes = await Promise.all(names.map((name) => startPutting(folder, { name, count: 500, size: 100 })));
 		for (const one of processes) one.begin();
 		await Promise.all(processes.map((one) => one.over));
 		const archive = await open(folder);
-		expect(processes.map(({ told }) => told.length)).toEqual([1000, 1000, 1000, 1000]);
+		expect(processes.map(({ told }) => told.length)).toEqual([500, 500, 500, 500]);
 		for (const { told } of processes) await requireAll(archive, told);
-		expect((await archive.stats()).originals).toBe(4 * 500 + 500);
+		expect((await archive.stats()).originals).toBe(4 * 250 + 250);
 		expect((await archive.find("call 0")).map(({ toolName }) => toolName).sort()).toEqual(names);
 		expect((await archive.find("call 1")).length).toBe(1);
 		const left = await readdir(folder, { recursive: true });
 		expect(left.filter((name) => name.endsWith(".tmp"))).toEqual([]);
-	});
+	}, 180_000);
 
-	it("SIGKILL at random moments: all that was told is kept is kept, 40 times", async () => {
+	it("keep every acknowledged text after SIGKILL at random moments, 24 times", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder);
 		let [told, killed] = [0, 0];
-		for (let round = 0; round < 10; round += 1) {
+		for (let round = 0; round < 6; round += 1) {
 			const names = [0, 1, 2, 3].map((number) => `${round}-${number}`);
 			const processes = await Promise.all(names.map((name) => startPutting(folder, { name, count: 1e6, size: 2000 })));
 			for (const [index, one] of processes.entries()) {
@@ -55,12 +55,12 @@ describe("several processes on one archive", () => {
 				await requireAll(archive, one.told);
 			}
 		}
-		expect(killed).toBe(40);
-		expect(told).toBeGreaterThan(200);
+		expect(killed).toBe(24);
+		expect(told).toBeGreaterThan(120);
 		for await (const { ref } of archive.list()) await archive.get(ref);
 	});
 
-	it("sweeping while others put what is about to expire takes nothing that was told is kept", async () => {
+	it("keep every acknowledged text when one sweeps while others put expiring texts", async () => {
 		const folder = await scratchFolder();
 		const day = 24 * 3_600_000;
 		let time = Date.now() - 100 * day;

@@ -14,7 +14,7 @@ describe("an original of 100 MB", () => {
 		countTokens = await loadCounter("o200k_base");
 	});
 
-	it("is kept, and any part of it is read without holding it whole", async () => {
+	it("is stored, and any part of it is read without loading it completely", async () => {
 		const archive = await openArchive({ where: await scratchFolder() });
 		if (archive === undefined) throw new Error("no archive");
 		const lineAt = (number: number) => `${number} ${"x".repeat(99 - String(number).length)}\n`;

@@ -4,17 +4,17 @@ import { refusePlaceholders } from "../../src/archive/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 describe("opening an archive", () => {
-	it("gives none where nothing is to be kept", async () => {
+	it("opens none when nothing is to be kept", async () => {
 		expect(await openArchive({ where: "none" })).toBeUndefined();
 	});
 
-	it("takes a folder by its path", async () => {
+	it("opens a folder by its path", async () => {
 		const folder = await scratchFolder();
 		expect((await openArchive({ where: folder }))?.location).toBe(folder);
 		expect((await openArchive({ where: "./archive" }))?.location).toMatch(/[\\/]archive$/);
 	});
 
-	it("refuses names, places, retentions and patterns that are none", async () => {
+	it("refuses invalid names, locations, retentions and patterns", async () => {
 		const namespaces = ["", ".", "..", "a/b", "a\\b", "A", "a b", "-a", "a-", "con", "é", "a".repeat(65), "a\n"];
 		const wrong = [
 			...namespaces.map((namespace) => ({ where: "memory", namespace })),
@@ -32,10 +32,10 @@ describe("opening an archive", () => {
 	});
 });
 
-describe("the folder of the user's state", () => {
+describe("the user's state folder", () => {
 	const environment = { XDG_STATE_HOME: "/state", LOCALAPPDATA: "C:\\Local" };
 
-	it("is where the system has it", () => {
+	it("follows the system's convention", () => {
 		const of = (platform: NodeJS.Platform, given: Record<string, string> = {}, homeFolder = "/home/me") =>
 			archiveFolderOf({ platform, environment: given, homeFolder });
 		expect(of("linux")).toBe("/home/me/.local/state/palimpsest/archive");
@@ -48,7 +48,7 @@ describe("the folder of the user's state", () => {
 });
 
 describe("an archive that refuses placeholders", () => {
-	it("keeps nothing of a batch that holds one", async () => {
+	it("keeps nothing of a batch that contains one", async () => {
 		const inner = await openArchive({ where: "memory" });
 		if (inner === undefined) throw new Error("no archive");
 		const archive = refusePlaceholders(inner, (text) => text.startsWith("[masked"));

@@ -67,7 +67,7 @@ describe("credentials", () => {
 		}
 	});
 
-	it("are found wherever a window of a long text begins or ends", () => {
+	it("are found across window boundaries of a long text", () => {
 		const { rsa, slack } = credentials;
 		const redact = createRedact([find]);
 		for (let at = 10_000; at < 60_000; at += 997) {
@@ -80,7 +80,7 @@ describe("credentials", () => {
 		expect(find(`secretlint-disable\n${credentials.github?.text}\n`)).toHaveLength(1);
 	});
 
-	it("are looked for in hostile text in time proportional to it", () => {
+	it("are searched for in hostile text in linear time", () => {
 		const github = credentials.github?.secret ?? "";
 		const units = [
 			"a",
@@ -103,19 +103,19 @@ describe("credentials", () => {
 		}
 	});
 
-	it("are found at their own place behind a byte order mark", () => {
+	it("are found at the right place after a byte order mark", () => {
 		const { github } = credentials;
 		const redacted = createRedact([find])(`\uFEFF${github?.text}`).text;
 		expect(redacted).toBe(`\uFEFF${github?.text.replace(github.secret, redactionMark)}`);
 	});
 
-	it("are looked for without marks of the time, which secretlint would keep for ever", () => {
+	it("are searched for without performance marks, which secretlint would keep forever", () => {
 		performance.clearMarks();
 		for (let time = 0; time < 100; time += 1) find(`${credentials.github?.text} ${time}`);
 		expect(performance.getEntriesByType("mark")).toEqual([]);
 	});
 
-	it("that cannot be looked for leave the text unstored", async () => {
+	it("that cannot be searched for leave the text unstored", async () => {
 		const failing = [
 			() => {
 				throw new Error("no");
@@ -148,7 +148,7 @@ describe("an archive that redacts credentials", () => {
 		for (const [name, { secret }] of named) expect(text.includes(secret), name).toBe(false);
 	};
 
-	it("stores no credential, names the same text the same, and says so when asked", async () => {
+	it("stores no credential, gives equal texts the same name, and reports redactions", async () => {
 		const folder = await scratchFolder();
 		const archive = await openIn(folder);
 		const first = await maskConversation({ conversation: conversation(4), policy, archive });
@@ -169,7 +169,7 @@ describe("an archive that redacts credentials", () => {
 		expect(plain.refOf("nothing secret")).toBe(archive.refOf("nothing secret"));
 	});
 
-	it("takes nothing out where it cannot look for them, but for a policy that gives recall up", async () => {
+	it("edits nothing when the search fails, unless the policy gives up recall", async () => {
 		const archive = await openIn("memory");
 		const refOf = () => {
 			throw new PalimpsestError("archive_unavailable", "Looking for credentials failed.");
@@ -186,7 +186,7 @@ describe("an archive that redacts credentials", () => {
 		expect((await archive.stats()).originals).toBe(0);
 	});
 
-	it("nor of several parts, of their places, or of dropped messages", async () => {
+	it("stores none from several parts, their places, or dropped messages", async () => {
 		const folder = await scratchFolder();
 		const archive = await openIn(folder);
 		const parts = named.map(([, { text }]) => ({ type: "text", text: `${textOfLength(300)}\n"${text}"` }));

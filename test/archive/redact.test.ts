@@ -6,7 +6,7 @@ import { createRedact, redactionMark, unescapedViews } from "../../src/archive/r
 const redacting = (...patterns: string[]) => createRedact([findPatterns(patterns)]);
 
 describe("redaction", () => {
-	it("replaces each match by the mark and counts them", () => {
+	it("replaces each match by the mark and counts the matches", () => {
 		const redact = redacting("s\\d", "^k.*$");
 		expect(redact("s1 and s2\nkey\nas k")).toEqual({
 			text: `${redactionMark} and ${redactionMark}\n${redactionMark}\nas k`,
@@ -15,13 +15,13 @@ describe("redaction", () => {
 		expect(redact("nothing")).toEqual({ text: "nothing", redactions: 0 });
 	});
 
-	it("makes one place of what overlaps, and none of what is empty", () => {
+	it("merges overlapping matches, and ignores empty ones", () => {
 		expect(redacting("abc", "bcd", "b")("xabcdx")).toEqual({ text: `x${redactionMark}x`, redactions: 1 });
 		expect(redacting("ab", "cd")("abcd")).toEqual({ text: redactionMark.repeat(2), redactions: 2 });
 		expect(redacting("x*")("aaa")).toEqual({ text: "aaa", redactions: 0 });
 	});
 
-	it("finds in the JSON of a text, and in the JSON of that, what it finds in the text", () => {
+	it("finds the same in the JSON of a text, and in the JSON of that, as in the text", () => {
 		const redact = redacting('password = "[^"]+"', "(?s)BEGIN\\n.+?\\nEND");
 		const secrets = ['password = "a\\b ü"', "BEGIN\nline\nline\nEND"];
 		for (const secret of secrets) {
@@ -36,7 +36,7 @@ describe("redaction", () => {
 		}
 	});
 
-	it("answers the same however often and between whatever it is asked", () => {
+	it("gives the same result in any order of calls", () => {
 		const redact = redacting("s\\d");
 		const texts = Array.from({ length: 40 }, (_, index) => `s${index % 10} ${index} ${"x".repeat(1 << 20)}`);
 		const first = texts.map((text) => redact(text).text.length);
@@ -49,7 +49,7 @@ describe("views of a text", () => {
 		unit: fc.constantFrom("a", "\\", '"', "n", "u", "0041", "\n", "漢", "\ud83d\ude00", "/", "\ud800"),
 	});
 
-	test.prop([anyText])("lead back from the text in a JSON string to where it stands there", (text) => {
+	test.prop([anyText])("map positions in the JSON string back to the text", (text) => {
 		const json = JSON.stringify({ before: "\n\\", text, after: '"' });
 		const inner = JSON.stringify(text).slice(1, -1);
 		const start = json.indexOf(',"text":"') + ',"text":"'.length;
@@ -62,7 +62,7 @@ describe("views of a text", () => {
 		expect(view?.before(from + text.length)).toBe(start + inner.length);
 	});
 
-	it("are as many as there are levels of escapes, up to five", () => {
+	it("are as many as levels of escapes, up to five", () => {
 		expect([...unescapedViews("plain C:\\dir")].length).toBe(1);
 		expect([...unescapedViews("a\\nb")].map(({ text }) => text)).toEqual(["a\\nb", "a\nb"]);
 		expect([...unescapedViews("\\".repeat(1000))].length).toBe(5);

@@ -26,7 +26,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 	describeArchive("redis", open, { outlives: true, passHour });
 	describePieces("redis", open);
 
-	it("sets an expiry on every key, and renews it by use", async () => {
+	it("sets an expiry on every key, and renews it on use", async () => {
 		const archive = await open({ namespace: "expiry", retention: { maxAgeMs: 7_200_000, maxBytes: 1e9 } });
 		const connection = await connectRedis({ url: redis.url });
 		const [ref = ""] = await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
@@ -45,7 +45,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
-	it("lets what is gone go from the set of its call, whose id stays in use", async () => {
+	it("removes an expired original from the set of its call, whose id stays usable", async () => {
 		// Opening sweeps in the background, once in a while: this one waits for it, so that none runs beside what follows.
 		await (await open({ namespace: "reused" })).close();
 		const archive = await open({ namespace: "reused" });
@@ -70,7 +70,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
-	it("stores again what Redis let go or what was damaged there", async () => {
+	it("stores again what Redis evicted or damaged", async () => {
 		const archive = await open({ namespace: "evicted" });
 		const connection = await connectRedis({ url: redis.url });
 		const [ref = ""] = await archive.put([{ text: "evicted", kind: "result" }]);
@@ -88,7 +88,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
-	it("refuses a second text under the same ref, and leaves the first", async () => {
+	it("refuses a second text under the same ref, and keeps the first", async () => {
 		const archive = await open({ namespace: "collision" });
 		const connection = await connectRedis({ url: redis.url });
 		const [ref = ""] = await archive.put([{ text: "first", kind: "result" }]);

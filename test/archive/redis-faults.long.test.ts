@@ -28,7 +28,7 @@ async function open(url: string) {
 const put = (text: string) => [{ text, kind: "result" as const, toolCallId: text }];
 
 describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
-	it("stores or refuses each of 1 000 calls while Redis is killed and comes back", async () => {
+	it("stores or refuses each of 1 000 calls while Redis is killed and restarted", async () => {
 		const redis = await startRedis(["--appendonly", "yes", "--appendfsync", "always"]);
 		const archive = await open(redis.url);
 		const stored: string[] = [];
@@ -63,7 +63,7 @@ describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
 		await redis.kill();
 	});
 
-	it("refuses within the time where Redis does not answer, and goes on when it does", async () => {
+	it("refuses within the time limit when Redis does not answer, and continues afterwards", async () => {
 		const redis = await startRedis();
 		const now = Date.now;
 		const retention = { maxAgeMs: 1e9, maxBytes: 1e9 };
@@ -79,7 +79,7 @@ describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
 		await redis.kill();
 	});
 
-	it("is not taken for gone where this process was too busy to hear it", async () => {
+	it("is not considered lost when this process was too busy to read its answer", async () => {
 		const redis = await startRedis();
 		const patience = { connectTimeoutMs: 2_000, commandTimeoutMs: 2_000 };
 		const connection = await connectRedis({ url: redis.url, ...patience });
@@ -95,7 +95,7 @@ describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
 		await redis.kill();
 	});
 
-	it("refuses where Redis is full, without a word of what was sent", async () => {
+	it("refuses when Redis is full, without quoting the text", async () => {
 		const redis = await startRedis(["--maxmemory", "3mb"]);
 		const archive = await open(redis.url);
 		const refusal = await archive.put(put("confidential ".repeat(1_000_000))).catch((error: Error) => error);
@@ -106,8 +106,8 @@ describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
 	});
 });
 
-describe("an archive in no Redis", () => {
-	it("refuses, and names the place without its password", async () => {
+describe("an archive without a reachable Redis", () => {
+	it("refuses, and names the address without its password", async () => {
 		const archive = await open("redis://user:hunter2@127.0.0.1:1/3");
 		expect(archive.location).toBe("redis://127.0.0.1:1/3");
 		const refusal = await archive.put(put("x")).catch((error: Error) => error);
@@ -117,7 +117,7 @@ describe("an archive in no Redis", () => {
 		await archive.close();
 	});
 
-	it("refuses many calls at once as quietly as one", async () => {
+	it("refuses many calls at once without extra output", async () => {
 		const warnings: Error[] = [];
 		const noteWarning = (warning: Error) => warnings.push(warning);
 		process.on("warning", noteWarning);
@@ -131,7 +131,7 @@ describe("an archive in no Redis", () => {
 		expect(warnings).toEqual([]);
 	});
 
-	it("refuses where something else answers", async () => {
+	it("refuses when another program answers", async () => {
 		const server = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(
 			0,
 			"127.0.0.1",
@@ -144,7 +144,7 @@ describe("an archive in no Redis", () => {
 		await new Promise((resolve) => server.close(resolve));
 	});
 
-	it("refuses an address that is none, and a client that is not installed", async () => {
+	it("refuses an invalid address, and a client that is not installed", async () => {
 		await expect(openArchive({ where: "redis:nowhere" })).rejects.toMatchObject({ code: "invalid_argument" });
 		const load = () => Promise.reject(new Error("Cannot find package"));
 		await expect(connectRedis({ url: "redis://h", load })).rejects.toMatchObject({

@@ -15,7 +15,7 @@ describe("a ref", () => {
 		counters = await Promise.all([loadCounter("o200k_base"), loadCounter("cl100k_base")]);
 	});
 
-	it("is the same for the same hash, for ever", () => {
+	it("is always the same for the same hash", () => {
 		expect(refOfHash(sha256(""))).toBe("ve798re306ji825wo179");
 		expect(refOfHash("0".repeat(64))).toBe("ba000ba000ba000ba000");
 	});
@@ -33,7 +33,7 @@ describe("a ref", () => {
 		expect(new Set(refs).size).toBe(refs.length);
 	});
 
-	it("gives the first 60 bits of the hash back", () => {
+	it("decodes to the first 60 bits of the hash", () => {
 		fc.assert(
 			fc.property(fc.stringMatching(/^[0-9a-f]{64}$/), (hash) => {
 				expect(hashPrefixOfRef(refOfHash(hash))).toBe(hash.slice(0, 15));
@@ -43,7 +43,7 @@ describe("a ref", () => {
 		expect(hashPrefixOfRef(refOfHash("f".repeat(64)))).toBe("f".repeat(15));
 	});
 
-	it("knows that any one character is another one, and that two neighbouring digits are swapped", () => {
+	it("detects any one wrong character and two swapped neighbours", () => {
 		let altered = 0;
 		for (const ref of refs.slice(0, 200)) {
 			for (let at = 0; at < ref.length; at += 1) {
@@ -61,7 +61,7 @@ describe("a ref", () => {
 		expect(altered).toBeGreaterThan(140_000);
 	});
 
-	it("knows that it is shortened", () => {
+	it("detects that it is truncated", () => {
 		for (const ref of refs.slice(0, 100)) {
 			for (let length = 0; length < refLength; length += 1) {
 				expect(hashPrefixOfRef(ref.slice(0, length))).toBeUndefined();
@@ -70,7 +70,7 @@ describe("a ref", () => {
 		}
 	});
 
-	it("is read however people set it", () => {
+	it("is read in any usual formatting", () => {
 		const ref = refs[0] as string;
 		for (const written of [ref.toUpperCase(), ` ${ref}\n`, `"${ref}"`, `[${ref}]`, ref.replace(/(.{5})/g, "$1-")]) {
 			expect(tidyRef(written)).toBe(ref);
@@ -86,20 +86,20 @@ describe("the nearest refs", () => {
 		return near.nearest();
 	};
 
-	it("of one with three wrong characters is the right one, and it alone", () => {
+	it("of a ref with three wrong characters contain only the right one", () => {
 		for (const ref of refs.slice(0, 50)) {
 			expect(nearest(`${ref.slice(0, 3)}xy${ref.slice(5, 10)}${ref.slice(11)}`)).toEqual([ref]);
 		}
 	});
 
-	it("of one cut short at either end come first", () => {
+	it("of a ref truncated at either end come first", () => {
 		for (const ref of refs.slice(0, 50)) {
 			expect(nearest(ref.slice(0, 9))[0]).toBe(ref);
 			expect(nearest(ref.slice(-9))[0]).toBe(ref);
 		}
 	});
 
-	it("of anything else are none", () => {
+	it("of any other text are none", () => {
 		expect(nearest("")).toEqual([]);
 		expect(nearest("call_abc123")).toEqual([]);
 		expect(nearest("ba00")).toEqual([]);

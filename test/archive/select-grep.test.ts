@@ -20,7 +20,7 @@ const select = (text: string, request: PartRequest): Promise<SelectedPart> =>
 const log = Array.from({ length: 100 }, (_, index) => (index % 30 === 9 ? `error at ${index + 1}` : `ok ${index + 1}`));
 
 describe("selecting by a pattern", () => {
-	it("shows matches with their lines around, numbered, in groups", async () => {
+	it("shows matches with context lines, numbered, in groups", async () => {
 		const part = await select(log.join("\n"), { grep: "^error", context: 1 });
 		expect(part.text).toBe(
 			[
@@ -33,22 +33,22 @@ describe("selecting by a pattern", () => {
 		expect(part).toMatchObject({ matches: { found: 4, shown: 4 }, next: null, total: { lines: 100 } });
 	});
 
-	it("joins groups that meet, and shows no line twice", async () => {
+	it("joins overlapping groups, and shows no line twice", async () => {
 		const part = await select("x\na\nx\nb\nx", { grep: "[ab]", context: 1 });
 		expect(part.text).toBe("1-x\n2:a\n3-x\n4:b\n5-x\n");
 		expect((await select("a\na\nb", { grep: "a", context: 2 })).text).toBe("1:a\n2:a\n3-b\n");
 	});
 
-	it("searches some lines only", async () => {
+	it("searches only the given lines", async () => {
 		const part = await select(log.join("\n"), { grep: "error", context: 0, lines: "30-80" });
 		expect(part.text).toBe("40:error at 40\n--\n70:error at 70\n");
 	});
 
-	it("matches at the end of lines of Windows, and without regard to case where asked", async () => {
+	it("matches at the end of lines with CRLF, and ignores case on request", async () => {
 		expect((await select("One\r\ntwo\r\n", { grep: "(?i)one$", context: 0 })).text).toBe("1:One\n");
 	});
 
-	it("says when nothing matches", async () => {
+	it("reports that nothing matches", async () => {
 		expect(await select("a\nb", { grep: "c" })).toMatchObject({
 			text: "",
 			shown: null,
@@ -57,7 +57,7 @@ describe("selecting by a pattern", () => {
 		});
 	});
 
-	it("stays within the budget, counts all matches, and tells where to go on, until all were shown", async () => {
+	it("stays within the budget, counts all matches, and names the next position until all were shown", async () => {
 		const text = Array.from({ length: 500 }, (_, index) => `match number ${index + 1}`).join("\n");
 		let shown = 0;
 		let asked = 0;
@@ -72,7 +72,7 @@ describe("selecting by a pattern", () => {
 		expect(asked).toBeGreaterThan(5);
 	});
 
-	it("goes on behind a match that is larger than the budget, and then names what is left of it", async () => {
+	it("continues after a match larger than the budget, and names the rest of it", async () => {
 		const text = [
 			"one",
 			`match ${"of many words ".repeat(10)}`,
@@ -93,7 +93,7 @@ describe("selecting by a pattern", () => {
 		expect((await select(text, next ?? {})).text).toBe(text.split("\n").at(-1));
 	});
 
-	it("goes on within a line that is very long", async () => {
+	it("continues within a very long line", async () => {
 		const text = `short\n${`${"x".repeat(70_000)} needle `.repeat(12)}\nneedle\nlast`;
 		const shown: string[] = [];
 		let found = Number.POSITIVE_INFINITY;
@@ -107,7 +107,7 @@ describe("selecting by a pattern", () => {
 		expect(shown.length).toBe(13);
 	});
 
-	it("searches some characters only", async () => {
+	it("searches only the given characters", async () => {
 		const text = log.join("\n");
 		const start = text.indexOf("error at 40");
 		const part = await select(text, { grep: "error|ok", context: 0, chars: `${start + 3}-${start + 18}` });
@@ -116,7 +116,7 @@ describe("selecting by a pattern", () => {
 		await expect(async () => select(text, { grep: "x", head: 2 })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	it("shows of a long line what is around the match, and where to read on", async () => {
+	it("shows the surroundings of a match in a long line, and where to read on", async () => {
 		const text = `short\n${"x".repeat(50_000)}needle${"y".repeat(200_000)}needle😀`;
 		const part = await select(text, { grep: "need(le)" });
 		const [, line] = part.text.split("\n");
@@ -125,7 +125,7 @@ describe("selecting by a pattern", () => {
 		expect((await select(text, { chars: "50006-50012" })).text).toBe("needle");
 	});
 
-	it("is never kept long by a hostile pattern, and lets others work meanwhile", async () => {
+	it("is never blocked by a hostile pattern, and lets other work run", async () => {
 		let seed = 1;
 		const text = Array.from({ length: 300_000 }, () => {
 			seed = (seed * 48_271) % 2_147_483_647;
@@ -148,7 +148,7 @@ describe("selecting by a pattern", () => {
 		}
 	});
 
-	it("stops searching when its time is over, and tells where to go on", async () => {
+	it("stops the search at its time limit, and names the next position", async () => {
 		let time = 0;
 		const elapsed = () => {
 			time += 1000;

@@ -21,7 +21,7 @@ const select = (text: string, request: PartRequest, size = 1000): Promise<Select
 const numbered = Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join("");
 
 describe("selecting lines", () => {
-	it("gives all where it fits", async () => {
+	it("gives all lines that fit", async () => {
 		expect(await select("one\r\ntwo\n\nfour", {})).toEqual({
 			text: "one\r\ntwo\n\nfour",
 			tokens: countTokens("one\r\ntwo\n\nfour"),
@@ -44,7 +44,7 @@ describe("selecting lines", () => {
 		expect((await select(numbered, { tail: 1000 })).text).toBe(numbered);
 	});
 
-	it("gives whole lines within the budget, and tells how to go on", async () => {
+	it("gives complete lines within the budget, and tells how to continue", async () => {
 		const first = await select(numbered, { lines: "100-200", maxTokens: 50 });
 		expect(first.tokens).toBeLessThanOrEqual(50);
 		expect(first.shown?.lines.first).toBe(100);
@@ -56,7 +56,7 @@ describe("selecting lines", () => {
 		expect(tail.next).toEqual({ lines: `201-${(tail.shown?.lines.first ?? 0) - 1}` });
 	});
 
-	it("cuts one huge line on whole characters, and goes on by characters", async () => {
+	it("cuts one huge line between characters, and continues by characters", async () => {
 		const text = `short\n${"😀é".repeat(100_000)}\nlast`;
 		const first = await select(text, { lines: "2", maxTokens: 100 });
 		expect(first.text.length).toBeGreaterThan(50);
@@ -69,13 +69,13 @@ describe("selecting lines", () => {
 		expect(end.next).toEqual({ chars: `6-${300_006 - end.text.length}` });
 	});
 
-	it("never splits a character that a range of characters ends in", async () => {
+	it("never splits a character at the end of a range", async () => {
 		expect((await select("a😀b", { chars: "2-3" })).text).toBe("😀");
 		expect((await select("a😀b", { chars: "0-2" })).text).toBe("a😀");
 		expect((await select("a😀b", { chars: "3-" })).text).toBe("b");
 	});
 
-	it("gives the text whole, however often one has to ask", async () => {
+	it("gives the complete text over any number of calls", async () => {
 		const seen = { asked: 0, byChars: 0, byLines: 0 };
 		const lineText = fc.oneof(
 			anyText,
@@ -111,7 +111,7 @@ describe("selecting lines", () => {
 		expect(seen.byLines).toBeGreaterThan(100);
 	});
 
-	it("gives tails that are the end of the text, within the budget", async () => {
+	it("gives the end of the text as tail, within the budget", async () => {
 		let short = 0;
 		await fc.assert(
 			fc.asyncProperty(
@@ -137,7 +137,7 @@ describe("selecting lines", () => {
 		expect(short).toBeGreaterThan(50);
 	});
 
-	it("refuses what is no part, with what it expected", async () => {
+	it("refuses an invalid part, and names the valid ones", async () => {
 		const wrong: PartRequest[] = [
 			{ lines: "5-2" },
 			{ lines: "0-2" },

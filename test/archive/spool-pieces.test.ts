@@ -8,8 +8,8 @@ afterEach(() => {
 	vi.unstubAllEnvs();
 });
 
-describe("a text that is kept piece by piece", () => {
-	it("names the folder for temporary files where that cannot be used, not the archive's", async () => {
+describe("a text that is archived in pieces", () => {
+	it("reports the folder for temporary files when it is unusable, not the archive's", async () => {
 		const missing = `${await folder}/not-there`;
 		vi.stubEnv("TMPDIR", missing);
 		vi.stubEnv("TEMP", missing);

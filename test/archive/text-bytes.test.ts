@@ -15,7 +15,7 @@ function cut(bytes: Buffer, size: number): Buffer[] {
 }
 
 describe("the bytes of a text", () => {
-	it("give the text back, however they are cut", async () => {
+	it("decode to the text, however they are cut", async () => {
 		let illFormed = 0;
 		await fc.assert(
 			fc.asyncProperty(anyText, fc.integer({ min: 1, max: 9 }), async (text, size) => {
@@ -41,7 +41,7 @@ describe("the bytes of a text", () => {
 		expect(Math.min(seen.wellFormed, seen.illFormed)).toBeGreaterThan(100);
 	});
 
-	it("come in pieces that split no pair", async () => {
+	it("are split without splitting a surrogate pair", async () => {
 		const text = `a${"😀".repeat(1_500_000)}`;
 		const pieces = [...encodeText(text)];
 		expect(pieces.length).toBeGreaterThan(2);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 
 describe("archive", () => {
-	it("stats tells where it is and what it holds", async () => {
+	it("stats prints the location and the contents", async () => {
 		const bytes = Buffer.byteLength(`${messages[3]?.content}${messages[5]?.content}`);
 		expect(await json("archive", "stats")).toEqual({
 			namespace: "default",
@@ -31,7 +31,7 @@ describe("archive", () => {
 		expect(other).toMatchObject({ namespace: "other", originals: 0, bytes: 0, oldest_use: null });
 	});
 
-	it("export prints every original with its text, and says what could not be read", async () => {
+	it("export prints every original with its text, and reports unreadable ones", async () => {
 		const whole = await run(["archive", "export"]);
 		const rows = whole.text
 			.trim()
@@ -46,7 +46,7 @@ describe("archive", () => {
 		expect(rest).toMatchObject({ code: 1, lines: [expect.stringContaining("1 could not be read")] });
 	});
 
-	it("sweep throws away what the policy keeps no longer, but nothing of the last hour", async () => {
+	it("sweep deletes expired originals, but none of the last hour", async () => {
 		expect(await json("archive", "sweep", "--set", "archive.max_bytes=1")).toMatchObject({ removed: 0, kept: 2 });
 		const longAgo = new Date(Date.now() - 3 * 24 * 3_600_000);
 		for (const file of await files()) await utimes(file, longAgo, longAgo);
@@ -56,7 +56,7 @@ describe("archive", () => {
 		expect(await json("archive", "stats")).toMatchObject({ originals: 0 });
 	});
 
-	it("clear takes away all of the namespace and of no other", async () => {
+	it("clear deletes all originals of one namespace only", async () => {
 		await run(["mask", "-", "--namespace", "other"], JSON.stringify(messages));
 		expect((await run(["archive", "clear"])).code).toBe(2);
 		expect(await json("archive", "stats")).toMatchObject({ originals: 2 });
@@ -65,7 +65,7 @@ describe("archive", () => {
 		expect(await json("archive", "stats", "--namespace", "other")).toMatchObject({ originals: 2 });
 	});
 
-	it.each(["stats", "sweep", "export"])("%s wants an archive", async (name) => {
+	it.each(["stats", "sweep", "export"])("%s requires an archive", async (name) => {
 		const { code, lines } = await run(["archive", name, "--archive", "none"]);
 		expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringContaining("[invalid_argument]")] });
 	});

@@ -31,7 +31,7 @@ beforeAll(async () => {
 	await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
 });
 
-describe.concurrent("refused input ends with 1, one line on standard error and nothing on standard output", () => {
+describe.concurrent("refused input exits with 1, one line on standard error and nothing on standard output", () => {
 	it.each<[string, string[], RegExp]>([
 		["JSON that ends too early", ["mask", "cut-off.json"], /^\[invalid_json\] .*cut-off\.json is not valid/],
 		["JSON that is none", ["guard", "bare-word.json"], /^\[invalid_json\] .*bare-word\.json is not valid/],
@@ -100,7 +100,7 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 		expect(code).toBe(1);
 	});
 
-	it("a variable of the environment that sets nothing known", async () => {
+	it("an environment variable for an unknown setting", async () => {
 		const environment = { PALIMPSEST_MASK_WINDW_TURNS: "3" };
 		const { code, lines } = await runCli(["policy", "show"], { folder, environment });
 		expect(lines).toEqual([
@@ -110,7 +110,7 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 	});
 });
 
-it("a conversation with calls that are none is taken, and its odd role is told", async () => {
+it("a conversation with malformed calls is accepted, and its unusual role is reported", async () => {
 	const { code, text } = await runCli(["mask", "odd-calls.json", "--respond-with", "report"], { folder });
 	expect(code).toBe(0);
 	expect(JSON.parse(text).notes).toContainEqual(
@@ -128,7 +128,7 @@ const windows = ["guard", "compact", "report", "replay"].flatMap((command) =>
 );
 
 it.each([...windows, ["guard", "--reserve-tokens", "-1", 0] as [string, string, string, number]])(
-	"%s says of %s %j which numbers it takes",
+	"%s refuses %s %j and names the valid range",
 	async (command, option, value, least) => {
 		const { code, lines } = await runCli([command, "chat.json", `${option}=${value}`], { folder });
 		expect(code).toBe(2);

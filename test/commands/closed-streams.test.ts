@@ -34,8 +34,8 @@ async function runUnread(stream: "stdout" | "stderr", ...parameters: string[]) {
 	return ended;
 }
 
-describe("where nobody reads standard error", () => {
-	it("the answer is whole and the exit code as ever", async () => {
+describe("with standard error closed", () => {
+	it("the answer is complete and the exit code unchanged", async () => {
 		const { code, text } = await runUnread("stderr", "mask", "chat.json");
 		expect(code).toBe(0);
 		expect(JSON.parse(text)).toHaveLength(agentConversation(30).length);
@@ -45,7 +45,7 @@ describe("where nobody reads standard error", () => {
 		expect(await runUnread("stderr", "mask", "absent.json")).toEqual({ code: 1, text: "" });
 	});
 
-	it("a server goes on answering, whatever it has to say", async () => {
+	it("a server keeps answering, whatever it logs", async () => {
 		const parameters = ["serve", "--set", "truncate.max_chars=10"];
 		const { child, ended, textSoFar } = startUnread("stderr", parameters);
 		child.stdin.on("error", () => {});
@@ -66,14 +66,14 @@ describe("where nobody reads standard error", () => {
 	});
 });
 
-describe("where nobody reads standard output", () => {
+describe("with standard output closed", () => {
 	it("the exit code is that of the command that was run", async () => {
 		const program = "process.stdout.write('x\\n'.repeat(500000)); process.exitCode = 3";
 		const run = ["run", "--max-chars", "10000000", "--", process.execPath, "-e", program];
 		expect(await runUnread("stdout", ...run)).toMatchObject({ code: 3 });
 	});
 
-	it.skipIf(!existsSync("/dev/full"))("and its disk is full, that is said in a line, with exit code 1", async () => {
+	it.skipIf(!existsSync("/dev/full"))("and a full disk, one line reports it, with exit code 1", async () => {
 		const full = openSync("/dev/full", "w");
 		const child = spawn(process.execPath, [builtCli, "mask", "chat.json", "--respond-with", "report"], {
 			cwd: folder,

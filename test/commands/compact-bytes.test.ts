@@ -53,8 +53,8 @@ const session = claudeCode
 
 const hide = ["--strategy", "tool-result-hiding"];
 
-describe("beside what was compacted every byte stays", () => {
-	it("of JSON with hidden results, and restoring gives every byte back", async () => {
+describe("compaction keeps every other byte", () => {
+	it("of JSON with hidden results, and restoring returns every byte", async () => {
 		await writeFile(join(folder, "chat.json"), chat);
 		const hidden = await run("compact", "chat.json", ...hide);
 		const placeholders = [...hidden.matchAll(/"(\[Observation masquée[^"]*\])"/g)].map(([all]) => all);
@@ -83,7 +83,7 @@ describe("beside what was compacted every byte stays", () => {
 		});
 	});
 
-	it("of a recorded session, and restoring gives every byte back", async () => {
+	it("of a recorded session, and restoring returns every byte", async () => {
 		await writeFile(join(folder, "session.jsonl"), session);
 		const hidden = await run("compact", "session.jsonl", ...hide);
 		const [before, after] = [session.split("\n"), hidden.split("\n")];

@@ -32,7 +32,7 @@ function guard(name: string, ...parameters: readonly string[]) {
 }
 
 describe.concurrent("palimpsest guard", () => {
-	it("compacts first where the policy says so, by the endpoint of the environment", async () => {
+	it("compacts first when the policy says so, with the endpoint of the environment", async () => {
 		endpoint.behave("long", complete(handover));
 		const { code, text, lines } = await guard("long", ...set(...compacting), "--last-response", "last.json");
 		expect(code).toBe(0);
@@ -49,7 +49,7 @@ describe.concurrent("palimpsest guard", () => {
 		]);
 	});
 
-	it("goes on without where that fails, and says so", async () => {
+	it("continues without compaction when that fails, and reports it", async () => {
 		endpoint.behave("failing", refuse(404));
 		const { code, text, lines } = await guard("failing", ...set(...compacting));
 		expect([code, text]).toEqual([0, JSON.stringify(conversationNamed("failing"))]);
@@ -57,7 +57,7 @@ describe.concurrent("palimpsest guard", () => {
 		expect(lines.at(-1)).toMatch(/^palimpsest: fits: /);
 	});
 
-	it("says where a summary is wanted and there is nobody to ask", async () => {
+	it("reports a summary that nobody can write", async () => {
 		const { code, lines } = await guard("unasked", ...set(...compacting, 'compaction.answered_by=["caller"]'));
 		expect(code).toBe(0);
 		expect(lines.at(-2)).toMatch(
@@ -78,7 +78,7 @@ describe.concurrent("palimpsest guard", () => {
 		expect([code, lines.at(-1)]).toEqual([0, expect.stringMatching(/^palimpsest: summarised: /)]);
 	});
 
-	it("compacts by a strategy of the user's own", async () => {
+	it("compacts with a user's own strategy", async () => {
 		const { code, text } = await guard(
 			"own",
 			...set(...compacting.slice(0, 2), "compaction.strategy=./strategy.mjs#halve"),
@@ -87,7 +87,7 @@ describe.concurrent("palimpsest guard", () => {
 		expect(JSON.parse(text)).toEqual(conversationNamed("own").toSpliced(2, 12));
 	});
 
-	it("reads the last answer, and asks nobody where nothing is to be compacted", async () => {
+	it("reads the last answer, and asks nobody when nothing is to be compacted", async () => {
 		const { code, text } = await guard("short", "--last-response", "last.json");
 		expect(code).toBe(0);
 		const input = JSON.stringify(conversationNamed("short"));
@@ -102,7 +102,7 @@ it.each([
 	["is not there", "absent.json", "unreadable_file"],
 	["is no JSON", "strategy.mjs", "invalid_json"],
 	["is no answer", "chat.json", "invalid_argument"],
-])("a last answer that %s is refused", async (_what, file, code) => {
+])("refuses a last answer that %s", async (_what, file, code) => {
 	await writeFile(join(folder, "chat.json"), JSON.stringify(conversationNamed("refused")));
 	await writeFile(join(folder, "policy.toml"), "");
 	const common = { policy: join(folder, "policy.toml"), archive: "none", respondWith: "messages" } as const;

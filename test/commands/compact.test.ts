@@ -34,7 +34,7 @@ const asking = () => ({
 const summaryIn = (text: string) => readSummaryFrame(JSON.parse(text)[2].content)?.summary;
 
 describe.concurrent("palimpsest compact", () => {
-	it("asks the endpoint that the environment names, and tells how that goes", async () => {
+	it("asks the endpoint named by the environment and reports progress", async () => {
 		const messages = conversationNamed("asked");
 		endpoint.behave("asked", refuse(429, { "retry-after": "0.05" }), complete(handover));
 		const { code, text, lines } = await compact(messages, [...llm, "--force"], asking());
@@ -51,7 +51,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(endpoint.requestsOf("asked")[0]?.headers.authorization).toBe(`Bearer ${key}`);
 	});
 
-	it("prints nothing where the endpoint gives no summary, and ends with 1", async () => {
+	it("prints nothing when the endpoint returns no summary, and exits with 1", async () => {
 		endpoint.behave("refused", (response) => response.writeHead(401).end(`{"error": {"message": "${key}"}}`));
 		const { code, text, lines } = await compact(conversationNamed("refused"), [...llm, ...window], asking());
 		expect([code, text]).toEqual([1, ""]);
@@ -59,7 +59,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(lines.join()).not.toContain(key);
 	});
 
-	it("prints what a summary is to be written from, and puts the summary in, also where the conversation went on", async () => {
+	it("prints the input for a summary and inserts the summary, even after the conversation continued", async () => {
 		const messages = conversationNamed("requested");
 		const asked = await compact(messages, ["--request"], asking());
 		expect(asked.code).toBe(0);
@@ -80,7 +80,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(stale.lines).toEqual([expect.stringMatching(/^palimpsest: \[stale_edit\] /)]);
 	});
 
-	it("hides old results, and asks nobody", async () => {
+	it("hides old results without asking anybody", async () => {
 		const { code, text, lines } = await compact(conversationNamed("hidden"), [], asking());
 		expect(code).toBe(0);
 		expect(text.match(/Observation masquée/g)).toHaveLength(7);
@@ -88,7 +88,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(endpoint.requestsOf("hidden")).toEqual([]);
 	});
 
-	it("brings it within the window where the policy says that nobody is asked", async () => {
+	it("fits the conversation into the window when the policy asks nobody", async () => {
 		const none = ["--set", 'compaction.answered_by=["none"]', "--reserve-tokens", "5000"];
 		const { code, text, lines } = await compact(conversationNamed("dropped"), [...llm, ...window, ...none]);
 		expect(code).toBe(0);
@@ -96,14 +96,14 @@ describe.concurrent("palimpsest compact", () => {
 		expect(lines.at(-1)).toMatch(/^palimpsest: guarded: /);
 	});
 
-	it("says that it is not due", async () => {
+	it("reports that compaction is not due", async () => {
 		const messages = conversationNamed("roomy");
 		const { code, text, lines } = await compact(messages, [...llm, "--context-window", "100000"]);
 		expect([code, text]).toEqual([0, JSON.stringify(messages)]);
 		expect(lines).toEqual([expect.stringMatching(/^palimpsest: not due, .*\(--force does it all the same\): /)]);
 	});
 
-	it("refuses where a summary is needed and there is nobody to ask, and ends with 1", async () => {
+	it("refuses when a summary is needed and nobody can write it, and exits with 1", async () => {
 		const { code, text, lines } = await compact(conversationNamed("x"), llm);
 		expect([code, text]).toEqual([1, ""]);
 		expect(lines).toEqual([
@@ -111,13 +111,13 @@ describe.concurrent("palimpsest compact", () => {
 		]);
 	});
 
-	it("refuses a request and a summary in one, and ends with 2", async () => {
+	it("refuses a request and a summary together, and exits with 2", async () => {
 		const { code, lines } = await compact([], ["--request", "--summary", "summary.md"]);
 		expect(code).toBe(2);
 		expect(lines[0]).toMatch(/'--request' cannot be used with option '--summary <file>'/);
 	});
 
-	it("refuses an environment that names half an endpoint, without its values", async () => {
+	it("refuses an incomplete endpoint in the environment, without quoting its values", async () => {
 		const half = { PALIMPSEST_LLM_URL: `http://user:${key}@127.0.0.1/v1` };
 		const { code, lines } = await compact(conversationNamed("x"), llm, half);
 		expect(code).toBe(1);
@@ -126,7 +126,7 @@ describe.concurrent("palimpsest compact", () => {
 	});
 });
 
-it("reads the conversation from a file, and leaves the file as it was", async () => {
+it("reads the conversation from a file without changing the file", async () => {
 	const source = JSON.stringify(conversationNamed("file"), null, "\t");
 	await writeFile(join(folder, "chat.json"), source);
 	const { code, text } = await runCli(["compact", "chat.json", "--summary", "summary.md"], { folder });

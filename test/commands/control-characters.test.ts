@@ -22,7 +22,7 @@ beforeAll(async () => {
 	await writeFile(join(folder, `${evil}.txt`), "[");
 });
 
-describe("what a terminal shows of a file's name holds no control characters", () => {
+describe("a terminal shows file names without control characters", () => {
 	it.each<[string, string[]]>([
 		["replay of one file", ["replay", `${evil}.json`]],
 		["replay of several", ["replay", "many", "--files"]],
@@ -50,7 +50,7 @@ describe("what a terminal shows of a file's name holds no control characters", (
 		expect(lines.join("\n")).not.toMatch(control);
 	});
 
-	it("JSON keeps the very name", async () => {
+	it("JSON keeps the exact name", async () => {
 		const { text } = await runCli(["replay", "many", "--json"], { folder });
 		const { files } = JSON.parse(text) as { files: { file: string }[] };
 		expect(files.map(({ file }) => file).toSorted()).toEqual(
@@ -60,7 +60,7 @@ describe("what a terminal shows of a file's name holds no control characters", (
 });
 
 describe("every typed error", () => {
-	it("is cleaned where it is made, line breaks and tabs left alone", () => {
+	it("is cleaned where it is made, except for line breaks and tabs", () => {
 		const { message } = new PalimpsestError("unreadable_file", `Cannot read ${evil}:\n\t- é 漢 🦊 👩‍🚀`);
 		expect(message).toBe("Cannot read a?[2J?]0;owned?b?31mc?d?e?:\n\t- é 漢 🦊 👩‍🚀");
 		expect(withoutControls(message)).toBe(message);

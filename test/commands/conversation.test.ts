@@ -24,7 +24,7 @@ describe("mask", () => {
 		["a list, indented by tabs", messages, "\t"],
 		["a request body, indented by two spaces", body, 2],
 		["an object with messages, indented by four spaces", { id: 1, messages, more: null }, 4],
-	])("prints %s as it came, but for the masked results", async (_what, document, indentation) => {
+	])("prints %s unchanged except for the masked results", async (_what, document, indentation) => {
 		const source = `${JSON.stringify(document, null, indentation)}\n`;
 		await writeFile(join(folder, "chat.json"), source);
 		const { code, text, lines } = await run(["mask", "chat.json"]);
@@ -39,7 +39,7 @@ describe("mask", () => {
 		expect(masked).toBe(source);
 	});
 
-	it("reads standard input, with a byte order mark too", async () => {
+	it("reads standard input, also with a byte order mark", async () => {
 		const { text, lines } = await run(
 			["mask", "-", "--set", "mask.window_turns=3"],
 			`\uFEFF${JSON.stringify(messages)}`,
@@ -58,13 +58,13 @@ describe("mask", () => {
 		expect(report).toMatchObject({ changed: true, masked_tool_results: 2 });
 	});
 
-	it("prints what it cannot shrink as it came", async () => {
+	it("prints a conversation that it cannot shrink unchanged", async () => {
 		const { code, text, lines } = await run(["mask", "-"], "[]");
 		expect([code, text]).toEqual([0, "[]"]);
 		expect(lines).toEqual(["palimpsest: masked 0 of 0 tool results, 0 → 0 tokens"]);
 	});
 
-	it("ends quietly where the reader closes the pipe early", async () => {
+	it("exits quietly when the reader closes the pipe early", async () => {
 		const file = join(folder, "chat.json");
 		await writeFile(file, JSON.stringify(agentConversation(800)));
 		const environment = cleanEnvironment(folder);
@@ -81,7 +81,7 @@ describe("mask", () => {
 });
 
 describe("guard", () => {
-	it("takes window and reserve in tokens and says that it fits", async () => {
+	it("takes window and reserve in tokens and reports that the conversation fits", async () => {
 		const parameters = ["guard", "-", "--context-window", "4000", "--reserve-tokens", "300"];
 		const { code, text, lines } = await run(parameters, JSON.stringify(body));
 		expect(code).toBe(0);
@@ -100,7 +100,7 @@ describe("guard", () => {
 		}
 	});
 
-	it("says by how much it does not fit, and ends with 3", async () => {
+	it("reports by how much the conversation exceeds the budget, and exits with 3", async () => {
 		const parameters = ["guard", "-", "--context-window", "8200", "--respond-with", "report"];
 		const { code, text, lines } = await run(parameters, JSON.stringify(messages));
 		expect(code).toBe(3);
@@ -117,7 +117,7 @@ describe("guard", () => {
 	it.each([
 		["--model", "gpt-4"],
 		["--context-window", "8192"],
-	])("takes nothing out where the reserve leaves nothing of the window: %s %s", async (...parameters) => {
+	])("drops nothing when the reserve uses up the window: %s %s", async (...parameters) => {
 		const { code, text, lines } = await run(["guard", "-", ...parameters], JSON.stringify(messages));
 		expect([code, text]).toEqual([1, ""]);
 		expect(lines).toEqual([
@@ -127,14 +127,14 @@ describe("guard", () => {
 		]);
 	});
 
-	it("changes nothing where it is turned off, and ends with 3 all the same where it does not fit", async () => {
+	it("changes nothing when it is disabled, and still exits with 3 on a conversation that does not fit", async () => {
 		const off = ["guard", "-", "--set", "guard.enabled=false", "--context-window"];
 		const text = JSON.stringify(messages);
 		expect(await run([...off, "9000"], text)).toMatchObject({ code: 3, text });
 		expect(await run([...off, "90000"], text)).toMatchObject({ code: 0, text });
 	});
 
-	it("tells an assumed window, and that none is known, on standard error", async () => {
+	it("reports an assumed or unknown window on standard error", async () => {
 		const preset = (name: string) => ["guard", "-", "--model", "nope-9", "--set", `preset=${name}`];
 		const text = JSON.stringify(messages);
 		const assumed = await run(preset("context-guard"), text);

@@ -11,14 +11,14 @@ beforeEach(async () => {
 });
 const run = (parameters: string[], input: string | Buffer = "") => runCli(["count", ...parameters], { folder, input });
 
-it("prints the number and nothing else", async () => {
+it("prints only the number", async () => {
 	expect(await run(["-"], "hello world")).toMatchObject({ code: 0, text: "2\n", lines: [] });
 	expect(await run(["-"], "")).toMatchObject({ code: 0, text: "0\n", lines: [] });
 	await writeFile(join(folder, "text.txt"), "hello world <|endoftext|>");
 	expect(await run(["text.txt", "--model", "gpt-4o"])).toMatchObject({ text: "9\n", lines: [] });
 });
 
-it("counts in the encoding asked for, or in the model's own", async () => {
+it("counts in the requested encoding or that of the model", async () => {
 	const chinese = "上下文窗口".repeat(20);
 	const [o200k, cl100k] = [await run(["-"], chinese), await run(["-", "--encoding", "cl100k_base"], chinese)];
 	expect(Number(cl100k.text)).toBeGreaterThan(Number(o200k.text));
@@ -26,13 +26,13 @@ it("counts in the encoding asked for, or in the model's own", async () => {
 	expect((await run(["-", "--set", "tokens.encoding=cl100k_base"], chinese)).text).toBe(cl100k.text);
 });
 
-it("tells people the band of an estimate", async () => {
+it("prints the band of an estimate for people", async () => {
 	const { text, lines } = await run(["-", "--model", "claude-sonnet-4-5"], outputOf("a"));
 	expect(Number(text)).toBeGreaterThan(400);
 	expect(lines).toEqual([expect.stringMatching(/^palimpsest: estimated: \d+ to \d+ tokens$/)]);
 });
 
-it("tells programs all of it", async () => {
+it("prints all fields for programs", async () => {
 	const { text, lines } = await run(["-", "--json", "--model", "nobody-1"], outputOf("a"));
 	const { tokens, low, high, ...rest } = JSON.parse(text);
 	expect(low).toBeLessThan(tokens);
@@ -51,7 +51,7 @@ it("tells programs all of it", async () => {
 	});
 });
 
-it("takes a stream of over 50 MB, and bytes that are no UTF-8", async () => {
+it("accepts a stream of over 50 MB and invalid UTF-8", async () => {
 	const line = "The quick brown fox jumps over the lazy dog, again and again.\n";
 	const times = Math.ceil(51_000_000 / line.length);
 	const [one, many] = [await run(["-"], line), await run(["-"], line.repeat(times))];
@@ -62,7 +62,7 @@ it("takes a stream of over 50 MB, and bytes that are no UTF-8", async () => {
 	});
 });
 
-it("refuses as the other commands do", async () => {
+it("refuses bad input like the other commands", async () => {
 	expect(await run(["absent.txt"])).toMatchObject({
 		code: 1,
 		text: "",

@@ -21,7 +21,7 @@ async function examine(...parameters: string[]) {
 }
 
 describe("palimpsest doctor", () => {
-	it("finds a fresh machine in order, but for a host, and leaves nothing behind in the archive", async () => {
+	it("reports a new machine as healthy except for a missing host, and leaves nothing in the archive", async () => {
 		const { code, findings, of } = await examine(...free);
 		expect(code).toBe(0);
 		expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual([
@@ -38,12 +38,12 @@ describe("palimpsest doctor", () => {
 		expect(left.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual([]);
 	});
 
-	it("sees a host that knows the server", async () => {
+	it("finds a host that has the server configured", async () => {
 		await runCli(["install", "claude-code"], { folder, environment });
 		expect((await examine(...free)).of("hosts")).toMatchObject({ state: "ok", found: "claude-code: installed" });
 	});
 
-	it("tells a policy that cannot be used, and goes on", async () => {
+	it("reports an unusable policy and continues", async () => {
 		await writeFile(join(folder, "palimpsest.toml"), "[mask]\nwindow_turn = 3\n");
 		const { code, of } = await examine(...free);
 		expect(code).toBe(1);
@@ -52,7 +52,7 @@ describe("palimpsest doctor", () => {
 		expect(of("archive")?.state).toBe("ok");
 	});
 
-	it("does not take an address that this machine has not for a server of ours", async () => {
+	it("does not take an address that this machine lacks for a server of ours", async () => {
 		const { code, of } = await examine("--http", "192.0.2.1:8765");
 		expect(code).toBe(0);
 		expect(of("port")).toMatchObject({
@@ -62,7 +62,7 @@ describe("palimpsest doctor", () => {
 		});
 	});
 
-	it.skipIf(process.getuid?.() === 0)("tells an archive that cannot be written", async () => {
+	it.skipIf(process.getuid?.() === 0)("reports an archive that is not writable", async () => {
 		const locked = join(folder, "locked");
 		await mkdir(locked);
 		await chmod(locked, 0o500);
@@ -70,14 +70,14 @@ describe("palimpsest doctor", () => {
 		expect([code, of("archive")?.state]).toEqual([1, "failed"]);
 	});
 
-	it("tells an archive that is not there, and one that keeps nothing", async () => {
+	it("reports a missing archive, and one that keeps nothing", async () => {
 		const gone = await examine(...free, "--archive", "redis://127.0.0.1:1");
 		expect([gone.code, gone.of("archive")?.state]).toEqual([1, "failed"]);
 		const none = await examine(...free, "--archive", "none");
 		expect([none.code, none.of("archive")?.state]).toEqual([0, "warning"]);
 	});
 
-	it("tells a port that is taken", async () => {
+	it("reports a port in use", async () => {
 		const server = createServer().listen(0, "127.0.0.1");
 		await once(server, "listening");
 		const { port } = server.address() as AddressInfo;
@@ -86,12 +86,12 @@ describe("palimpsest doctor", () => {
 		expect(of("port")).toMatchObject({ state: "warning", found: `127.0.0.1:${port} is taken` });
 	});
 
-	it("says it in lines for people", async () => {
+	it("prints lines for people", async () => {
 		const { text } = await runCli(["doctor", ...free], { folder, environment });
 		expect(text.split("\n").filter((line) => /^(ok|warning|FAILED) /.test(line))).toHaveLength(6);
 	});
 
-	it("knows a Node.js that is too old", () => {
+	it("reports a Node.js that is too old", () => {
 		expect(checkNode("18.20.4")).toMatchObject({ state: "failed" });
 		expect(checkNode("24.0.0")).toMatchObject({ state: "ok" });
 	});

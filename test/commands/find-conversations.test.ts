@@ -19,8 +19,8 @@ const found = async (...names: string[]) =>
 		isNamed,
 	]);
 
-describe("the conversations to replay", () => {
-	it("are the files that are named, and those of a folder and below, by name", async () => {
+describe("finding conversations to replay", () => {
+	it("includes named files, and those in a folder and below, sorted by name", async () => {
 		expect(await found("sessions/notes.txt", "sessions", "absent.json")).toEqual([
 			["sessions/notes.txt", true],
 			["sessions/a.json", false],
@@ -30,7 +30,7 @@ describe("the conversations to replay", () => {
 		]);
 	});
 
-	it("are not the results that our tools wrote beside a session, but where they are named", async () => {
+	it("skips results that our tools wrote beside a session, unless they are named", async () => {
 		for (const name of ["b.masked.jsonl", "b.guarded-2.jsonl", "a.compacted.json", "unmasked.json"]) {
 			await writeFile(join(folder, "sessions", name), "[]");
 		}
@@ -43,34 +43,28 @@ describe("the conversations to replay", () => {
 		]);
 	});
 
-	it.skipIf(process.platform === "win32")(
-		"are each found once, however many links lead round in a circle",
-		async () => {
-			for (const name of ["again", "and-again"]) await symlink(".", join(folder, "sessions", name));
-			await symlink("..", join(folder, "sessions/old/up"));
-			expect(await found("sessions")).toEqual([
-				["sessions/a.json", false],
-				["sessions/b.jsonl", false],
-				["sessions/old/c.JSON", false],
-			]);
-		},
-	);
+	it.skipIf(process.platform === "win32")("finds each conversation once, even with circular links", async () => {
+		for (const name of ["again", "and-again"]) await symlink(".", join(folder, "sessions", name));
+		await symlink("..", join(folder, "sessions/old/up"));
+		expect(await found("sessions")).toEqual([
+			["sessions/a.json", false],
+			["sessions/b.jsonl", false],
+			["sessions/old/c.JSON", false],
+		]);
+	});
 
-	it.skipIf(process.platform === "win32")(
-		"are found behind a link too, under their own name where they have one",
-		async () => {
-			await mkdir(join(folder, "elsewhere"));
-			await writeFile(join(folder, "elsewhere/d.json"), "[]");
-			await symlink(join(folder, "elsewhere"), join(folder, "sessions/linked"));
-			await symlink("old", join(folder, "sessions/a-link-to-old"));
-			await symlink("nowhere", join(folder, "sessions/dangling.json"));
-			expect(await found("sessions")).toEqual([
-				["sessions/a.json", false],
-				["sessions/b.jsonl", false],
-				["sessions/dangling.json", false],
-				["sessions/linked/d.json", false],
-				["sessions/old/c.JSON", false],
-			]);
-		},
-	);
+	it.skipIf(process.platform === "win32")("follows links, and prefers a file's own name over a link", async () => {
+		await mkdir(join(folder, "elsewhere"));
+		await writeFile(join(folder, "elsewhere/d.json"), "[]");
+		await symlink(join(folder, "elsewhere"), join(folder, "sessions/linked"));
+		await symlink("old", join(folder, "sessions/a-link-to-old"));
+		await symlink("nowhere", join(folder, "sessions/dangling.json"));
+		expect(await found("sessions")).toEqual([
+			["sessions/a.json", false],
+			["sessions/b.jsonl", false],
+			["sessions/dangling.json", false],
+			["sessions/linked/d.json", false],
+			["sessions/old/c.JSON", false],
+		]);
+	});
 });

@@ -31,7 +31,7 @@ const command = { command: "npm test", description: "Run tests" };
 const unchanged = { code: 0, text: "", lines: [] };
 
 describe("a large result", () => {
-	it("of a command comes shortened in the shape of the tool, its whole in the archive", async () => {
+	it("of a command is shortened in the shape of the tool and archived in full", async () => {
 		const { stdout, ...rest } = await updated<{ stdout: string }>("Bash", command, bashResponse(long));
 		expect(rest).toEqual({ stderr: "", interrupted: false, isImage: false, noOutputExpected: false });
 		expect(stdout.length).toBeLessThanOrEqual(16_000);
@@ -43,7 +43,7 @@ describe("a large result", () => {
 		expect(JSON.parse(byCall.text)).toMatchObject({ ref, tool_name: "Bash", kind: "result" });
 	});
 
-	it("of a command that says much on standard error too shares the room", async () => {
+	it("of a command with a long standard error shares the room between both streams", async () => {
 		const response = bashResponse(long, { stderr: long.slice(1) });
 		const { stdout, stderr } = await updated<{ stdout: string; stderr: string }>("Bash", command, response);
 		for (const part of [stdout, stderr]) expect(part.length).toBeLessThanOrEqual(8_000);
@@ -52,7 +52,7 @@ describe("a large result", () => {
 		expect(small.stderr).toBe("a warning");
 	});
 
-	it("that the host has put into a file is read from there", async () => {
+	it("that the host has written to a file is read from there", async () => {
 		const file = join(folder, "persisted.txt");
 		await writeFile(file, long);
 		const persisted = { persistedOutputPath: file, persistedOutputSize: long.length };
@@ -64,7 +64,7 @@ describe("a large result", () => {
 		expect(await call(claudeCodeEvent("Bash", command, gone))).toMatchObject(unchanged);
 	});
 
-	it("of a search, of a page", async () => {
+	it("of a search or a page is shortened", async () => {
 		const grep = { mode: "content", numFiles: 0, filenames: [], content: long, numLines: 4_000 };
 		const found = await updated<typeof grep>("Grep", { pattern: "log" }, grep);
 		expect({ ...found, content: "" }).toEqual({ ...grep, content: "" });
@@ -74,7 +74,7 @@ describe("a large result", () => {
 		expect({ ...fetched, result: "" }).toEqual({ ...page, result: "" });
 	});
 
-	it("of a server's tool: a text, or the texts among its blocks", async () => {
+	it("of an MCP tool is shortened as a text or as texts among blocks", async () => {
 		const text = await updated<string>("mcp__logs__read", {}, long);
 		expect(text.length).toBeLessThanOrEqual(16_000);
 		const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
@@ -85,7 +85,7 @@ describe("a large result", () => {
 		expect(second?.text.length).toBeLessThanOrEqual(15_995);
 	});
 
-	it("of a file that was read loses its end alone, so that its line numbers hold", async () => {
+	it("of a file that was read is cut at its end only, so that its line numbers stay correct", async () => {
 		const file = { filePath: "/p/a.log", content: long, numLines: 4_000, startLine: 101, totalLines: 9_000 };
 		const read = await updated<{ type: string; file: typeof file }>(
 			"Read",
@@ -109,7 +109,7 @@ describe("a large result", () => {
 				{ type: "text", text },
 			],
 		],
-	])("of a server is shortened where the host hands over its structured content, %s", async (_, wrap) => {
+	])("of an MCP server is shortened when the host passes its structured content, %s", async (_, wrap) => {
 		const structured = JSON.stringify({
 			rows: Array.from({ length: 2_000 }, (_, row) => ({ row, name: `name ${row}` })),
 		});
@@ -122,13 +122,13 @@ describe("a large result", () => {
 		expect(shown).toContain('"name 0"');
 	});
 
-	it("is shortened to what the settings say", async () => {
+	it("is shortened according to the settings", async () => {
 		const { text } = await call(claudeCodeEvent("Bash", command, bashResponse(logOf(100))), "--max-chars", "1000");
 		expect(JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout.length).toBeLessThanOrEqual(1_000);
 	});
 });
 
-describe("a result stays as it is", () => {
+describe("an unchanged result", () => {
 	const huge = "x".repeat(40_000);
 	it.each<[string, string]>([
 		["that is small", claudeCodeEvent("Bash", command, bashResponse("small"))],
@@ -167,7 +167,7 @@ describe("a result stays as it is", () => {
 	});
 });
 
-describe("whatever goes wrong, the host goes on: no answer, exit code 0, one line on standard error", () => {
+describe("after any failure the host continues: no answer, exit code 0, one line on standard error", () => {
 	const event = claudeCodeEvent("Bash", command, bashResponse(long));
 	const quiet = (run: Awaited<ReturnType<typeof call>>) => {
 		expect([run.code, run.text]).toEqual([0, ""]);
@@ -175,7 +175,7 @@ describe("whatever goes wrong, the host goes on: no answer, exit code 0, one lin
 		expect(run.lines[0]).not.toContain("line 1 of the log");
 	};
 
-	it("an event that is no JSON, cut off, or of another shape", async () => {
+	it("an event that is invalid JSON, truncated, or of another shape", async () => {
 		quiet(await call(event.slice(0, 50_000)));
 		quiet(await call(`line 1 of the log ${long}`));
 		expect(await call("")).toMatchObject(unchanged);
@@ -183,7 +183,7 @@ describe("whatever goes wrong, the host goes on: no answer, exit code 0, one lin
 			expect(await call(odd.padEnd(20_000))).toMatchObject(unchanged);
 	});
 
-	it("an archive that cannot be written", async () => {
+	it("an archive that is not writable", async () => {
 		const where = join(folder, "broken");
 		await mkdir(where);
 		await writeFile(join(where, "default"), "a file where a folder should be");
@@ -191,12 +191,12 @@ describe("whatever goes wrong, the host goes on: no answer, exit code 0, one lin
 		quiet(await call(event, "--archive", "no such kind of place"));
 	});
 
-	it("a policy file that is none", async () => {
+	it("an invalid policy file", async () => {
 		await writeFile(join(folder, "palimpsest.toml"), "[truncate\n");
 		quiet(await call(event));
 	});
 
-	it("options that are none", async () => {
+	it("invalid options", async () => {
 		quiet(await call(event, "--max-chars", "many"));
 		quiet(await call(event, "--max-chars"));
 		for (const unknown of [["--nope"], ["--max-char", "2000"], ["--set", "locale=en"], ["extra"]]) {
@@ -205,7 +205,7 @@ describe("whatever goes wrong, the host goes on: no answer, exit code 0, one lin
 	});
 });
 
-it("speaks the language of the policy, and the usual one where there is none", async () => {
+it("uses the language of the policy, and the default without one", async () => {
 	const event = claudeCodeEvent("Bash", command, bashResponse(long));
 	const { text } = await runCli(["hook", "claude-code"], { folder, input: event });
 	expect(JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout).toMatch(/^\[Sortie abrégée : /);

@@ -17,7 +17,7 @@ const input = { command: "npm test" };
 const long = logOf(4_000, { 2000: "FATAL: the disk is on fire" });
 const notice = "[Not blocked, and no error of the tool: its long output is shortened below.]\n";
 
-it("answers with the shortened result as the reason of a denial that is none, its whole in the archive", async () => {
+it("returns the shortened result as the reason of a pretended denial, and archives the original", async () => {
 	for (const llmContent of [long, [{ text: long.slice(0, 50_000) }, { text: long.slice(50_000) }], { text: long }]) {
 		const response = { llmContent, returnDisplay: "shown to the user" };
 		const { code, text, lines } = await call(geminiCliEvent("run_shell_command", input, response));
@@ -41,11 +41,11 @@ it.each<[string, string]>([
 		"another event",
 		JSON.stringify({ ...JSON.parse(geminiCliEvent("a", {}, { llmContent: long })), hook_event_name: "BeforeTool" }),
 	],
-])("leaves %s, by an answer that says nothing", async (_what, event) => {
+])("leaves %s unchanged with an empty answer", async (_what, event) => {
 	expect(await call(event)).toMatchObject({ code: 0, text: "{}\n", lines: [] });
 });
 
-it("lets the result through whatever goes wrong", async () => {
+it("passes the result through on any failure", async () => {
 	const event = geminiCliEvent("run_shell_command", input, { llmContent: long });
 	await writeFile(join(folder, "file"), "");
 	for (const run of [

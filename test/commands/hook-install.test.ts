@@ -44,7 +44,7 @@ const commented = `{
 `;
 
 describe("an installation for Claude Code", () => {
-	it("makes the file where there is none, readable by its user alone", async () => {
+	it("creates a missing file, readable by its user only", async () => {
 		const { code, text } = await run("install", "claude-code");
 		expect(code).toBe(0);
 		expect(JSON.parse(await readFile(settings, "utf8"))).toEqual({ hooks: { PostToolUse: [entry] } });
@@ -52,7 +52,7 @@ describe("an installation for Claude Code", () => {
 		if (process.platform !== "win32") expect((await stat(settings)).mode & 0o777).toBe(0o600);
 	});
 
-	it("adds to what is there: comments, order and white space stay, and the old file stands beside", async () => {
+	it("adds to an existing file: comments, order and white space stay, and a backup stands beside it", async () => {
 		await writeFile(settings, commented, { mode: 0o644 });
 		const { code, text, lines } = await run("install", "claude-code");
 		expect(code).toBe(0);
@@ -66,7 +66,7 @@ describe("an installation for Claude Code", () => {
 		expect((await stat(settings)).mode & 0o777).toBe(0o644);
 	});
 
-	it("is undone without taking the comments of others with it", async () => {
+	it("is undone without removing comments of others", async () => {
 		const hook = JSON.stringify(entry);
 		const before = `{"hooks": {"PostToolUse": [\n  {"matcher": "A", "hooks": []}, // theirs\n  ${hook}, {"matcher": "B", "hooks": []}\n]}}\n`;
 		await writeFile(settings, before);
@@ -111,7 +111,7 @@ describe("an installation for Claude Code", () => {
 		expect(await isThere(settings)).toBe(false);
 	});
 
-	it("leaves a file that it does not understand", async () => {
+	it("leaves a file that it cannot parse", async () => {
 		for (const odd of ['{"model": ', "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": {}}}']) {
 			await writeFile(settings, odd);
 			const { code, lines } = await run("install", "claude-code");
@@ -121,7 +121,7 @@ describe("an installation for Claude Code", () => {
 		}
 	});
 
-	it.skipIf(process.platform === "win32")("follows a link, and it stays one", async () => {
+	it.skipIf(process.platform === "win32")("follows a link and keeps it", async () => {
 		const dotfile = join(folder, "dotfiles.json");
 		await writeFile(dotfile, commented);
 		await symlink(dotfile, settings);
@@ -141,7 +141,7 @@ describe("an installation for Claude Code", () => {
 		expect([await isThere(join(project, ".claude/settings.json")), await isThere(settings)]).toEqual([true, false]);
 	});
 
-	it("calls the command by its name where the shell finds it", async () => {
+	it("uses the command name when the shell finds it", async () => {
 		await mkdir(join(folder, "bin"));
 		await writeFile(join(folder, "bin/palimpsest"), "");
 		const found = { ...environment, PATH: join(folder, "bin") };
@@ -150,7 +150,7 @@ describe("an installation for Claude Code", () => {
 	});
 });
 
-it("for Gemini CLI enters AfterTool", async () => {
+it("adds AfterTool for Gemini CLI", async () => {
 	const file = join(folder, ".gemini", "settings.json");
 	expect((await run("install", "gemini-cli")).code).toBe(0);
 	const hook = { name: "palimpsest", type: "command", command: command("gemini-cli"), timeout: 10_000 };
@@ -160,7 +160,7 @@ it("for Gemini CLI enters AfterTool", async () => {
 	expect(JSON.parse(await readFile(file, "utf8"))).toEqual({});
 });
 
-it("for opencode writes the plugin file, and takes away only that", async () => {
+it("writes the plugin file for opencode, and removes only that file", async () => {
 	const file = join(folder, ".config", "opencode", "plugins", "palimpsest.js");
 	expect((await run("install", "opencode", "--max-chars", "9000")).code).toBe(0);
 	expect(await readFile(file, "utf8")).toBe((await run("opencode", "--max-chars", "9000")).text);
@@ -170,7 +170,7 @@ it("for opencode writes the plugin file, and takes away only that", async () => 
 	expect((await run("uninstall", "opencode")).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
 });
 
-it("takes no limit that the hook would refuse with every call", async () => {
+it("refuses a limit that the hook would refuse in every call", async () => {
 	for (const parameters of [["install", "claude-code"], ["opencode"]]) {
 		const { code, text, lines } = await run(...parameters, "--max-chars", "0");
 		expect([code, text, lines[0]]).toEqual([2, "", expect.stringContaining("Expected a whole number, 1 or more.")]);
@@ -178,7 +178,7 @@ it("takes no limit that the hook would refuse with every call", async () => {
 	expect(await isThere(settings)).toBe(false);
 });
 
-it("takes a known host only", async () => {
+it("refuses unknown hosts", async () => {
 	const { code, lines } = await run("install", "emacs");
 	expect([code, lines[0]]).toEqual([
 		2,

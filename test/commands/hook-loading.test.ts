@@ -35,20 +35,20 @@ export async function load(url, context, next) {
 
 const slow = /node_modules\/(?:zod|commander|gpt-tokenizer|smol-toml|re2js|jsonc-parser|@modelcontextprotocol)\//;
 
-it("loads next to nothing for a small result", async () => {
+it("loads almost nothing for a small result", async () => {
 	const { files, text } = await loadedBy(claudeCodeEvent("Bash", { command: "ls" }, bashResponse("small")));
 	expect(text).toBe("");
 	expect(files.filter((file) => file.startsWith("file:") && !file.endsWith("register.mjs")).length).toBeLessThan(15);
 });
 
-it("loads no schema, no tokenizer and no command line for a large one", async () => {
+it("loads no schema, tokenizer or command line for a large result", async () => {
 	const { files, text } = await loadedBy(claudeCodeEvent("Bash", { command: "npm test" }, bashResponse(logOf(4_000))));
 	expect(text).toContain("updatedToolOutput");
 	expect(files.length).toBeGreaterThan(30);
 	expect(files.filter((file) => slow.test(file))).toEqual([]);
 });
 
-it("cuts a page as text, without the library that reads pages, which takes longer than all the rest", async () => {
+it("cuts a page as text, without the slow library that reads pages", async () => {
 	const page = `<!doctype html><html><body>${"<p>One of many paragraphs.</p>\n".repeat(4_000)}</body></html>`;
 	const { files, text } = await loadedBy(claudeCodeEvent("Bash", { command: "curl x" }, bashResponse(page)));
 	const shown: string = JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout;

@@ -38,7 +38,7 @@ beforeAll(async () => {
 	};
 });
 
-it("shortens a large output in place, and what the user is shown of it", async () => {
+it("shortens a large output in place, and its display to the user", async () => {
 	const output: Output = { title: "npm test", output: long, metadata: { output: long, exit: 0 } };
 	await after({ tool: "bash", args: { command: "npm test" } }, output);
 	expect(output.output?.length).toBeLessThanOrEqual(16_000);
@@ -46,7 +46,7 @@ it("shortens a large output in place, and what the user is shown of it", async (
 	expect(output).toEqual({ title: "npm test", output: output.output, metadata: { output: output.output, exit: 0 } });
 });
 
-it("shortens the texts among the blocks of a server's tool", async () => {
+it("shortens the texts among the blocks of an MCP tool", async () => {
 	const output: Output = {
 		content: [
 			{ type: "text", text: long },
@@ -58,7 +58,7 @@ it("shortens the texts among the blocks of a server's tool", async () => {
 	expect(output.content?.[1]).toEqual({ type: "image", data: "AAAA" });
 });
 
-describe("an output that opencode has cut", () => {
+describe("an output that opencode has truncated", () => {
 	const whole = logOf(2_000, { 1990: "FATAL: the disk is on fire" });
 	const hint = (file: string) =>
 		`The tool call succeeded but the output was truncated. Full output saved to: ${file}\nUse Grep to search the full content or Read with offset/limit to view specific sections.`;
@@ -82,7 +82,7 @@ describe("an output that opencode has cut", () => {
 		return { came, shown, recalled: recalled.text };
 	}
 
-	it("at its end is archived and shortened as the file that opencode names holds it", async () => {
+	it("at its end is archived and shortened from the file that opencode names", async () => {
 		const { shown, recalled } = await shortened(head, whole);
 		expect(recalled === whole).toBe(true);
 		expect(shown.length).toBeLessThanOrEqual(16_000);
@@ -90,7 +90,7 @@ describe("an output that opencode has cut", () => {
 		expect(shown.split("\n", 1)[0]).toMatch(new RegExp(` sur ${whole.length}\\)\\. Le tout : `));
 	});
 
-	it("at its beginning too, with the note of how the command ended", async () => {
+	it("at its beginning is too, with the note of how the command ended", async () => {
 		const { shown, recalled } = await shortened(tail, whole);
 		expect(recalled === whole).toBe(true);
 		expect(shown.length).toBeLessThanOrEqual(16_000);
@@ -100,7 +100,7 @@ describe("an output that opencode has cut", () => {
 	it.each([
 		["is gone", undefined],
 		["holds another text", `KEY=secret\n${"y".repeat(90_000)}`],
-	])("is archived as it came where the file %s, and the notice says so", async (_, saved) => {
+	])("is archived as received when the file %s, and the notice says so", async (_, saved) => {
 		const { came, shown, recalled } = await shortened(head, saved);
 		expect(recalled === came).toBe(true);
 		expect(shown).toContain(`L'hôte l'avait déjà coupée ; les ${came.length} caractères reçus : `);
@@ -124,7 +124,7 @@ it.each([
 	expect(output.output === text).toBe(true);
 });
 
-it("leaves the output where the command is gone, or the host passes something else", async () => {
+it("leaves the output when the command is missing or the host passes an unexpected value", async () => {
 	const { text } = await runCli(["hook", "opencode"], { folder });
 	const gone = await load(text.replace(/const command = .*;/, 'const command = ["no-such-command-here", "gone"];'));
 	const output: Output = { output: long };

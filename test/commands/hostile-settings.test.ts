@@ -43,7 +43,7 @@ async function refusal(line: string, file: string): Promise<string> {
 	return lines[0] ?? "";
 }
 
-describe("settings that cannot be changed are refused at once, and left as they are", () => {
+describe("unchangeable settings are refused at once and stay unchanged", () => {
 	it.each([
 		["install claude-code", ".claude.json", deepLists, /\[invalid_json\] .*nested too deep/],
 		["uninstall claude-code", ".claude.json", deepObjects, /\[invalid_json\] .*nested too deep/],

@@ -17,7 +17,7 @@ const run = (...parameters: string[]) => runCli(parameters, { folder, environmen
 const commented = '{\n  // mine\n  "mcpServers": { "other": { "command": "x" } }\n}\n';
 
 describe("palimpsest install", () => {
-	it("shows the difference, writes it, and keeps what was there", async () => {
+	it("shows the difference, writes it, and keeps existing entries", async () => {
 		const file = join(folder, ".mcp.json");
 		await writeFile(file, commented);
 		const { code, text, lines } = await run("install", "claude-code", "--project");
@@ -41,7 +41,7 @@ describe("palimpsest install", () => {
 		expect(await readFile(file, "utf8")).toBe(commented);
 	});
 
-	it("never writes over a copy of what a file was before, and makes none twice", async () => {
+	it("never overwrites a backup, and makes none twice", async () => {
 		const file = join(folder, ".mcp.json");
 		const copies = async () => (await readdir(folder)).filter((name) => name.includes("before-palimpsest")).toSorted();
 		await writeFile(file, commented);
@@ -65,7 +65,7 @@ describe("palimpsest install", () => {
 		expect(await readFile(`${file}.before-palimpsest-3`, "utf8")).toBe("{}");
 	});
 
-	it("refuses a file that is no UTF-8, which it would write back as another", async () => {
+	it("refuses a file that is not UTF-8, which it would write back changed", async () => {
 		const file = join(folder, ".mcp.json");
 		const latin = Buffer.from('{"mcpServers": {}, "name": "caf\u00e9"}', "latin1");
 		await writeFile(file, latin);
@@ -80,7 +80,7 @@ describe("palimpsest install", () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	it("takes no archive that the server would refuse to start with", async () => {
+	it("refuses an archive that would keep the server from starting", async () => {
 		for (const where of ["somewhere", ""]) {
 			const { code, text, lines } = await run("install", "cursor", "--archive", where);
 			expect([code, text, lines.join()]).toEqual([1, "", expect.stringContaining("Expected the archive to be files")]);
@@ -88,7 +88,7 @@ describe("palimpsest install", () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	it("names a folder for the archive whole, since a host starts the server where it likes; a project's own stays", async () => {
+	it("writes the absolute path of an archive folder, since hosts start the server anywhere; a project's own path stays relative", async () => {
 		const archiveIn = async (...file: string[]) =>
 			JSON.parse(await readFile(join(folder, ...file), "utf8")).mcpServers.palimpsest.env.PALIMPSEST_ARCHIVE;
 		await run("install", "cursor", "--archive", "./kept");
@@ -97,7 +97,7 @@ describe("palimpsest install", () => {
 		expect(await archiveIn(".mcp.json")).toBe("./kept");
 	});
 
-	it("takes preset, language, archive, and this very program", async () => {
+	it("sets preset, language, archive, and this very program", async () => {
 		const parameters = ["--preset", "context-guard", "--locale", "zh", "--archive", "/srv/originals", "--local"];
 		await run("install", "gemini-cli", ...parameters);
 		const { mcpServers } = JSON.parse(await readFile(join(folder, ".gemini", "settings.json"), "utf8"));
@@ -108,7 +108,7 @@ describe("palimpsest install", () => {
 		});
 	});
 
-	it("leaves YAML to the user, whose comments it would lose", async () => {
+	it("leaves YAML to the user because it would lose comments", async () => {
 		const { code, text, lines } = await run("install", "goose");
 		expect(code).toBe(0);
 		expect(text).toMatch(/^extensions:\n {2}palimpsest:\n[\s\S]*cmd: "npx"/);
@@ -116,7 +116,7 @@ describe("palimpsest install", () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	it("lists the hosts and says which know the server", async () => {
+	it("lists the hosts and marks those that have the server configured", async () => {
 		await run("install", "codex");
 		const { text } = await run("install");
 		expect(text).toMatch(/^codex +installed +.*config\.toml$/m);
@@ -136,7 +136,7 @@ describe("palimpsest install", () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	it("leaves a file alone that it cannot read", async () => {
+	it("leaves an unreadable file unchanged", async () => {
 		await mkdir(join(folder, ".cursor"));
 		const file = join(folder, ".cursor", "mcp.json");
 		await writeFile(file, "{ broken");
@@ -154,7 +154,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 	const isIn = async (file: string) => (await readFile(file, "utf8").catch(() => "none")).includes("palimpsest-mcp");
 	const installed = async () => [await isIn(ofExtension()), await isIn(ofCommand())];
 
-	it("reaches the command line where only its folder is there", async () => {
+	it("configures the command line when only its folder exists", async () => {
 		await mkdir(join(folder, ".cline"));
 		expect((await run("install", "cline")).code).toBe(0);
 		expect(await installed()).toEqual([false, true]);
@@ -162,12 +162,12 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 		expect(mcpServers.palimpsest).toMatchObject({ command: "npx", disabled: false });
 	});
 
-	it("reaches the extension where the command line is not there", async () => {
+	it("configures the extension when the command line is missing", async () => {
 		await run("install", "cline");
 		expect(await installed()).toEqual([true, false]);
 	});
 
-	it("reaches both where both are there, names each file, and is undone in both", async () => {
+	it("configures both when both exist, names each file, and is undone in both", async () => {
 		await mkdir(extension(), { recursive: true });
 		await mkdir(join(folder, ".cline/data/settings"), { recursive: true });
 		await writeFile(ofCommand(), commented);
@@ -185,7 +185,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 		expect(await readFile(ofCommand(), "utf8")).toBe(commented);
 	});
 
-	it("changes neither where one cannot be read", async () => {
+	it("changes neither when one is unreadable", async () => {
 		await mkdir(extension(), { recursive: true });
 		await mkdir(join(folder, ".cline/data/settings"), { recursive: true });
 		await writeFile(ofCommand(), "{ broken");
@@ -194,7 +194,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 		expect([await installed(), await readFile(ofCommand(), "utf8")]).toEqual([[false, false], "{ broken"]);
 	});
 
-	it("takes the file that the command line is told to take", async () => {
+	it("uses the file that the command line is set to use", async () => {
 		const file = join(folder, "elsewhere.json");
 		await writeFile(file, "{}");
 		const { code } = await runCli(["install", "cline"], {

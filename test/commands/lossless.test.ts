@@ -40,7 +40,6 @@ type Conversation = { readonly format: string; readonly messages: readonly unkno
 
 const runs = [
 	(conversation: unknown) => maskConversation({ conversation, policy: policyOf({ mask: { window_turns: 1 } }) }),
-	(conversation: unknown) => maskConversation({ conversation, policy: policyOf({ mask: { window_turns: 8 } }) }),
 	(conversation: unknown) =>
 		guardConversation({ conversation, policy: policyOf({ guard: { reserve_tokens: 1_000 } }), contextWindow: 8_000 }),
 ];
@@ -89,18 +88,19 @@ describe.skipIf(files.length === 0)("real conversations are written without loss
 		counted.edits += edits;
 		counted.removed += removed;
 
-		if (conversation.messages.length < 2 || !isRead(conversation.messages)) return;
-		const separator = counted.files % 2 === 0 ? "\n" : "\r\n\n";
+		if (counted.files % 2 === 0 || conversation.messages.length < 2 || !isRead(conversation.messages)) return;
+		const separator = counted.files % 4 === 1 ? "\n" : "\r\n\n";
 		const lines = conversation.messages.map((record) => JSON.stringify(record)).join(separator);
 		counted.asLines += 1;
 		counted.editsOfLines += (await checkText(counted.files % 3 === 0 ? lines : `${lines}\n`, "json_lines")).edits;
 	});
 
-	it("so does the command, bytes in and bytes out", async () => {
+	it("the command keeps them too, bytes in and bytes out", async () => {
 		const firstOfEach = files.filter((file, index) => file.split("/")[0] !== files[index - 1]?.split("/")[0]);
+		const everyOther = firstOfEach.filter((_, index) => index % 2 === 0);
 		const home = await scratchFolder();
 		let changed = 0;
-		for (const file of firstOfEach) {
+		for (const file of everyOther) {
 			const bytes = readFileSync(join(folder, file));
 			const document = readTextDocument(decodeText(bytes, file), file);
 			if (!isRead(document.value)) continue;
@@ -113,7 +113,7 @@ describe.skipIf(files.length === 0)("real conversations are written without loss
 			changed += edits.length > 0 ? 1 : 0;
 		}
 		expect(changed).toBeGreaterThan(3);
-	});
+	}, 240_000);
 
 	afterAll(() => {
 		const lines = [...seen].map(([format, counts]) => `  ${format}: ${JSON.stringify(counts)}\n`);

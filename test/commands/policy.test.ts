@@ -38,11 +38,11 @@ placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_ca
 `;
 
 describe("policy", () => {
-	it("shows the defaults where nothing is configured", async () => {
+	it("shows the defaults without configuration", async () => {
 		expect(await shown()).toEqual({ policy: policyOf(), file: null });
 	});
 
-	it("lists the presets, and prints one", async () => {
+	it("lists the presets and prints one", async () => {
 		const { text } = await run(["policy", "presets"]);
 		const names = text
 			.trimEnd()
@@ -61,7 +61,7 @@ describe("policy", () => {
 		expect((await run(["policy", "reference"])).text).toBe(policyReference());
 	});
 
-	it("checks a file, and the whole configuration", async () => {
+	it("checks a file, and the complete configuration", async () => {
 		await put("documented.toml", documentedBlock);
 		const file = await run(["policy", "check", "documented.toml"]);
 		expect(file).toMatchObject({ code: 0, text: "", lines: ["palimpsest: documented.toml is valid"] });
@@ -74,8 +74,8 @@ describe("policy", () => {
 	});
 });
 
-describe("where the policy comes from", () => {
-	it("takes the documented block as it is", async () => {
+describe("the source of the policy", () => {
+	it("accepts the documented block unchanged", async () => {
 		await put("documented.toml", documentedBlock);
 		const { policy, file } = await shown(["--policy", "documented.toml"]);
 		expect(file).toBe(join(folder, "documented.toml"));
@@ -91,7 +91,7 @@ describe("where the policy comes from", () => {
 		expect(off.lines).toEqual([expect.stringContaining("masked 0 of 10")]);
 	});
 
-	it("palimpsest.toml in the working directory is found, else the user's own", async () => {
+	it("palimpsest.toml in the working directory comes before the user's own", async () => {
 		await mkdir(join(folder, ".config", "palimpsest"), { recursive: true });
 		await put(".config/palimpsest/palimpsest.toml", "[mask]\nwindow_turns = 2\n");
 		expect((await shown()).policy.mask.window_turns).toBe(2);
@@ -102,7 +102,7 @@ describe("where the policy comes from", () => {
 		});
 	});
 
-	it("--set wins over the environment, that over the file, that over the preset; the last --set wins", async () => {
+	it("--set overrides the environment, which overrides the file, which overrides the preset; the last --set wins", async () => {
 		await put(
 			"palimpsest.toml",
 			'preset = "context-trim"\nlocale = "en"\n[guard]\nreserve_tokens = 1\n[mask]\nwindow_turns = 1\n',
@@ -115,7 +115,7 @@ describe("where the policy comes from", () => {
 		expect(policy.mask).toMatchObject({ window_turns: 2, keep_last_k_per_tool: 4 });
 	});
 
-	it("--policy wins over PALIMPSEST_POLICY, that over the working directory", async () => {
+	it("--policy overrides PALIMPSEST_POLICY, which overrides the working directory", async () => {
 		for (const [name, turns] of [
 			["palimpsest", 1],
 			["named", 2],

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 
 describe("recall", () => {
-	it("prints the original as it was, and says on standard error what it is", async () => {
+	it("prints the original unchanged, and describes it on standard error", async () => {
 		const ref = await mask();
 		const { code, text, lines } = await run(["recall", ref]);
 		expect({ code, text }).toEqual({ code: 0, text: original });
@@ -32,7 +32,7 @@ describe("recall", () => {
 		expect(await run(["recall", "--tool-call-id", "call_0"])).toMatchObject({ code: 0, text: original });
 	});
 
-	it("prints a part, and how to ask for the rest", async () => {
+	it("prints a part, and how to request the rest", async () => {
 		const ref = await mask();
 		const { text, lines } = await run(["recall", ref, "--grep", "line 3[0-9]", "--context", "0", "--max-tokens", "60"]);
 		expect(text).toMatch(/^31:.*\n32:.*\n/);
@@ -43,7 +43,7 @@ describe("recall", () => {
 		expect(json).toMatchObject({ ref, shown: { lines: { first: 2, last: 3 } }, next: null, tool_call_id: "call_0" });
 	});
 
-	it("prints all of it, however large", async () => {
+	it("prints an original of any size in full", async () => {
 		const text = "all of it, line by line\n".repeat(100_000);
 		await writeFile(join(folder, "log.txt"), text);
 		const cut = await run(["truncate", "log.txt"]);
@@ -76,7 +76,7 @@ describe("recall", () => {
 	});
 });
 
-it("originals stand under the user's state folder unless told otherwise", async () => {
+it("stores originals under the user's state folder by default", async () => {
 	environment = { PALIMPSEST_ARCHIVE: "", XDG_STATE_HOME: join(folder, "state"), LOCALAPPDATA: join(folder, "state") };
 	const ref = await mask();
 	const { location } = JSON.parse((await run(["archive", "stats"])).text);

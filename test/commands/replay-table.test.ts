@@ -53,7 +53,7 @@ describe("the table of policies", () => {
 		expect(policiesTable([{ ...figures, billed }], "us_dollars")).toContain(` ${shown} `);
 	});
 
-	it("fits 120 columns with large numbers and long paths, of which the end is shown", () => {
+	it("fits 120 columns with large numbers and with long paths cut at their start", () => {
 		const large = { billed: 123_456_789, peak_context_tokens: 1_234_567, masked_tool_results: 123_456 };
 		const text = policiesTable([{ ...figures, ...large, policy: `${"deep/".repeat(20)}my.toml` }], "input_tokens");
 		expect(text).toMatch(/^…deep\/deep\/my\.toml /m);
@@ -75,13 +75,13 @@ describe("the text for people", () => {
 		replayText({ ...masking, policies: [figures], files: files.map(fileOf) }, { rates, eachFile });
 	const tables = (text: string) => text.match(/^policy /gm)?.length;
 
-	it("names the only file, counts several, and says what is billed", () => {
+	it("names a single file, counts several, and describes what is billed", () => {
 		expect(textOf(["a.json"])).toMatch(/^a\.json, 1 234 LLM calls\n/);
 		expect(textOf(["a.json", "b.json"])).toMatch(/^2 conversations, 1 234 LLM calls\n/);
 		expect(textOf(["a.json"])).toMatch(/^billed: in prices of an input token, 0\.1 for .* 1\.25 for /m);
 	});
 
-	it("has a table for each file where they are few or asked for", () => {
+	it("has a table for each file when they are few or requested", () => {
 		expect(tables(textOf(["a"]))).toBe(1);
 		expect(tables(textOf(["a", "b"]))).toBe(3);
 		expect(tables(textOf(["a", "b", "c", "d"]))).toBe(1);
@@ -99,13 +99,13 @@ describe("the progress line", () => {
 		return written;
 	};
 
-	it("is drawn on a terminal alone, and not for a single file", () => {
+	it("is drawn only on a terminal, and not for a single file", () => {
 		expect(draw({ isTTY: false }, 4)).toEqual([]);
 		expect(draw({}, 4)).toEqual([]);
 		expect(draw({ isTTY: true }, 1)).toEqual([]);
 	});
 
-	it("takes the place of the one before, and goes away", () => {
+	it("replaces the previous one, and is cleared at the end", () => {
 		const erase = "\r\u001b[2K";
 		expect(draw({ isTTY: true, columns: 80 }, 4)).toEqual([
 			`${erase}${"░".repeat(24)} 0 of 4  some.json`,
@@ -114,7 +114,7 @@ describe("the progress line", () => {
 		]);
 	});
 
-	it("stays on one line, whatever a file is called", () => {
+	it("stays on one line for any file name", () => {
 		const lines = draw({ isTTY: true, columns: 60 }, 4, `${"folder/".repeat(30)}na\n\u001b[31mme.json`);
 		for (const line of lines.slice(0, 2)) {
 			const shown = line.slice("\r\u001b[2K".length);

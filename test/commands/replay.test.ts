@@ -30,7 +30,7 @@ async function replay(...parameters: string[]): Promise<Figures & { files: (Figu
 	return JSON.parse(text);
 }
 
-it("prints the offline figures, in all and file by file (docs/specs/observation-masking.md#offline-figures)", async () => {
+it("prints the offline figures, in total and per file (docs/specs/observation-masking.md#offline-figures)", async () => {
 	const answer = await replay("short.json", "long.json", "--window-turns", "1");
 	expect(Object.keys(answer)).toEqual([...figures, "files"]);
 	expect(answer.files.map((row) => row.file)).toEqual(["short.json", "long.json"]);
@@ -41,7 +41,7 @@ it("prints the offline figures, in all and file by file (docs/specs/observation-
 	expect(answer.files.map((row) => row.masked_tool_results)).toEqual([1, 10]);
 });
 
-it("counts what mask prints", async () => {
+it("counts the same as mask prints", async () => {
 	const { files } = await replay("long.json", "--window-turns", "4");
 	const masked = await runCli(["mask", "long.json", "--set", "mask.window_turns=4"], { folder });
 	const countTokens = await loadCounter("o200k_base");
@@ -61,7 +61,7 @@ it("counts what mask prints", async () => {
 	]);
 });
 
-it("uses the policy's window where none is given", async () => {
+it("uses the policy's window by default", async () => {
 	expect((await replay("long.json")).masked_tool_results).toBe(3);
 	expect((await replay("long.json", "--set", "mask.window_turns=2")).masked_tool_results).toBe(9);
 	expect((await replay("long.json", "--window-turns", "0")).masked_tool_results).toBe(0);

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const report = (...parameters: string[]) => runCli(["report", ...parameters], { folder });
 
 describe("palimpsest report", () => {
-	it("prints what the library finds, as text and as JSON", async () => {
+	it("prints the same as the library, as text and as JSON", async () => {
 		const own = await reportContext({ conversation, layers: [], model: "gpt-4o", originals: "not_archived" });
 		const json = await report("chat.json", "--model", "gpt-4o", "--json");
 		expect([json.code, json.lines]).toEqual([0, []]);
@@ -33,7 +33,7 @@ describe("palimpsest report", () => {
 		expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 	});
 
-	it("counts placeholders with a reference where originals are kept", async () => {
+	it("counts placeholders with a reference when originals are kept", async () => {
 		const freedBy = async (environment: Record<string, string>) => {
 			const { text } = await runCli(["report", "chat.json", "--json"], { folder, environment });
 			return JSON.parse(text).presets[1].freed_tokens as number;
@@ -74,7 +74,7 @@ describe("palimpsest report", () => {
 		expect(failed.lines.join()).toMatch(/unwritable_file.*ENOENT/);
 	});
 
-	it("refuses what it cannot read, without a word of it", async () => {
+	it("refuses unreadable input without quoting it", async () => {
 		await writeFile(join(folder, "odd.json"), JSON.stringify({ note: secret }));
 		for (const [file, message] of [
 			["odd.json", /not_a_conversation/],
@@ -91,7 +91,7 @@ describe("palimpsest report", () => {
 });
 
 describe("the style of a stream", () => {
-	it("draws blocks in a terminal as wide as it is, and is plain where that is asked for or nobody looks", () => {
+	it("draws blocks in the width of a terminal, and is plain on request or without a terminal", () => {
 		const style = (stream: object, environment = {}) => Object.values(styleOfStream(stream, environment));
 		expect(style({ isTTY: true, columns: 72 })).toEqual([72, "blocks"]);
 		expect(style({ isTTY: true, columns: 300 })).toEqual([140, "blocks"]);

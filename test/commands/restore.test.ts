@@ -23,7 +23,7 @@ describe("restore", () => {
 		["a request body, indented", JSON.stringify({ model: "gpt-4o", messages, seed: 2 ** 40 }, null, 2)],
 		["odd spellings and white space", odd],
 		["a byte order mark", `\uFEFF${odd}`],
-	])("gives back %s byte for byte after masking", async (_what, source) => {
+	])("restores %s byte for byte after masking", async (_what, source) => {
 		const masked = await run(["mask", "-"], source);
 		expect(masked.text.split(secret).length).toBeLessThan(source.split(secret).length);
 		const { code, text, lines } = await run(["restore", "-"], masked.text);
@@ -31,7 +31,7 @@ describe("restore", () => {
 		expect({ code, lines }).toEqual({ code: 0, lines: ["palimpsest: restored 2"] });
 	});
 
-	it("gives back what was truncated first and masked later", async () => {
+	it("restores a result that was truncated first and masked later", async () => {
 		const source = JSON.stringify(messages);
 		const cut = ["--set", "guard.max_tool_result_chars=1200", "--set", "guard.truncate_head_chars=500"];
 		const window = ["--context-window", "100000", "--set", "guard.truncate_tail_chars=500"];
@@ -44,7 +44,7 @@ describe("restore", () => {
 		expect({ code, lines }).toEqual({ code: 0, lines: ["palimpsest: restored 16"] });
 	});
 
-	it("restores what it can, names what is missing, and ends with 1", async () => {
+	it("restores all available originals, names the missing ones, and exits with 1", async () => {
 		const source = JSON.stringify(messages);
 		const masked = await run(["mask", "-"], source);
 		const refs = Array.from(masked.text.matchAll(/réf=(\w+)/g), ([, ref]) => ref);
@@ -59,7 +59,7 @@ describe("restore", () => {
 		expect(nothing.lines[1]).toBe(`palimpsest: not in the archive: ${refs.join(", ")}`);
 	});
 
-	it("says what was redacted, and leaves a conversation without placeholders as it is", async () => {
+	it("reports redacted originals, and leaves a conversation without placeholders unchanged", async () => {
 		const source = JSON.stringify(messages);
 		const redact = ["--set", 'archive.redact=["TOPSECRET-[0-9]+"]'];
 		const masked = await run(["mask", "-", ...redact], source);
@@ -70,7 +70,7 @@ describe("restore", () => {
 		expect(await run(["restore", "-"], source)).toMatchObject({ code: 0, text: source });
 	});
 
-	it("gives back what the guard of context-trim has cut, without being told of the preset", async () => {
+	it("restores the cuts of the guard of context-trim without being given the preset", async () => {
 		const large = messages.map((one) => (one.role === "tool" ? { ...one, content: `${one.content}`.repeat(20) } : one));
 		const source = JSON.stringify(large);
 		const trim = ["guard", "-", "--set", "preset=context-trim", "--context-window", "40000"];
@@ -83,7 +83,7 @@ describe("restore", () => {
 		});
 	});
 
-	it("says what stays cut or masked, and ends with 1; by call id on request, and says so", async () => {
+	it("reports results that stay cut or masked, and exits with 1; restores by call id on request", async () => {
 		const source = JSON.stringify(messages);
 		const trim = [
 			"--set",
@@ -111,7 +111,7 @@ describe("restore", () => {
 		});
 	});
 
-	it("leaves what only looks like a placeholder, says so, and ends with 1", async () => {
+	it("leaves text that only looks like a placeholder, reports it, and exits with 1", async () => {
 		const masked = await run(["mask", "-"], JSON.stringify(messages));
 		const [placeholder = ""] = /\[Observation masquée[^\]]*\]/.exec(masked.text) ?? [];
 		const calls = [{ id: "other", type: "function", function: { name: "cat", arguments: "{}" } }];
@@ -124,7 +124,7 @@ describe("restore", () => {
 		expect(lines[1]).toMatch(/^palimpsest: ambiguous, left as they are \(a tool may have printed them\): \w{20}$/);
 	});
 
-	it("prints no conversation that is none", async () => {
+	it("refuses input that is no conversation", async () => {
 		expect(await run(["restore", "-"], "{")).toMatchObject({
 			code: 1,
 			text: "",

@@ -21,15 +21,15 @@ const run = (parameters: readonly string[], input?: string) =>
 		environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") },
 	});
 
-describe("a command that is run", () => {
-	it("has its output as it was and its exit code, without a word where all is well", async () => {
+describe("a command run through palimpsest", () => {
+	it("keeps its output and exit code, without comment on success", async () => {
 		expect(await run(node("process.stdout.write('fine')"))).toMatchObject({ code: 0, text: "fine", lines: [] });
 		const failed = await run(node("console.log('oh'); process.exit(7)"));
 		expect(failed).toMatchObject({ code: 7, text: "oh\n" });
 		expect(failed.lines).toEqual([expect.stringMatching(/^palimpsest: Exit code 7 after \d+\.\d s\.$/)]);
 	});
 
-	it("gets its arguments as they are, without a shell, and our standard input", async () => {
+	it("gets its arguments unchanged, without a shell, and our standard input", async () => {
 		const { text } = await runCli(
 			["run", "--", process.execPath, "-p", "process.argv.slice(1).join('|')", "a b", "$HOME", "*"],
 			{
@@ -40,13 +40,13 @@ describe("a command that is run", () => {
 		expect((await run(node("process.stdin.pipe(process.stdout)"), "through")).text).toBe("through");
 	});
 
-	it.skipIf(process.platform === "win32")("has both outputs in the order that they were written in", async () => {
+	it.skipIf(process.platform === "win32")("gets both outputs in the order they were written", async () => {
 		const program = "for (let i = 0; i < 2000; i += 1) require('fs').writeSync(1 + (i % 2), i + '\\n')";
 		const { text } = await run(["--max-tokens", "100000", ...node(program)]);
 		expect(text).toBe(Array.from({ length: 2_000 }, (_, index) => `${index}\n`).join(""));
 	});
 
-	it("has a long output shortened, under a line with exit code, time and reference", async () => {
+	it("gets a long output shortened, under a line with exit code, time and reference", async () => {
 		const program =
 			"for (let i = 1; i < 9000; i += 1) console.log(i === 5000 ? 'FAIL it adds' : 'ok ' + i); process.exitCode = 3";
 		const { code, text, lines } = await run(["--max-tokens", "300", ...node(program)]);
@@ -67,7 +67,7 @@ describe("a command that is run", () => {
 		["copying a -> b", 3_000],
 		["npm info run step N", 3_000],
 		["Uploaded asset N", 400_000],
-	] as const)("has the only failure of a failing run shown, whatever its lines look like: %s", async (style, lines) => {
+	] as const)("shows the only failure of a failing run, whatever its lines look like: %s", async (style, lines) => {
 		const failure = "foo.c:33:5: error: undeclared identifier bar";
 		const program = `
 			const lines = Array.from({ length: ${lines} }, (_, index) => ${JSON.stringify(style)}.replace("N", index));
@@ -81,7 +81,7 @@ describe("a command that is run", () => {
 		}
 	});
 
-	it("shows more of the failures of a command that failed than of one that did not", async () => {
+	it("shows more of the failures of a failing command than of a passing one", async () => {
 		const program = (exitCode: number) =>
 			node(
 				`for (let i = 0; i < 3000; i += 1) console.log(i % 20 === 9 && i < 2800 ? "could not read item " + i : "const a" + i + " = copy(b" + i + ");"); process.exitCode = ${exitCode}`,
@@ -92,7 +92,7 @@ describe("a command that is run", () => {
 	});
 
 	it.skipIf(process.platform === "win32")(
-		"names a command that reads the whole, wherever this program lies",
+		"names a command that reads the original, wherever this program is installed",
 		async () => {
 			const { text } = await run(["--max-chars", "1000", ...node("console.log('line\\n'.repeat(900))")]);
 			const [, command = ""] = /All of it: (.+ recall \w+)\]/.exec(text) ?? [];
@@ -107,7 +107,7 @@ describe("a command that is run", () => {
 		},
 	);
 
-	it.skipIf(process.platform === "win32")("names itself where the shell finds it by name", async () => {
+	it.skipIf(process.platform === "win32")("uses its own name when the shell finds it", async () => {
 		const bin = join(folder, "bin");
 		await mkdir(bin);
 		await writeFile(join(bin, "palimpsest"), "");
@@ -120,26 +120,23 @@ describe("a command that is run", () => {
 	it.each([
 		["--max-chars", "10"],
 		["--max-tokens", "5"],
-	])(
-		"is not begun where %s %s leaves no room for a marker, and the least that does is named",
-		async (option, given) => {
-			const program = node(
-				"require('fs').writeFileSync('begun', ''); console.log('word '.repeat(9000)); process.exitCode = 3",
-			);
-			const { code, text, lines } = await run([option, given, ...program]);
-			expect([code, text]).toEqual([1, ""]);
-			await expect(readFile(join(folder, "begun"))).rejects.toThrow();
-			const [, least = ""] =
-				new RegExp(`Expected ${option} .* smallest that works here is (\\d+)`).exec(lines.join("\n")) ?? [];
-			expect(await run([option, least, ...program])).toMatchObject({
-				code: 3,
-				text: expect.stringMatching(/^\[Exit code 3 after \d+\.\d s\. shortened: \d+ characters left out\]/),
-			});
-			expect((await run([option, `${Number(least) - 1}`, ...program])).code).toBe(1);
-		},
-	);
+	])("does not start when %s %s leaves no room for a marker, and names the minimum", async (option, given) => {
+		const program = node(
+			"require('fs').writeFileSync('begun', ''); console.log('word '.repeat(9000)); process.exitCode = 3",
+		);
+		const { code, text, lines } = await run([option, given, ...program]);
+		expect([code, text]).toEqual([1, ""]);
+		await expect(readFile(join(folder, "begun"))).rejects.toThrow();
+		const [, least = ""] =
+			new RegExp(`Expected ${option} .* smallest that works here is (\\d+)`).exec(lines.join("\n")) ?? [];
+		expect(await run([option, least, ...program])).toMatchObject({
+			code: 3,
+			text: expect.stringMatching(/^\[Exit code 3 after \d+\.\d s\. shortened: \d+ characters left out\]/),
+		});
+		expect((await run([option, `${Number(least) - 1}`, ...program])).code).toBe(1);
+	});
 
-	it("that is not there ends with 127, one that cannot be run with 126", async () => {
+	it("exits with 127 when it is missing, with 126 when it is not executable", async () => {
 		const absent = await run(["--", "no-such-command-here"]);
 		expect(absent).toMatchObject({ code: 127, text: "" });
 		expect(absent.lines).toEqual(["palimpsest: cannot run no-such-command-here: there is no such command"]);
@@ -147,7 +144,7 @@ describe("a command that is run", () => {
 		expect(await run(["--", join(folder, "plain.txt")])).toMatchObject({ code: 126, text: "" });
 	});
 
-	it("has its output let through where the archive cannot be written, and its exit code", async () => {
+	it("passes its output and exit code through when the archive is not writable", async () => {
 		const where = join(folder, "broken");
 		await mkdir(where);
 		await writeFile(join(where, "default"), "a file where a folder should be");
@@ -157,7 +154,7 @@ describe("a command that is run", () => {
 		expect(lines[0]).toMatch(/\[archive_unavailable\] .* Shown whole\.$/);
 	});
 
-	it("that leaves a process behind is not waited for without end", async () => {
+	it("that leaves a process behind is not waited for forever", async () => {
 		const program = `
 			const { spawn } = require('child_process');
 			const left = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 600_000)'], { stdio: 'inherit', detached: true });
@@ -194,7 +191,7 @@ describe.skipIf(process.platform === "win32")("signals", () => {
 		["SIGINT", 130],
 		["SIGTERM", 143],
 		["SIGHUP", 129],
-	] as const)("%s ends the command, and we say so as shells do: %i", async (signal, expected) => {
+	] as const)("%s ends the command, and the exit code is that of a shell: %i", async (signal, expected) => {
 		const child = start(waiting);
 		await isReady();
 		child.kill(signal);
@@ -202,7 +199,7 @@ describe.skipIf(process.platform === "win32")("signals", () => {
 		expect([code, ourSignal]).toEqual([expected, null]);
 	});
 
-	it("are the command's to answer: it may end as it likes, and what it says then is shown", async () => {
+	it("are handled by the command, whose further output is shown", async () => {
 		const program = `process.on('SIGTERM', () => { console.log('cleaned up ' + 'x '.repeat(400)); process.exit(5); }); ${waiting}`;
 		const child = start(program);
 		let text = "";

@@ -13,7 +13,7 @@ const cut = async (...parameters: string[]) => {
 	return runCli(["truncate", "--set", "locale=en", ...parameters], { folder, input: lines, environment });
 };
 
-it("takes a strategy and what to look for, in characters and in tokens", async () => {
+it("accepts a strategy and a query, in characters and in tokens", async () => {
 	for (const limit of [
 		["--max-chars", "3000"],
 		["--max-tokens", "800"],
@@ -29,7 +29,7 @@ it("takes a strategy and what to look for, in characters and in tokens", async (
 	}
 });
 
-it("looks for what it is told to without being told how, and takes the policy's strategy else", async () => {
+it("uses the query strategy for a query, and the policy's strategy otherwise", async () => {
 	const focused = await cut("--max-chars", "3000", "--focus", "value500");
 	expect(focused.text).toContain("\nvalue500 is");
 	const json = await cut("--max-chars", "3000", "--set", 'truncate.strategy="log"', "--set", "truncate.keep_ansi=true");
@@ -38,7 +38,7 @@ it("looks for what it is told to without being told how, and takes the policy's 
 	expect(headTail.text).toMatch(/^value0 [\s\S]*\n\n\.\.\. \[\d+ characters truncated, ref=\w+\] \.\.\.\n\n/);
 });
 
-it("names the strategies where it is given another", async () => {
+it("lists the strategies when given an unknown one", async () => {
 	const { code, lines: said } = await cut("--strategy", "tail");
 	expect(code).not.toBe(0);
 	expect(said.join("\n")).toMatch(/--strategy.*head_tail, auto, json, log, diff, table, html, binary, focus/);

@@ -10,7 +10,7 @@ beforeEach(async () => {
 	folder = await scratchFolder();
 });
 
-it("passes what is short enough byte for byte: no line break added, whatever the bytes", async () => {
+it("passes a short output byte for byte: no line break added, for any bytes", async () => {
 	const inputs = [
 		"",
 		"no line break",
@@ -28,7 +28,7 @@ it("passes what is short enough byte for byte: no line break added, whatever the
 	expect((await runCli(["truncate", "log.txt"], { folder })).text).toBe("from a file");
 });
 
-it("cuts what is longer to head and tail, and says so to people", async () => {
+it("cuts a long output to head and tail, and tells people", async () => {
 	const input = textOfLength(50_001);
 	const whole = await runCli(["truncate", "-"], { folder, input: input.slice(1) });
 	expect(whole.text).toBe(input.slice(1));
@@ -54,7 +54,7 @@ it.each([
 	["--max-chars", "10", "head_tail", 9_000_000],
 	["--max-chars", "10", "auto", 9_000_000],
 ])(
-	"refuses %s %s (%s), which leaves no room for a marker, and names the least that does (%# of %i)",
+	"refuses %s %s (%s), which leaves no room for a marker, and names the minimum (%# of %i)",
 	async (option, given, strategy, chars) => {
 		const input = "one line of a log that goes on\n".repeat(chars / 30);
 		const cut = (limit: string) =>

@@ -47,7 +47,7 @@ describe.concurrent("help", () => {
 		},
 	);
 
-	it("explains a command of a command, in either order", async () => {
+	it("explains a subcommand, in either order", async () => {
 		for (const parameters of [
 			["help", "hook", "install"],
 			["hook", "help", "install"],
@@ -59,12 +59,12 @@ describe.concurrent("help", () => {
 		expect((await run("help")).text).toBe((await run("--help")).text);
 	});
 
-	it("tells the version", async () => {
+	it("prints the version", async () => {
 		expect(await run("--version")).toMatchObject({ code: 0, text: `${version}\n`, lines: [] });
 	});
 });
 
-describe.concurrent("wrong usage ends with 2, words on standard error and nothing on standard output", () => {
+describe.concurrent("wrong usage exits with 2, a message on standard error and nothing on standard output", () => {
 	it.each([
 		["an unknown option", ["--nope"], /unknown option '--nope'/],
 		["an unknown option of a command", ["mask", "chat.json", "--nope"], /unknown option '--nope'/],

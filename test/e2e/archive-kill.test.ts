@@ -3,7 +3,7 @@ import { archiveFolderOf, openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Life, liveAndDie } from "./killed-server.ts";
 
-const kills = 100;
+const kills = 60;
 const serversAtOnce = 4;
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
@@ -17,7 +17,7 @@ function random(seed: number): () => number {
 	};
 }
 
-it(`a server killed ${kills} times at random moments has kept all that any answer names`, async () => {
+it(`a server killed ${kills} times at random moments has kept every original that any answer names`, async () => {
 	const seed = Date.now() & 0xffff;
 	const next = random(seed);
 	const home = await scratchFolder();
@@ -48,4 +48,4 @@ it(`a server killed ${kills} times at random moments has kept all that any answe
 	expect(promised.length).toBeGreaterThan(kills);
 	expect(lives.filter(({ unanswered }) => unanswered > 0).length).toBeGreaterThan(kills / 2);
 	expect(lives.filter(({ answered }) => answered > 0).length).toBeGreaterThan(kills / 4);
-});
+}, 240_000);

@@ -51,7 +51,7 @@ async function answered({ next_call: next }: SummaryRequestAnswer, document?: un
 }
 
 describe("a client without a model of its own", () => {
-	it("is asked itself, by a small prompt, and its summary is put in by the very call that was spelled out", async () => {
+	it("is asked by a small prompt, and the call spelled out in it inserts the summary", async () => {
 		const request = await requested({ messages });
 		expect(request).toMatchObject({
 			summary_token: expect.stringMatching(/^2-23-[0-9a-f]{12}$/),
@@ -70,7 +70,7 @@ describe("a client without a model of its own", () => {
 		expect(report).toMatchObject({ result: "summarised", summary: { by: "caller", messages: 22 } });
 	});
 
-	it("reads what its summary stands for by the reference that the summary carries", async () => {
+	it("reads the summarised messages by the reference in the summary", async () => {
 		const { messages: after, report } = contentOf(await answered(await requested({ messages }), messages));
 		const { ref } = readSummaryFrame(after[2]?.content ?? "") ?? {};
 		expect(report.summary).toMatchObject({ ref });
@@ -78,7 +78,7 @@ describe("a client without a model of its own", () => {
 		expect(JSON.parse((recalled as unknown as { text: string }).text)).toEqual(messages.slice(2, 24));
 	});
 
-	it("repeats what the first call said: policy, model, window, answer", async () => {
+	it("repeats the policy, model, window and answer of the first call", async () => {
 		const repeated = {
 			respond_with: "edits",
 			model: "gpt-4o",
@@ -94,14 +94,14 @@ describe("a client without a model of its own", () => {
 		expect(report).toMatchObject({ context_window: 9_000, messages: { before: 26, after: 7 } });
 	});
 
-	it("may have gone on meanwhile: the summary stands for what it was asked for, and what is new stays", async () => {
+	it("may continue the conversation meanwhile: the summary replaces only the messages that were sent for summarising", async () => {
 		const request = await requested({ messages });
 		const { messages: after } = contentOf(await answered(request, grown));
 		expect(summaryAt2(after)).toBe(handover);
 		expect(after.slice(3)).toEqual(grown.slice(24));
 	});
 
-	it("is told where those messages are not there any more as they were", async () => {
+	it("gets an error when those messages are gone or changed", async () => {
 		const request = await requested({ messages });
 		const altered: JsonMessage[] = messages.with(5, { ...messages[5], content: "another result" });
 		for (const document of [altered, messages.slice(0, 20), messages.toSpliced(2, 2), []]) {
@@ -122,20 +122,20 @@ describe("a client without a model of its own", () => {
 		expect(firstText(await call({ messages, ...parameters }))).toMatch(words);
 	});
 
-	it("may bring a summary unasked", async () => {
+	it("may send a summary without being asked", async () => {
 		const { messages: after, report } = contentOf(await call({ messages, summary: handover }));
 		expect(summaryAt2(after)).toBe(handover);
 		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
 	});
 
-	it("is not asked where the policy says that nobody is: the guard takes the summary's place, within a window", async () => {
+	it("is not asked when the policy asks nobody: the guard fits the conversation into the window instead", async () => {
 		const nobody = { messages, strategy: "llm-summary", policy: { compaction: { answered_by: ["none"] } } };
 		const { report } = contentOf(await call({ ...nobody, context_window: 12_000 }));
 		expect(report).toMatchObject({ result: "guarded", fits: true, budget_tokens: 3_808 });
 		expect(firstText(await call(nobody))).toMatch(/^\[context_window_unknown\] Nobody can be asked for a summary/);
 	});
 
-	it("is not asked where compacting is not due, nor where nothing is left to be summarised", async () => {
+	it("is not asked when compaction is not due or nothing is left to summarise", async () => {
 		const strategy = "llm-summary";
 		const roomy = contentOf(await call({ messages, strategy, context_window: 100_000 }));
 		expect(roomy.report).toMatchObject({ trigger: "not_due", result: "unchanged" });
@@ -148,20 +148,20 @@ describe("a client without a model of its own", () => {
 describe("a conversation in a file", () => {
 	const source = JSON.stringify(messages, null, "\t");
 
-	it("is asked for and compacted by its path", async () => {
+	it("is summarised and compacted by its path", async () => {
 		const request = await requested({ path: "chat.json", respond_with: "messages" });
 		const { messages: after } = contentOf(await answered(request));
 		expect(summaryAt2(after)).toBe(handover);
 	});
 
-	it("is written beside it where the first call said nothing", async () => {
+	it("is written beside the input by default", async () => {
 		const request = await requested({ path: "chat.json" });
 		const { output_path: written, messages: inline } = contentOf(await answered(request));
 		expect([written, inline]).toEqual([join(session.folder, "chat.compacted.json"), undefined]);
 		expect(summaryAt2(JSON.parse(await readFile(String(written), "utf8")))).toBe(handover);
 	});
 
-	it("is written where the first call said, by the second call alone", async () => {
+	it("is written to the path of the first call, and only by the second call", async () => {
 		const output = join(session.folder, "compacted.json");
 		const request = await requested({ path: "chat.json", output_path: "compacted.json" });
 		await expect(readFile(output)).rejects.toMatchObject({ code: "ENOENT" });

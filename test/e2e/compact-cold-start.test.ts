@@ -18,7 +18,7 @@ export function load(url, context, next) {
 }
 `;
 
-it("compacting is loaded by the first call that compacts, and the client of an endpoint by the first that asks it", async () => {
+it("the first compacting call loads the compaction code, and the first call that asks an endpoint loads its client", async () => {
 	const folder = await scratchFolder();
 	await writeFile(join(folder, "hooks.mjs"), hooks);
 	const url = pathToFileURL(join(folder, "hooks.mjs")).href;

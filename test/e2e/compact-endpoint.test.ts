@@ -66,8 +66,8 @@ async function compact(...behaviours: readonly Behaviour[]) {
 	return { result, messages, progress, retries: retries.filter(Boolean), requests: endpoint.requestsOf(name) };
 }
 
-describe("an endpoint that the environment names", () => {
-	it("is asked with the key, and its answer stands framed in the place of the old messages", async () => {
+describe("an endpoint named by the environment", () => {
+	it("is asked with the key, and its framed answer replaces the old messages", async () => {
 		const { result, messages, requests } = await compact(summarised);
 		const { messages: after, report } = contentOf(result);
 		expect([after[0], after[1], after[3], after[4]]).toEqual([messages[0], messages[1], ...messages.slice(-2)]);
@@ -81,21 +81,21 @@ describe("an endpoint that the environment names", () => {
 		expect(requests[0]?.headers.authorization).toBe(`Bearer ${key}`);
 	});
 
-	it("that echoes the key in its answer does not get it into the conversation", async () => {
+	it("whose answer echoes the key does not leak it into the conversation", async () => {
 		const { result } = await compact(complete(`${handover}\nThe key is ${key}.`));
 		expect(contentOf(result).messages[2]?.content).toContain("The key is [key].");
 	});
 });
 
-describe("an endpoint that fails for a while", () => {
-	it.each([429, 500, 502, 503, 504])("with %i is asked again when it says so", async (status) => {
+describe("an endpoint that fails temporarily", () => {
+	it.each([429, 500, 502, 503, 504])("with %i is asked again after the time it names", async (status) => {
 		const { result, requests, retries } = await compact(refuse(status, soon), summarised);
 		expect(contentOf(result).report).toMatchObject({ result: "summarised" });
 		expect(requests).toHaveLength(2);
 		expect(retries).toEqual([{ attempt: 1, max_retries: 3, delay: 0.05 }]);
 	});
 
-	it("three times is asked four times, and the client is told of each step, in growing numbers", async () => {
+	it("three times gets four requests, and the client gets progress in growing numbers", async () => {
 		const { result, requests, progress, retries } = await compact(
 			refuse(429, soon),
 			refuse(503, { "retry-after": "0.1" }),
@@ -123,7 +123,7 @@ describe("an endpoint that fails for a while", () => {
 		for (const { progress: done, total = 0 } of progress) expect(total).toBeGreaterThanOrEqual(done);
 	});
 
-	it("with answers that are cut off is asked for less", async () => {
+	it("with truncated answers is asked for a shorter one", async () => {
 		const { result, requests, progress } = await compact(
 			complete("It was all ab", "length"),
 			complete("It was", "length"),
@@ -135,7 +135,7 @@ describe("an endpoint that fails for a while", () => {
 		expect(progress.map(({ message }) => message)).toEqual(steps);
 	});
 
-	it("with prompts that are too long is asked in parts", async () => {
+	it("with prompts that are too long gets them in parts", async () => {
 		const short: Behaviour = (response, seen) => {
 			const isWhole = /file 0 line[\s\S]*file 10 line/.test(seen.body.messages[0]?.content ?? "");
 			(isWhole ? tooLong : complete("a part"))(response, seen);
@@ -151,7 +151,7 @@ describe("an endpoint that fails for a while", () => {
 	});
 });
 
-describe.concurrent("an endpoint that does not say when, after 2 s", () => {
+describe.concurrent("an endpoint that names no time is asked again after 2 s", () => {
 	it.each([
 		["refuses with 429", refuse(429), "rate_limit 429"],
 		["breaks off in the middle of its answer", breakOff, "server_error"],
@@ -164,7 +164,7 @@ describe.concurrent("an endpoint that does not say when, after 2 s", () => {
 	});
 });
 
-it.concurrent("an endpoint that hangs is given up and asked again", async () => {
+it.concurrent("an endpoint that hangs is aborted and asked again", async () => {
 	const environment = {
 		PALIMPSEST_LLM_URL: endpoint.baseUrl,
 		PALIMPSEST_LLM_MODEL: "a-model",
@@ -180,7 +180,7 @@ it.concurrent("an endpoint that hangs is given up and asked again", async () => 
 	expect(progress[1]?.message).toBe("retry 1 of 3 in 2 s (timeout)");
 });
 
-describe("an endpoint that gives no summary leaves the conversation as it was", () => {
+describe("an endpoint that returns no summary leaves the conversation unchanged", () => {
 	const cut = complete("It was all ab", "length");
 	it.each([
 		[

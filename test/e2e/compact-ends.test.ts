@@ -27,13 +27,13 @@ function hangAbout(name: string): EventEmitter {
 
 const parametersOf = (name: string) => ({ messages: conversationNamed(name), strategy: "llm-summary" });
 
-describe("a call that is cancelled", () => {
+describe("a cancelled call", () => {
 	let session: StdioCompactSession;
 	beforeAll(async () => {
 		session = await compactSession({ environment });
 	});
 
-	it("lets go of the endpoint at once, is not answered, and the server serves on", async () => {
+	it("drops the endpoint request at once and gets no answer, and the server keeps running", async () => {
 		const events = hangAbout("cancelled");
 		const controller = new AbortController();
 		const left = once(events, "left");
@@ -54,7 +54,7 @@ describe("a call that is cancelled", () => {
 		expect(session.stderr()).not.toMatch(/error|failed/);
 	});
 
-	it("while it waits to ask again is not asked again", async () => {
+	it("is not retried when it is cancelled between two attempts", async () => {
 		endpoint.behave("waiting", (response) => response.writeHead(503, { "retry-after": "50" }).end());
 		const controller = new AbortController();
 		const onprogress = ({ message = "" }) => {
@@ -105,8 +105,8 @@ async function bareServer(more: Readonly<Record<string, string>>) {
 
 const byEndpoint = { policy: { compaction: { answered_by: ["openai-compatible"] } } };
 
-describe("a server whose client goes away", () => {
-	it("has asked by one connection, closes it, and ends", async () => {
+describe("a server whose client disconnects", () => {
+	it("closes its one connection to the endpoint and exits", async () => {
 		const { child, compact, ended, stderr } = await bareServer(environment);
 		for (const id of [2, 3, 4]) {
 			expect((await compact(id, `in-turn-${id}`, byEndpoint)).result.structuredContent.report.result).toBe(
@@ -122,7 +122,7 @@ describe("a server whose client goes away", () => {
 		await expect.poll(() => endpoint.open(), patience).not.toContain(connections[0]);
 	});
 
-	it("while the endpoint is silent answers that it gave up, and ends", async () => {
+	it("reports that it gave up on a silent endpoint and exits", async () => {
 		const { child, compact, ended, stderr } = await bareServer(environment);
 		const events = hangAbout("silent");
 		const [asked, left] = [once(events, "asked"), once(events, "left")];
@@ -139,7 +139,7 @@ describe("a server whose client goes away", () => {
 		expect(stderr()).toBe("");
 	});
 
-	it("while its model is asked answers that it is gone, and ends", async () => {
+	it("reports that the client is gone while its model is asked, and exits", async () => {
 		const { child, messages, compact, ended, stderr } = await bareServer({});
 		const asked = once(messages, "sampling/createMessage");
 		const answered = compact(2, "sampled");
@@ -151,7 +151,7 @@ describe("a server whose client goes away", () => {
 		expect(stderr()).toBe("");
 	});
 
-	it("by a signal while the endpoint is silent ends cleanly", async () => {
+	it("exits cleanly on a signal while the endpoint is silent", async () => {
 		const { child, compact, ended, stderr } = await bareServer(environment);
 		const events = hangAbout("signalled");
 		const [asked, left] = [once(events, "asked"), once(events, "left")];

@@ -55,7 +55,7 @@ describe.each(Object.entries(transports))("%s", (_face, transport) => {
 		return session;
 	};
 
-	it("asks the model of the very client that calls", async () => {
+	it("asks the model of the calling client", async () => {
 		const sessions = [await connect(true), await connect(true)];
 		const answers = sessions.map((session, index) => {
 			session.answer(() => summaryOf(`${handover} Client ${index}.`));
@@ -68,7 +68,7 @@ describe.each(Object.entries(transports))("%s", (_face, transport) => {
 		}
 	});
 
-	it("leaves the conversation as it was where the client refuses", async () => {
+	it("leaves the conversation unchanged when the client refuses", async () => {
 		const session = await connect(true);
 		session.answer(() => Promise.reject(new McpError(-1 as ErrorCode, "no")));
 		const refused = await session.call("compact_conversation", parametersOf("refused"));
@@ -77,7 +77,7 @@ describe.each(Object.entries(transports))("%s", (_face, transport) => {
 		expect(summaryIn(await session.call("compact_conversation", parametersOf("refused")))).toBe(handover);
 	});
 
-	it("asks the endpoint for a client without a model, and tells it how that goes", async () => {
+	it("asks the endpoint for a client without a model and reports progress", async () => {
 		const session = await connect(false);
 		endpoint.behave("by-endpoint", refuse(429, { "retry-after": "0.05" }), complete(handover));
 		const progress: Progress[] = [];
@@ -93,7 +93,7 @@ describe.each(Object.entries(transports))("%s", (_face, transport) => {
 	it.each([
 		["cancels", false],
 		["goes away", true],
-	])("lets go of the endpoint where the client %s", async (_what, goesAway) => {
+	])("drops the endpoint request when the client %s", async (_what, goesAway) => {
 		const session = await connect(false);
 		const name = `left-${goesAway}`;
 		let asked = () => {};
@@ -121,7 +121,7 @@ describe.each(Object.entries(transports))("%s", (_face, transport) => {
 	});
 });
 
-it("a signal ends it, and the connection to the endpoint with it", async () => {
+it("closes the connection to the endpoint and exits on a signal", async () => {
 	const ended = once(child, "close");
 	child.kill("SIGTERM");
 	expect(await ended).toEqual([0, null]);

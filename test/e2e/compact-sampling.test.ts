@@ -22,7 +22,7 @@ const compact = (parameters: object = {}, options = {}) =>
 	session.call("compact_conversation", { messages, strategy, ...parameters }, options);
 
 describe("a client with a model", () => {
-	it("is asked once, and its answer stands framed in the place of the old messages; nothing else changed", async () => {
+	it("is asked once, and its framed answer replaces only the old messages", async () => {
 		const { messages: after, report } = contentOf(await compact());
 		expect(session.sampled).toHaveLength(1);
 		const [request] = session.sampled;
@@ -44,19 +44,19 @@ describe("a client with a model", () => {
 		});
 	});
 
-	it("is asked by nobody where hiding is enough", async () => {
+	it("is not asked when hiding results is enough", async () => {
 		const { report } = contentOf(await compact({ strategy: "hiding-then-summary", respond_with: "report" }));
 		expect(report).toMatchObject({ result: "hidden", masked_tool_results: 7 });
 		expect(session.sampled).toEqual([]);
 	});
 
-	it("is passed over where the policy names the caller first", async () => {
+	it("is skipped when the policy puts the caller first", async () => {
 		const policy = { compaction: { answered_by: ["caller", "sampling"] } };
 		expect(contentOf(await compact({ policy })).summary_request).toMatchObject({ messages: { count: 22 } });
 		expect(session.sampled).toEqual([]);
 	});
 
-	it("is asked for less where its answer was cut off", async () => {
+	it("is asked for a shorter summary when its answer was truncated", async () => {
 		session.answer(({ messages: { length } }) =>
 			length === 1 ? summaryOf("It was all ab", "maxTokens") : summaryOf(handover),
 		);
@@ -69,7 +69,7 @@ describe("a client with a model", () => {
 	});
 });
 
-describe("a client that does not give a summary leaves the conversation as it was", () => {
+describe("a client that gives no summary leaves the conversation unchanged", () => {
 	const image = { type: "image", data: "AAAA", mimeType: "image/png" };
 	const call = { type: "tool_use", id: "t", name: "bash", input: { command: secret } };
 	const garbage: readonly (readonly [string, unknown, RegExp])[] = [
@@ -123,7 +123,7 @@ describe("a client that does not give a summary leaves the conversation as it wa
 		expect(session.sampled).toHaveLength(1);
 	});
 
-	it("never answers, and its user cancels: the model is told, nothing is answered, and the next call is served", async () => {
+	it("that never answers and is cancelled by its user gets the cancellation and no answer, and the next call works", async () => {
 		const controller = new AbortController();
 		let told: () => void = () => {};
 		const cancelled = new Promise<void>((resolve) => {

@@ -60,8 +60,8 @@ afterAll(() => expect(session.stderr()).not.toMatch(new RegExp(`${secret}|^\\s+a
 const compact = (deed: string, parameters: object = {}, options = {}) =>
 	session.call("compact_conversation", { messages: conversation(deed), ...parameters }, options);
 
-describe("a strategy that the policy file names", () => {
-	it("rewrites the conversation, with its dependencies injected", async () => {
+describe("a strategy named by the policy file", () => {
+	it("rewrites the conversation with injected dependencies", async () => {
 		const messages = conversation("shorten");
 		const { messages: after, report } = contentOf(await compact("shorten", { context_window: 100_000, force: true }));
 		const put = { role: "user", content: "Shortened: true 100000 8192 fr 2" };
@@ -72,18 +72,18 @@ describe("a strategy that the policy file names", () => {
 		expect(roomy.report).toMatchObject({ trigger: "not_due", result: "unchanged" });
 	});
 
-	it("asks the model that there is", async () => {
+	it("asks the available model", async () => {
 		session.answer(({ maxTokens }) => summaryOf(`A word of ${maxTokens}`));
 		expect(contentOf(await compact("ask")).messages[2]?.content).toBe("A word of 7 by sampling");
 	});
 
-	it("gives way to a built-in one that a call names, and to the caller's own summary", async () => {
+	it("yields to a built-in strategy named by a call and to the caller's own summary", async () => {
 		const { report } = contentOf(await compact("fail", { strategy: "tool-result-hiding" }));
 		expect(report).toMatchObject({ strategy: "tool-result-hiding", result: "hidden" });
 		expect(contentOf(await compact("fail", { summary: "All read." })).report).toMatchObject({ result: "summarised" });
 	});
 
-	it("is what the guard compacts by", async () => {
+	it("is used by the guard for compaction", async () => {
 		const policy = { guard: { max_messages: 20, auto_compact: true } };
 		const parameters = { messages: conversation("shorten"), context_window: 50_000, policy };
 		const { messages: after, report } = contentOf(await session.call("guard_context", parameters));
@@ -91,7 +91,7 @@ describe("a strategy that the policy file names", () => {
 		expect(report.compaction).toEqual({ strategy: name, result: "rewritten" });
 	});
 
-	it.each(["nothing", "mutate"])("changes nothing where it answers null (%s)", async (deed) => {
+	it.each(["nothing", "mutate"])("changes nothing when it returns null (%s)", async (deed) => {
 		const { messages: after, report } = contentOf(await compact(deed));
 		expect(after).toEqual(conversation(deed));
 		expect(report).toMatchObject({ changed: false, result: "unchanged" });
@@ -108,7 +108,7 @@ describe("a strategy that the policy file names", () => {
 		["text", /^\[strategy_failed\] .*Expected a list of messages or null/],
 		["empty", /^\[strategy_failed\] .*at least one message/],
 		["forget", /^\[strategy_failed\] .*Expected a list of messages or null/],
-	])("that breaks the conversation is refused, and the original stands (%s)", async (deed, words) => {
+	])("that breaks the conversation is refused and the original stays (%s)", async (deed, words) => {
 		const refused = await compact(deed);
 		expect(refused.isError).toBe(true);
 		expect(refused.structuredContent).toBeUndefined();
@@ -117,7 +117,7 @@ describe("a strategy that the policy file names", () => {
 		expect(contentOf(await compact("shorten", { respond_with: "report" })).report.changed).toBe(true);
 	});
 
-	it("is told where the call is cancelled", async () => {
+	it("gets an abort signal when the call is cancelled", async () => {
 		const controller = new AbortController();
 		const call = compact("wait", {}, { signal: controller.signal });
 		await session.client.ping();
@@ -129,7 +129,7 @@ describe("a strategy that the policy file names", () => {
 });
 
 describe("a tool call", () => {
-	it.each(["compact_conversation", "guard_context", "mask_conversation"])("of %s may name no code", async (tool) => {
+	it.each(["compact_conversation", "guard_context", "mask_conversation"])("of %s cannot name code", async (tool) => {
 		const policy = { compaction: { strategy: name } };
 		const refused = await session.call(tool, { messages: conversation("shorten"), context_window: 9_000, policy });
 		expect(firstText(refused)).toMatch(/^\[invalid_(?:policy|argument)\] /);
@@ -137,7 +137,7 @@ describe("a tool call", () => {
 			expect(firstText(refused)).toMatch(/module#Export and module:Class are code, which the configuration alone/);
 	});
 
-	it("names a built-in strategy by its name alone", async () => {
+	it("names a built-in strategy by its name only", async () => {
 		for (const strategy of [name, "x#Y", "llm-summry"]) {
 			expect(firstText(await compact("shorten", { strategy }))).toMatch(/^\[invalid_argument\] .*\n- strategy: /);
 		}
@@ -165,14 +165,14 @@ describe("a server", () => {
 		["has no such export", "./strategy.mjs#Owm", named, /has no export Owm; it has Empty, Own\. Did you mean Own\?/],
 		["lies in a folder that was opened", name, [], /found in the working directory, not named\. Trust it by --policy/],
 		["is wrong, over HTTP too", "./strategy.mjs#Owm", [...named, "--http", "127.0.0.1:0"], /has no export Owm/],
-	])("does not start where its strategy %s", async (_what, strategy, parameters, words) => {
+	])("does not start when its strategy %s", async (_what, strategy, parameters, words) => {
 		const { code, said } = await startWith(strategy, parameters);
 		expect(code).toBe(1);
 		expect(said).toMatch(/^palimpsest: \[invalid_policy\] /);
 		expect(said).toMatch(words);
 	});
 
-	it("that runs takes no code from a file that appears in its folder", async () => {
+	it("does not load code from a file that appears in its folder later", async () => {
 		const folder = await scratchFolder();
 		const refused: PalimpsestError[] = [];
 		const source = await createPolicySource({

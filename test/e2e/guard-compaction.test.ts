@@ -43,7 +43,7 @@ describe("max_messages", () => {
 	it.each([
 		[28, true],
 		[29, false],
-	])("of %i is reported; nothing is compacted where that is not allowed", async (limit, reached) => {
+	])("of %i is reported, and nothing is compacted without permission", async (limit, reached) => {
 		const { report } = await guard({ ...compacting, guard: { max_messages: limit } });
 		expect(report.max_messages).toEqual({ limit, messages: 28, reached });
 		expect(report.compaction).toBeUndefined();
@@ -53,20 +53,20 @@ describe("max_messages", () => {
 		expect(session.sampled).toEqual([]);
 	});
 
-	it("is not reached by fewer, and the model is not asked", async () => {
+	it("is not reached by fewer messages, and the model is not asked", async () => {
 		const { report } = await guard({ ...compacting, guard: { max_messages: 29, auto_compact: true } });
 		expect(report.compaction).toBeUndefined();
 		expect(session.sampled).toEqual([]);
 	});
 
-	it("stands in a preset of its own", async () => {
+	it("has a preset of its own", async () => {
 		const { report } = await guard({ preset: "context-trim" });
 		expect(report.max_messages).toEqual({ limit: 50, messages: 28, reached: false });
 	});
 });
 
 describe("auto_compact", () => {
-	it("compacts by the client's model first, then guards, and tells both", async () => {
+	it("compacts by the client's model, then guards, and reports both", async () => {
 		const { messages: after, report } = await guard(compacting);
 		expect(session.sampled).toHaveLength(1);
 		expect(after).toHaveLength(5);
@@ -103,7 +103,7 @@ describe("auto_compact", () => {
 			{ ...compacting, compaction: { strategy: "llm-summary", answered_by: ["none"] } },
 			{ context_window: 9_000 },
 		],
-	])("answers with edits of the input that make the messages: %s", async (_what, policy, parameters) => {
+	])("answers with edits of the input that produce the messages: %s", async (_what, policy, parameters) => {
 		const whole = await guard(policy, parameters);
 		const { edits, report } = await guard(policy, { ...parameters, respond_with: "edits" });
 		expect(edits.length).toBeGreaterThan(0);
@@ -113,7 +113,7 @@ describe("auto_compact", () => {
 		expect(report.compaction).toMatchObject({ result: expect.any(String) });
 	});
 
-	it("writes a file that differs in the edits alone", async () => {
+	it("writes a file that differs only in the edits", async () => {
 		const source = await readFile(join(session.folder, "chat.json"), "utf8");
 		const parameters = { messages: undefined, path: "chat.json" };
 		await guard(compacting, { ...parameters, output_path: "guarded.json" });
@@ -127,7 +127,7 @@ describe("auto_compact", () => {
 	it.each([
 		["refuses", () => Promise.reject(new McpError(-1 as ErrorCode, secret)), "unknown"],
 		["answers with a tool call", () => summaryOf(`<tool_call>${secret}</tool_call>`), "summary_refused"],
-	])("goes on without where the model %s, and says so", async (_what, sampler, code) => {
+	])("continues without compaction when the model %s, and reports it", async (_what, sampler, code) => {
 		const without = await guard({ ...compacting, guard: { max_messages: 28 } });
 		session.answer(sampler);
 		const { messages: after, report } = await guard(compacting);
@@ -138,7 +138,7 @@ describe("auto_compact", () => {
 		expect(JSON.stringify(compaction)).not.toContain(secret);
 	});
 
-	it("hands the caller the request for a summary that nobody else can write, and the call that puts it in", async () => {
+	it("returns the summary request only the caller can answer, and the call that inserts the summary", async () => {
 		const asking = { ...compacting, compaction: { strategy: "llm-summary", answered_by: ["caller"] } };
 		for (const respond_with of ["messages", "edits", "report"]) {
 			const { report } = await guard(asking, { respond_with });
@@ -165,7 +165,7 @@ describe("auto_compact", () => {
 		expect(contentOf(await session.call(tool, given)).report).toMatchObject({ result: "summarised" });
 	});
 
-	it("ends where the call is cancelled, and the next one is served", async () => {
+	it("stops when the call is cancelled, and the next call works", async () => {
 		const controller = new AbortController();
 		session.answer(() => {
 			controller.abort("no longer wanted");

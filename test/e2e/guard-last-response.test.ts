@@ -50,8 +50,8 @@ async function guard(last_response: object, parameters: object = {}) {
 	return whole;
 }
 
-describe("an answer that was cut", () => {
-	it("is appended as far as it came, with the documented request for a more concise one", async () => {
+describe("a truncated answer", () => {
+	it("is appended as far as it got, with the documented request for a shorter one", async () => {
 		const { messages: after, report } = await guard(ofOpenai("length", partial));
 		const appended = [
 			{ role: "assistant", content: partial },
@@ -61,12 +61,12 @@ describe("an answer that was cut", () => {
 		expect(report).toMatchObject({ changed: true, fits: true, follow_up: { appended: true, broken_calls: 0 } });
 	});
 
-	it("is followed up in the policy's language", async () => {
+	it("gets its follow-up in the policy's language", async () => {
 		const { messages: after } = await guard(ofOpenai("length", partial), { policy: { locale: "en" } });
 		expect(after.at(-1)?.content).toMatch(/^\[System\] Your answer was cut off \(max_tokens reached\)\./);
 	});
 
-	it("of Anthropic's too, its thinking left out", async () => {
+	it("of Anthropic is appended too, without its thinking", async () => {
 		const script = [user("Read it all."), ...toolTurn("t0", "some text"), user("And now?")];
 		const body = { model: "claude", system: "Be careful.", messages: writeMessages("anthropic-messages", script) };
 		const thinking = { type: "thinking", thinking: secret, signature: "s" };
@@ -81,18 +81,18 @@ describe("an answer that was cut", () => {
 		expect(JSON.stringify(appended)).not.toContain(secret);
 	});
 
-	it("with nothing said is followed by the request alone", async () => {
+	it("without text is followed by the request only", async () => {
 		const { messages: after } = await guard(ofOpenai("length", ""));
 		expect(after).toEqual([...messages, { role: "user", content: request }]);
 	});
 
-	it("that the caller has put there itself is not put there twice", async () => {
+	it("that the caller appended already is not appended twice", async () => {
 		const there = [...messages, ...writeMessages("openai-chat", [assistant(partial)])];
 		const { messages: after } = await guard(ofOpenai("length", partial), { messages: there });
 		expect(after).toEqual([...there, { role: "user", content: request }]);
 	});
 
-	it("takes its place within the budget", async () => {
+	it("counts towards the budget", async () => {
 		const long = agentConversation(12);
 		const narrow = { messages: long, context_window: 4_000, reserve_tokens: 500 };
 		const said = `${partial} ${"word ".repeat(1_000)}`;
@@ -105,7 +105,7 @@ describe("an answer that was cut", () => {
 		]);
 	});
 
-	it("stands behind a conversation that was compacted first", async () => {
+	it("comes after a conversation that was compacted first", async () => {
 		session.answer(() => summaryOf(handover));
 		const policy = { guard: { max_messages: 20, auto_compact: true }, compaction: { strategy: "llm-summary" } };
 		const long = agentConversation(12);
@@ -117,11 +117,11 @@ describe("an answer that was cut", () => {
 	});
 });
 
-describe("a cut tool call", () => {
+describe("a truncated tool call", () => {
 	it.each([
 		["OpenAI", ofOpenai("length", partial, call('{"command": "rm -rf /tm'))],
 		["Anthropic", ofAnthropic("max_tokens", text, use({}))],
-	])("of %s is told and never passed on", async (_what, answer) => {
+	])("of %s is reported and never passed on", async (_what, answer) => {
 		const { messages: after, report } = await guard(answer);
 		expect(report.follow_up).toEqual({ appended: true, broken_calls: 1 });
 		expect(after.slice(-2).map(({ content }) => content)).toEqual([partial, request]);
@@ -131,7 +131,7 @@ describe("a cut tool call", () => {
 	it.each([
 		["OpenAI", ofOpenai("length", partial, call('{"command": "ls"}'), call('{"comm')), 1],
 		["Anthropic", ofAnthropic("max_tokens", use({ command: "ls" }), text), 0],
-	])("of %s beside one that can be run appends nothing", async (_what, answer, broken_calls) => {
+	])("of %s beside a complete one appends nothing", async (_what, answer, broken_calls) => {
 		const { messages: after, report } = await guard(answer);
 		expect(after).toEqual(messages);
 		expect(report).toMatchObject({ changed: false });
@@ -139,7 +139,7 @@ describe("a cut tool call", () => {
 	});
 });
 
-describe("an answer that is whole", () => {
+describe("a complete answer", () => {
 	it.each([
 		["OpenAI's text", ofOpenai("stop", partial)],
 		["OpenAI's call", ofOpenai("tool_calls", null, call('{"command": "ls"}'))],
@@ -152,7 +152,7 @@ describe("an answer that is whole", () => {
 	});
 });
 
-describe("is refused", () => {
+describe("an invalid last response is refused", () => {
 	it.each([
 		["what is no answer", { reply: secret }, messages, /^\[invalid_argument\] /],
 		["nothing", {}, messages, /^\[invalid_argument\] /],

@@ -44,7 +44,7 @@ describe("the server beyond this machine", () => {
 		expect(run.lines.join("\n")).not.toMatch(/sesame|\.js:/);
 	});
 
-	it("does not start where the file of tokens has no name, as of a variable that is not set", async () => {
+	it("does not start when the file of tokens has an empty name, for example from an unset variable", async () => {
 		const run = await runCli(["serve", "--http", "127.0.0.1:0", "--auth-tokens", ""], {
 			folder: await scratchFolder(),
 		});
@@ -52,14 +52,14 @@ describe("the server beyond this machine", () => {
 		expect(run.lines.join("\n")).toContain("Cannot read the tokens file");
 	});
 
-	it("does not take what asks for authentication without HTTP", async () => {
+	it("rejects authentication options without HTTP", async () => {
 		const run = await runCli(["serve", "--auth-tokens", "tokens"], { folder: await scratchFolder() });
 		expect(run.code).toBe(2);
 		expect(run.lines.join("\n")).toContain("expected --http");
 	});
 });
 
-it("principals of a file and of the environment each have an archive, which lasts", async () => {
+it("principals of a file and of the environment each have a lasting archive", async () => {
 	const archive = await scratchFolder();
 	const file = join(await scratchFolder(), "tokens");
 	await writeFile(file, `alice:${alice}\n`, { mode: 0o644 });

@@ -18,7 +18,7 @@ const until = (pool: PoolServer["pool"], running: number, queued: number) =>
 	expect.poll(() => pool.stats(), { interval: 2, ...patience }).toMatchObject({ running, queued });
 
 describe.each(faces)("%s", (face) => {
-	it("a call too many is answered busy, and when to come back; the others are answered", async () => {
+	it("refuses a call over the limit as busy with a retry time, and answers the others", async () => {
 		const { connect, pool, ends } = await poolServer({ threads: 1, maxQueue: 1 });
 		const { client } = await connect(face);
 		const stop = new AbortController();
@@ -43,7 +43,7 @@ describe.each(faces)("%s", (face) => {
 		expect((await client.callTool(masking)).isError).toBeFalsy();
 	});
 
-	it("a cancelled call lets go of its thread, and one that waits of its place", async () => {
+	it("a cancelled call frees its thread, or its place in the queue", async () => {
 		const { connect, pool, ends, logged } = await poolServer({ threads: 1, maxQueue: 1 });
 		const { client } = await connect(face);
 		const [one, two] = [new AbortController(), new AbortController()];
@@ -66,7 +66,7 @@ describe.each(faces)("%s", (face) => {
 		expect(logged.filter(({ level }) => level === "error")).toEqual([]);
 	});
 
-	it("a client that is gone lets go of its thread", async () => {
+	it("a client that disconnects frees its thread", async () => {
 		const { connect, pool, ends } = await poolServer({ threads: 1 });
 		const { client, transport } = await connect(face);
 		const call = client.callTool(endless, undefined, noLimit);
@@ -78,7 +78,7 @@ describe.each(faces)("%s", (face) => {
 		expect(ends).toMatchObject([{ outcome: "cancelled" }]);
 	});
 
-	it("a call over a second tells that it goes on, and that it waits", async () => {
+	it("a call over one second reports progress and waiting", async () => {
 		const { connect, pool } = await poolServer({ threads: 1 });
 		const { client } = await connect(face);
 		const [told, waited]: [Progress[], Progress[]] = [[], []];
@@ -109,7 +109,7 @@ function sendCall(url: string, headers: Readonly<Record<string, string>> = {}): 
 	return () => request.destroy();
 }
 
-it("without sessions, hanging up stops the work", async () => {
+it("without sessions, a disconnect stops the work", async () => {
 	const { url, pool, ends } = await poolServer({ threads: 1 }, { isStateless: true });
 	const hangUp = sendCall(url);
 	await until(pool, 1, 0);
@@ -118,7 +118,7 @@ it("without sessions, hanging up stops the work", async () => {
 	expect(ends).toMatchObject([{ outcome: "cancelled" }]);
 });
 
-it("with sessions, a connection that broke stops the work when nobody comes back in time", async () => {
+it("with sessions, a broken connection stops the work unless the client returns in time", async () => {
 	const { url, pool, ends } = await poolServer({ threads: 1 }, { goneMilliseconds: 50 });
 	const hangUp = sendCall(url, { "mcp-session-id": await openSession(url) });
 	await until(pool, 1, 0);
@@ -127,7 +127,7 @@ it("with sessions, a connection that broke stops the work when nobody comes back
 	expect(ends).toMatchObject([{ outcome: "cancelled" }]);
 });
 
-it("with sessions, the stream of a cancelled call is ended", async () => {
+it("with sessions, the stream of a cancelled call ends", async () => {
 	const { url, pool } = await poolServer({ threads: 1 });
 	const headers = { ...jsonHeaders, "mcp-session-id": await openSession(url) };
 	const body = JSON.stringify({ jsonrpc: "2.0", id: 5, method: "tools/call", params: endless });
@@ -139,7 +139,7 @@ it("with sessions, the stream of a cancelled call is ended", async () => {
 	await until(pool, 0, 0);
 });
 
-it("callers take turns: who has many calls waiting does not hold up who has one", async () => {
+it("callers take turns: many waiting calls of one caller do not delay the only call of another", async () => {
 	const { pool } = await poolServer({ threads: 1 });
 	const order: string[] = [];
 	const bytes = () => new TextEncoder().encode(JSON.stringify(some));

@@ -30,9 +30,9 @@ describe.each(faces)("%s", (face) => {
 		expect(pings).toBeGreaterThan(20);
 		expect(structured<{ report: { fits: boolean } }>((await call) as never).report.fits).toBe(true);
 		expect(pool.stats()).toEqual({ running: 0, queued: 0, capacity: 1 });
-	});
+	}, 240_000);
 
-	it("answers from a thread as the library does", async () => {
+	it("a thread gives the same answers as the library", async () => {
 		const { connect, ends } = await poolServer({ threads: 1 });
 		const { client } = await connect(face);
 		const masked = await client.callTool({ name: "mask_conversation", arguments: { messages: large } });
@@ -56,7 +56,7 @@ describe.each(faces)("%s", (face) => {
 });
 
 it.each(["memory", "files"])(
-	"one session recalls what a thread masked for another, with an archive in %s",
+	"one session recalls the original that a thread masked for another, with an archive in %s",
 	async (kind) => {
 		const { connect } = await poolServer({ threads: 2 }, { where: kind === "memory" ? kind : await scratchFolder() });
 		const [one, other] = [await connect(), await connect()];
@@ -68,7 +68,7 @@ it.each(["memory", "files"])(
 	},
 );
 
-it("a call that asks a model does not hold its thread meanwhile", async () => {
+it("a call that waits for a model does not hold its thread", async () => {
 	let [asked, answer] = [(): void => {}, (): void => {}];
 	const whenAsked = new Promise<void>((resolve) => {
 		asked = resolve;
@@ -99,7 +99,7 @@ it("a call that asks a model does not hold its thread meanwhile", async () => {
 	expect(ends.map(({ tool }) => tool)).toEqual(["mask_conversation", "compact_conversation"]);
 });
 
-it("arguments that are wrong are told so by a thread too", async () => {
+it("a thread reports invalid arguments too", async () => {
 	const { connect, ends } = await poolServer({ threads: 1 });
 	const { client } = await connect();
 	const said = async (parameters: object) => {

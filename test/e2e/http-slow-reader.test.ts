@@ -47,7 +47,7 @@ const roomy = { bytesOfOne: 100 * megabyte, bytesOfAll: 1_000 * megabyte, stallM
 it.each([
 	["with sessions", false],
 	["without sessions", true],
-])("%s, an answer of which nothing is read is given up after a while", async (_what, isStateless) => {
+])("%s, an answer that the client does not read is dropped after a while", async (_what, isStateless) => {
 	const { port, url, ends } = await poolServer(
 		{ threads: 1 },
 		{ isStateless, unreadLimits: { ...roomy, stallMilliseconds: 300 } },
@@ -59,7 +59,7 @@ it.each([
 	expect(await isHungUp(socket)).toBe(true);
 });
 
-it("an answer that is read late comes whole", async () => {
+it("an answer that is read late arrives complete", async () => {
 	const { port, ends } = await poolServer(
 		{ threads: 1 },
 		{ isStateless: true, unreadLimits: { ...roomy, stallMilliseconds: 20_000 } },
@@ -70,7 +70,7 @@ it("an answer that is read late comes whole", async () => {
 	expect(ends[0]?.bytesOut).toBeGreaterThan(7 * megabyte);
 });
 
-it("what waits for all clients together is bounded, and who reads is answered", async () => {
+it("unread data of all clients together is bounded, and clients that read get answers", async () => {
 	const { port, url, ends } = await poolServer(
 		{ threads: 1 },
 		{ isStateless: true, unreadLimits: { ...roomy, bytesOfAll: 10 * megabyte } },
@@ -87,7 +87,7 @@ it("what waits for all clients together is bounded, and who reads is answered", 
 	expect(hungUp.filter(Boolean).length).toBeGreaterThanOrEqual(3);
 });
 
-it("the stream of the older transport is closed where too much waits on it, and its session with it", async () => {
+it("the stream of the older transport is closed with its session when too much data is unread", async () => {
 	const { port, url, ends } = await poolServer(
 		{ threads: 1 },
 		{ unreadLimits: { ...roomy, bytesOfOne: 12 * megabyte } },

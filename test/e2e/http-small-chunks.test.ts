@@ -34,7 +34,7 @@ function drip(url: string, path: string, bytes: number): Promise<string> {
 	return answer.finally(() => socket.destroy());
 }
 
-it("a server with a heap of 96 MB takes bodies in chunks of one byte", async () => {
+it("a server with a heap of 96 MB accepts bodies in chunks of one byte", async () => {
 	const { url } = await httpServer(["--archive", "none"], { NODE_OPTIONS: "--max-old-space-size=96" });
 	expect(await drip(url, "/mcp", 200_000)).toMatch(/^HTTP\/1\.1 200 /);
 	expect(await drip(url, "/mcp", 1_000_000)).toMatch(/^HTTP\/1\.1 413 /);

@@ -53,7 +53,7 @@ describe("mcp.json.example", () => {
 		expect(content && "text" in content && JSON.parse(content.text).policy.locale).toBe("en");
 	});
 
-	it("shows the form for the published package, as the README does", () => {
+	it("shows the form for the published package like the README", () => {
 		const { name, bin } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
 		expect(mcpServers.palimpsest).toMatchObject({ command: "npx", args: ["-y", name] });
 		expect(Object.keys(bin)).toEqual(["palimpsest"]);

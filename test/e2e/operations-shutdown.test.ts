@@ -39,8 +39,8 @@ async function untilClosed(url: string): Promise<void> {
 	await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow(), patience);
 }
 
-describe.each(faces)("a server that is told to end, %s", (face) => {
-	it("lets nobody in, finishes what runs, and ends with 0", async () => {
+describe.each(faces)("a server that is asked to stop, %s", (face) => {
+	it("refuses new requests, finishes running ones and exits with 0", async () => {
 		let answer = (): void => {};
 		const { server, call } = await serverAtWork(face, (response, request) => {
 			answer = () => complete(handover)(response, request);
@@ -55,7 +55,7 @@ describe.each(faces)("a server that is told to end, %s", (face) => {
 		expect(server.stderr()).not.toMatch(/error/i);
 	});
 
-	it("stops what takes longer than it may", async () => {
+	it("stops requests that exceed the time limit", async () => {
 		const { server, call } = await serverAtWork(face, hang, ["--shutdown-seconds", "1"]);
 		let isAnswered = false;
 		call.then(
@@ -69,7 +69,7 @@ describe.each(faces)("a server that is told to end, %s", (face) => {
 	});
 });
 
-it("ends at once at a second signal", async () => {
+it("exits at once on a second signal", async () => {
 	const { server } = await serverAtWork("Streamable HTTP", hang, ["--shutdown-seconds", "600"]);
 	const first = server.end();
 	await untilClosed(server.url);

@@ -51,7 +51,7 @@ async function tokensFile(): Promise<string> {
 const masked = 'palimpsest_masked_tool_results_total{tool="mask_conversation"} 2';
 
 describe("metrics", () => {
-	it("are at /metrics of the server where they are asked for, and count its calls", async () => {
+	it("are served at /metrics of the server on request, and count its calls", async () => {
 		const { url } = await httpServer(["--metrics", "--archive", "memory"]);
 		await callThrice(url);
 		await vi.waitFor(async () => {
@@ -73,7 +73,7 @@ describe("metrics", () => {
 		expect((await send(`${url}/metrics`, { headers: { Host: "evil.example" } })).status).toBe(403);
 	});
 
-	it("are not there unless they are asked for, nor without HTTP", async () => {
+	it("are off by default and without HTTP", async () => {
 		const { url } = await httpServer();
 		expect((await send(`${url}/metrics`)).status).toBe(404);
 		const run = await runCli(["serve", "--metrics"], { folder: await scratchFolder() });
@@ -81,7 +81,7 @@ describe("metrics", () => {
 		expect(run.lines.join("\n")).toContain("expected --http");
 	});
 
-	it("need a token where calls do", async () => {
+	it("need a token when calls need one", async () => {
 		const { url } = await httpServer(["--metrics", "--auth-tokens", await tokensFile()]);
 		expect((await send(`${url}/metrics`)).status).toBe(401);
 		await callThrice(url, bearer);
@@ -93,7 +93,7 @@ describe("metrics", () => {
 		expect((await send(`${url}/readyz`)).text).toBe('{"status":"ready"}');
 	});
 
-	it("have an address of their own where one is given, without a token, beside health", async () => {
+	it("get an address of their own when one is set, without a token, beside health", async () => {
 		const server = await httpServer(["--metrics", "127.0.0.1:0", "--auth-tokens", await tokensFile()]);
 		const [own = ""] = (await vi.waitUntil(() => /http:\S+(?=\/metrics)/.exec(server.stderr()), patience)) ?? [];
 		await callThrice(server.url, bearer);
@@ -108,7 +108,7 @@ describe("metrics", () => {
 		expect(await server.end()).toBe(0);
 	});
 
-	it("do not keep a server alive whose address is taken", async () => {
+	it("do not keep a server alive whose address is in use", async () => {
 		const { url } = await httpServer();
 		const taken = new URL(url).host;
 		const run = await runCli(["serve", "--http", "127.0.0.1:0", "--metrics", taken], { folder: await scratchFolder() });
@@ -118,7 +118,7 @@ describe("metrics", () => {
 });
 
 describe("the log", () => {
-	it("as JSON: one line a call, and no word of a conversation or a token", async () => {
+	it("as JSON: one line per call, without words of a conversation or a token", async () => {
 		const parameters = ["--log", "json", "--archive", "memory", "--auth-tokens", await tokensFile()];
 		const server = await httpServer(parameters);
 		await callThrice(server.url, bearer);
@@ -139,7 +139,7 @@ describe("the log", () => {
 		for (const unsaid of [secret, token, "file 3"]) expect(server.stderr()).not.toContain(unsaid);
 	});
 
-	it.each(["json", "text"])("has no warning of Node while many calls wait for a thread: as %s", async (kind) => {
+	it.each(["json", "text"])("has no Node warning while many calls wait for a thread: as %s", async (kind) => {
 		const server = await httpServer(["--log", kind, "--archive", "memory", "--threads", "1"]);
 		const client = await connectTo(server.url);
 		const call = { name: "truncate_output", arguments: { text: "line of a log\n".repeat(10_000), max_chars: 900 } };
@@ -149,7 +149,7 @@ describe("the log", () => {
 		if (kind === "json") expect(eventsOf(server).filter(({ event }) => event === "call")).toHaveLength(30);
 	});
 
-	it("as JSON: takes in whatever else is written to standard error, in this thread and in others", async () => {
+	it("as JSON: includes everything else written to standard error, by this thread and others", async () => {
 		const folder = await scratchFolder();
 		await writeFile(join(folder, "policy.toml"), '[compaction]\nstrategy = "./noisy.mjs#Noisy"\n');
 		await writeFile(
@@ -208,7 +208,7 @@ describe("the log", () => {
 		expect(server.stderr()).not.toContain(secret);
 	});
 
-	it("off: nothing at all", async () => {
+	it("off: nothing", async () => {
 		const folder = await scratchFolder();
 		const run = await runCli(["serve", "--log", "off"], { folder, input: "not JSON\n" });
 		expect(run).toMatchObject({ code: 0, lines: [] });
@@ -217,7 +217,7 @@ describe("the log", () => {
 });
 
 describe.skipIf(!hasRedis)("a server with an archive in Redis", () => {
-	it("is ready while Redis is, and lives all the same", async () => {
+	it("is ready only while Redis is, and stays alive without it", async () => {
 		const redis = await startRedis();
 		const { url } = await httpServer(["--archive", redis.url, "--stateless"]);
 		const answered = (status: number, text: string) =>

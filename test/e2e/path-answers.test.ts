@@ -18,29 +18,32 @@ async function isGone(path: string): Promise<boolean> {
 	return !existsSync(path);
 }
 
-it.each(["by path", "inline"])("an answer too large to send is a link to a file with all of it: %s", async (way) => {
-	const session = await pathSession();
-	await writeFile(join(session.working, "chat.json"), JSON.stringify(large));
-	const given = way === "inline" ? { messages: large } : { path: "chat.json", respond_with: "messages" };
-	const result = await session.call("mask_conversation", { policy, ...given });
-	const [told, link] = result.content;
-	if (link?.type !== "resource_link") throw new Error("Expected a link.");
-	const { messages_uri: uri, report } = result.structuredContent as { messages_uri: string; report: object };
-	expect(uri).toBe(link.uri);
-	expect(report).toMatchObject({ masked_tool_results: 7 });
-	expect(JSON.parse(told?.type === "text" ? told.text : "")).toEqual(result.structuredContent);
+it.each(["by path", "inline"])(
+	"an answer too large to send becomes a link to a file with the complete answer: %s",
+	async (way) => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.json"), JSON.stringify(large));
+		const given = way === "inline" ? { messages: large } : { path: "chat.json", respond_with: "messages" };
+		const result = await session.call("mask_conversation", { policy, ...given });
+		const [told, link] = result.content;
+		if (link?.type !== "resource_link") throw new Error("Expected a link.");
+		const { messages_uri: uri, report } = result.structuredContent as { messages_uri: string; report: object };
+		expect(uri).toBe(link.uri);
+		expect(report).toMatchObject({ masked_tool_results: 7 });
+		expect(JSON.parse(told?.type === "text" ? told.text : "")).toEqual(result.structuredContent);
 
-	const file = fileURLToPath(link.uri);
-	const expected = await mask(large, { policy });
-	expect(await readFile(file, "utf8")).toBe(JSON.stringify(expected.conversation));
-	const about = await stat(file);
-	expect([about.size, about.mode & 0o777]).toEqual([link.size, 0o600]);
-	expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
-	await session.client.close();
-	expect(await isGone(dirname(file))).toBe(true);
-});
+		const file = fileURLToPath(link.uri);
+		const expected = await mask(large, { policy });
+		expect(await readFile(file, "utf8")).toBe(JSON.stringify(expected.conversation));
+		const about = await stat(file);
+		expect([about.size, about.mode & 0o777]).toEqual([link.size, 0o600]);
+		expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
+		await session.client.close();
+		expect(await isGone(dirname(file))).toBe(true);
+	},
+);
 
-it("no part of a conversation of 8 MB is in the answer when it is written to a file", async () => {
+it("the answer contains no part of a conversation of 8 MB that is written to a file", async () => {
 	const session = await pathSession();
 	await writeFile(join(session.working, "chat.json"), JSON.stringify(large));
 	const expected = await mask(large, { policy });
@@ -55,7 +58,7 @@ it("no part of a conversation of 8 MB is in the answer when it is written to a f
 	}
 });
 
-it("an answer too deep to send is a link to a file with all of it", async () => {
+it("an answer nested too deep to send becomes a link to a file with the complete answer", async () => {
 	const server = await rawServer();
 	const deep = `[{"role":"user","content":[{"type":"other","value":${"[".repeat(10_000)}${"]".repeat(10_000)}}]}]`;
 	const call = `{"name":"mask_conversation","arguments":{"messages":${deep}}}`;

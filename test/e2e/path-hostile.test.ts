@@ -103,7 +103,7 @@ describe("the command", () => {
 		}
 	});
 
-	it.skipIf(process.platform === "win32")("refuses what is no file, without waiting", async () => {
+	it.skipIf(process.platform === "win32")("refuses paths that are no regular file, without waiting", async () => {
 		await promisify(execFile)("mkfifo", [join(folder, "pipe")]);
 		await writeFile(join(folder, "sparse"), "");
 		await truncate(join(folder, "sparse"), 1024 ** 3);
@@ -120,7 +120,7 @@ describe("the command", () => {
 	});
 });
 
-describe("the server, by path", () => {
+describe("the server with a path", () => {
 	let session: PathSession;
 	beforeEach(async () => {
 		session = await pathSession({ parameters: () => ["--set", limit] });
@@ -143,7 +143,7 @@ describe("the server, by path", () => {
 		}
 	});
 
-	it.each(Object.entries(refused))("refuses %s, and writes nothing", async (_what, { content, words }) => {
+	it.each(Object.entries(refused))("refuses %s and writes nothing", async (_what, { content, words }) => {
 		await writeFile(join(session.working, "chat"), content);
 		const result = await call("chat");
 		expect(result.isError).toBe(true);
@@ -152,18 +152,21 @@ describe("the server, by path", () => {
 		expect(await readdir(join(session.working, "out"))).toEqual([]);
 	});
 
-	it.skipIf(process.platform === "win32")("refuses what is no file, without waiting, and writes nothing", async () => {
-		await promisify(execFile)("mkfifo", [join(session.working, "pipe")]);
-		await writeFile(join(session.working, "sparse"), "");
-		await truncate(join(session.working, "sparse"), 1024 ** 3);
-		for (const [path, words] of [
-			["pipe", /\[unreadable_file\]/],
-			["/dev/zero", /\[path_not_allowed\]/],
-			[".", /\[unreadable_file\]/],
-			["sparse", /\[payload_too_large\] .*1073741824 bytes/],
-		] as const) {
-			expect(firstText(await call(path))).toMatch(words);
-		}
-		expect(await readdir(join(session.working, "out"))).toEqual([]);
-	});
+	it.skipIf(process.platform === "win32")(
+		"refuses paths that are no regular file, without waiting, and writes nothing",
+		async () => {
+			await promisify(execFile)("mkfifo", [join(session.working, "pipe")]);
+			await writeFile(join(session.working, "sparse"), "");
+			await truncate(join(session.working, "sparse"), 1024 ** 3);
+			for (const [path, words] of [
+				["pipe", /\[unreadable_file\]/],
+				["/dev/zero", /\[path_not_allowed\]/],
+				[".", /\[unreadable_file\]/],
+				["sparse", /\[payload_too_large\] .*1073741824 bytes/],
+			] as const) {
+				expect(firstText(await call(path))).toMatch(words);
+			}
+			expect(await readdir(join(session.working, "out"))).toEqual([]);
+		},
+	);
 });

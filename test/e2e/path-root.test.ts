@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { stdioSession } from "../support/stdio-session.ts";
 
-it("a server that its host starts in the root of the file system does not allow every file", async () => {
+it("a server started in the root of the file system does not allow every file", async () => {
 	const session = await stdioSession({ folder: "/" });
 	const answer = await session.call("truncate_output", { path: "/etc/hostname" });
 	expect(answer.isError).toBe(true);

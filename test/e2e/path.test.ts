@@ -14,8 +14,8 @@ const policy = { mask: { window_turns: 3 } };
 const mask = (session: PathSession, parameters: Record<string, unknown>) =>
 	session.call("mask_conversation", { policy, ...parameters });
 
-describe("a conversation by path", () => {
-	it("is masked as if it had been passed in", async () => {
+describe("a conversation given by path", () => {
+	it("is masked like one given inline", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.json"), text);
 		const byPath = await mask(session, { path: "chat.json", respond_with: "messages" });
@@ -24,7 +24,7 @@ describe("a conversation by path", () => {
 		expect(byPath.structuredContent).toMatchObject({ report: { masked_tool_results: 7, unsafe_integers: ["/0/id"] } });
 	});
 
-	it("is guarded, and an output truncated", async () => {
+	it("is guarded, with its large output truncated", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.jsonl"), lines);
 		const parameters = { context_window: 4_000, reserve_tokens: 300, respond_with: "report" };
@@ -37,7 +37,7 @@ describe("a conversation by path", () => {
 	it.each([
 		["one JSON value", "chat.json", text],
 		["JSON Lines", "chat.jsonl", lines],
-	])("comes back as edits that fit the file: %s", async (_what, name, source) => {
+	])("returns edits that fit the file: %s", async (_what, name, source) => {
 		const session = await pathSession();
 		await writeFile(join(session.working, name), source);
 		const { structuredContent } = await mask(session, { path: name, respond_with: "edits" });
@@ -50,8 +50,8 @@ describe("a conversation by path", () => {
 	});
 });
 
-describe("which files may be named", () => {
-	it("those under the working directory and under --allow-path, and no others", async () => {
+describe("allowed files", () => {
+	it("are those under the working directory and under --allow-path only", async () => {
 		const session = await pathSession({ parameters: (beside) => ["--allow-path", beside] });
 		const files = [session.working, session.beside, session.parent].map((folder) => join(folder, "chat.json"));
 		await Promise.all(files.map((file) => writeFile(file, text)));
@@ -63,7 +63,7 @@ describe("which files may be named", () => {
 		expect(firstText(truncated)).not.toContain(secret);
 	});
 
-	it("those under the client's roots, as they are at the time", async () => {
+	it("are those under the current roots of the client", async () => {
 		const session = await pathSession({ roots: [] });
 		const path = join(session.beside, "chat.json");
 		await writeFile(path, text);
@@ -77,7 +77,7 @@ describe("which files may be named", () => {
 		expect(session.asked()).toBe(3);
 	});
 
-	it("a root that is no folder of this machine does not cost the others", async () => {
+	it("stay allowed when another root is no folder of this machine", async () => {
 		const roots = ["https://example.com/", "file://elsewhere/share", "file:///a%2Fb", "file:///absent", "nonsense"];
 		const session = await pathSession({ roots });
 		const path = join(session.beside, "chat é.json");
@@ -87,7 +87,7 @@ describe("which files may be named", () => {
 		expect((await mask(session, { path })).isError).toBeUndefined();
 	});
 
-	it("none that only a link in an allowed folder leads to", async () => {
+	it("exclude those reached only through a link in an allowed folder", async () => {
 		const session = await pathSession({ roots: [] });
 		await writeFile(join(session.beside, "chat.json"), text);
 		await symlink(session.beside, join(session.working, "link"));
@@ -102,7 +102,7 @@ describe("output_path", () => {
 	it.each([
 		["one JSON value", text],
 		["JSON Lines", lines],
-	])("takes the result, which differs inside the edits alone: %s", async (_what, source) => {
+	])("receives the result, which differs only inside the edits: %s", async (_what, source) => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat"), source);
 		const result = await mask(session, { path: "chat", output_path: "out" });
@@ -123,7 +123,7 @@ describe("output_path", () => {
 		expect(position).toBe(source.length);
 	});
 
-	it("is a new file, unless told otherwise", async () => {
+	it("must not exist, unless the call allows overwriting", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.json"), text);
 		const refused = await mask(session, { path: "chat.json", output_path: "chat.json" });
@@ -141,7 +141,7 @@ describe("output_path", () => {
 		["edits and output_path", { path: "chat.json", output_path: "out", respond_with: "edits" }, /respond_with/],
 		["overwrite alone", { path: "chat.json", overwrite: true }, /`overwrite` only with `output_path`/],
 		["a path that is no text", { path: 7 }, /path/],
-	])("arguments that do not go together are refused: %s", async (_what, parameters, words) => {
+	])("arguments that contradict each other are refused: %s", async (_what, parameters, words) => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.json"), text);
 		const told = firstText(await mask(session, parameters));
@@ -151,8 +151,8 @@ describe("output_path", () => {
 	});
 });
 
-describe("by default, the result of a file", () => {
-	it("goes into a new file beside it, and the answer is its path and the report", async () => {
+describe("by default, the result for a file", () => {
+	it("goes into a new file beside it, and the answer holds its path and the report", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.jsonl"), lines);
 		const result = await mask(session, { path: "chat.jsonl" });
@@ -167,7 +167,7 @@ describe("by default, the result of a file", () => {
 		expect(await readFile(join(session.working, "chat.jsonl"), "utf8")).toBe(lines);
 	});
 
-	it("never takes the place of a file that is there", async () => {
+	it("never overwrites an existing file", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.json"), text);
 		await writeFile(join(session.working, "chat.masked.json"), "mine");
@@ -192,7 +192,7 @@ describe("by default, the result of a file", () => {
 		expect(parsed).toEqual(whole.structuredContent?.messages);
 	});
 
-	it("is written nowhere where only the numbers or the edits are asked for", async () => {
+	it("is not written when only the report or the edits are requested", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.json"), text);
 		for (const respond_with of ["report", "edits", "messages"]) {
@@ -202,7 +202,7 @@ describe("by default, the result of a file", () => {
 		expect(await readdir(session.working)).toEqual(["chat.json"]);
 	});
 
-	it("is refused outside the allowed folders, with the way round", async () => {
+	it("is refused outside the allowed folders, with advice", async () => {
 		const session = await pathSession({ roots: [] });
 		await writeFile(join(session.working, "chat.json"), text);
 		await symlink(join(session.working, "chat.json"), join(session.beside, "link.json"));

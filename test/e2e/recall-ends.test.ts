@@ -33,7 +33,7 @@ async function serveOnce(archive: string): Promise<{ readonly code: unknown; rea
 	return { code, answers };
 }
 
-it("a server whose input ends answers what it was asked, kept in files, and ends", async () => {
+it("a server whose input ends answers all requests, keeps the originals in files, and exits", async () => {
 	const archive = await scratchFolder();
 	const { code, answers } = await serveOnce(archive);
 	expect(code).toBe(0);
@@ -43,7 +43,7 @@ it("a server whose input ends answers what it was asked, kept in files, and ends
 });
 
 describe.runIf(hasRedis)("in Redis", () => {
-	it("the same", async () => {
+	it("a server whose input ends does the same", async () => {
 		const redis = await startRedis();
 		const { code, answers } = await serveOnce(redis.url);
 		expect(code).toBe(0);
@@ -54,7 +54,7 @@ describe.runIf(hasRedis)("in Redis", () => {
 		expect(answer.text).toBe(messages[5]?.content);
 	});
 
-	it("a server ends although Redis has gone, and says that nothing was kept", async () => {
+	it("a server exits although Redis is gone, and reports that nothing was kept", async () => {
 		const redis = await startRedis();
 		await redis.kill();
 		const { code, answers } = await serveOnce(redis.url);

@@ -36,7 +36,7 @@ async function serveHttp(environment: Record<string, string>, parameters: readon
 
 const messages = agentConversation(10);
 
-it("over HTTP one session recalls what another one masked, in memory or by files", async () => {
+it("over HTTP one session recalls the original that another masked, in memory or in files", async () => {
 	for (const archive of ["memory", await scratchFolder()]) {
 		const connect = await serveHttp({ PALIMPSEST_ARCHIVE: archive });
 		const [one, other] = [await connect(), await connect()];
@@ -46,7 +46,7 @@ it("over HTTP one session recalls what another one masked, in memory or by files
 	}
 });
 
-it("over HTTP a namespace is the server's, named by option or environment", async () => {
+it("over HTTP the server sets the namespace, by option or environment", async () => {
 	const archive = await scratchFolder();
 	const mine = await (await serveHttp({ PALIMPSEST_ARCHIVE: archive, PALIMPSEST_NAMESPACE: "mine" }))();
 	const alsoMine = await (await serveHttp({}, ["--archive", archive, "--namespace", "mine"]))();

@@ -16,7 +16,7 @@ const messages = agentConversation(10);
 const never = refOfHash("0123456789abcdef");
 
 describe("the tool's definition", () => {
-	it("comes last, changes nothing, and all together stay under 2 000 tokens", async () => {
+	it("comes last and changes no other tool, and all together stay under 2 000 tokens", async () => {
 		const { client } = await recallSession();
 		const listed = await client.listTools();
 		const recall = listed.tools.at(-1);
@@ -33,7 +33,7 @@ describe("the tool's definition", () => {
 	});
 });
 
-it("a server that has only listed its tools has touched no archive", async () => {
+it("a server that only listed its tools has not opened an archive", async () => {
 	const archive = join(await scratchFolder(), "archive");
 	const session = await recallSession({ archive });
 	await session.client.listTools();
@@ -43,7 +43,7 @@ it("a server that has only listed its tools has touched no archive", async () =>
 });
 
 describe("original://{ref}", () => {
-	it("reads an original whole; originals are not listed", async () => {
+	it("reads a complete original; originals are not listed", async () => {
 		const session = await recallSession();
 		const [ref] = refsIn(structured<Masked>(await session.call("mask_conversation", { messages })).messages);
 		const { resourceTemplates } = await session.client.listResourceTemplates();
@@ -55,7 +55,7 @@ describe("original://{ref}", () => {
 		expect(contents).toEqual([{ uri, mimeType: "text/plain", text: messages[3]?.content }]);
 	});
 
-	it("says where one is not there, and where one is too large for a message", async () => {
+	it("reports a missing original, and one too large for a message", async () => {
 		const session = await recallSession();
 		const absent = session.client.readResource({ uri: `original://${never}` });
 		await expect(absent).rejects.toMatchObject({
@@ -70,7 +70,7 @@ describe("original://{ref}", () => {
 		expect(structured<RecalledAnswer>(part).text).toBe("all of it\nall of it\n");
 	});
 
-	it("is linked to by the tools' answers, ten times at most, but not beside edits", async () => {
+	it("gets at most ten links in a tool answer, and none beside edits", async () => {
 		const session = await recallSession({ parameters: ["--set", "mask.window_turns=1"] });
 		const linksOf = async (name: string, parameters: object) => {
 			const { content } = await session.call(name, { ...parameters });
@@ -92,7 +92,7 @@ describe("original://{ref}", () => {
 });
 
 describe("two namespaces", () => {
-	it("resolve nothing of each other, and the error is that of what never was", async () => {
+	it("resolve no original of each other, with the error for an unknown one", async () => {
 		const mine = await recallSession({ parameters: ["--namespace", "mine"] });
 		const theirs = await recallSession({ archive: mine.archive, parameters: ["--namespace", "theirs"] });
 		const [ref = ""] = refsIn(structured<Masked>(await mine.call("mask_conversation", { messages })).messages);
@@ -111,7 +111,7 @@ describe("two namespaces", () => {
 });
 
 describe("redaction", () => {
-	it("keeps matching text out of the archive, and recall says so", async () => {
+	it("keeps matching text out of the archive, and recall reports it", async () => {
 		const session = await recallSession({ parameters: ["--set", 'archive.redact=["TOPSECRET-\\\\d+"]'] });
 		const [ref] = refsIn(structured<Masked>(await session.call("mask_conversation", { messages })).messages);
 		const result = await session.call("recall_original", { ref });
@@ -121,7 +121,7 @@ describe("redaction", () => {
 		expect(textOf(result)).toMatch(/^\[[^\n]*; 40 places were redacted before it was kept\]\n/);
 	});
 
-	it("begins when the policy file says so, without a restart", async () => {
+	it("starts when the policy file enables it, without a restart", async () => {
 		const folder = await scratchFolder();
 		const file = join(folder, "palimpsest.toml");
 		await writeFile(file, "");

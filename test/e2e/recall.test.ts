@@ -15,7 +15,7 @@ const messages = agentConversation(10);
 const originalOf = (turn: number) => String(messages[3 + 2 * turn]?.content);
 
 describe("recall_original", () => {
-	it("reads what stands in a placeholder word for word, by its ref and by its call", async () => {
+	it("reads the original of a placeholder word for word, by its ref and by its call", async () => {
 		const session = await recallSession();
 		const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
 		const refs = refsIn(masked.messages);
@@ -33,7 +33,7 @@ describe("recall_original", () => {
 		}
 	});
 
-	it("takes a ref as a model may copy it", async () => {
+	it("accepts a ref in the forms a model may copy", async () => {
 		const session = await recallSession({ parameters: ["--set", "locale=en"] });
 		const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
 		const [ref = ""] = refsIn(masked.messages);
@@ -78,7 +78,7 @@ describe("recall_original", () => {
 			{ grep: "line 1[45]", context: 0 },
 			"15:log line 14: the quick brown fox jumps\n16:log line 15: the quick brown fox jumps\n",
 		],
-	])("answers with %j alone", async (part, text) => {
+	])("reads only the part %j", async (part, text) => {
 		const session = await recallSession();
 		const one = openaiMessages(user("go"), toolTurn("call_0", outputOf("log")), ...tail());
 		await session.call("mask_conversation", { messages: one });
@@ -107,7 +107,7 @@ describe("recall_original", () => {
 		]);
 	});
 
-	it("reads dropped messages as JSON, and the whole of a truncated text", async () => {
+	it("reads dropped messages as JSON, and the complete original of a truncated text", async () => {
 		const session = await recallSession();
 		const window = { context_window: 3_000, reserve_tokens: 500 };
 		const { report } = structured<{ report: { dropped_groups: { ref: string; messages: number[] }[] } }>(
@@ -127,7 +127,7 @@ describe("recall_original", () => {
 		expect(whole).toMatchObject({ kind: "text", text: outputOf("whole", 200) });
 	});
 
-	it("shows a masked image as an image", async () => {
+	it("returns a masked image as an image", async () => {
 		const data = pngOf(64, 48, 500);
 		const url = `data:image/png;base64,${data}`;
 		const session = await recallSession({ parameters: ["--set", "media=mask"] });
@@ -141,7 +141,7 @@ describe("recall_original", () => {
 		expect(part.text).toBe(JSON.stringify(content[0]).slice(0, 20));
 	});
 
-	it("survives the server, which had kept everything before it answered", async () => {
+	it("works after a restart, since the server stores originals before it answers", async () => {
 		const first = await recallSession();
 		const masked = structured<Masked>(await first.call("mask_conversation", { messages }));
 		await first.client.close();
@@ -151,7 +151,7 @@ describe("recall_original", () => {
 		}
 	});
 
-	it("asks for a ref or a call, and refuses what is no part", async () => {
+	it("requires a ref or a call, and refuses an invalid part", async () => {
 		const session = await recallSession();
 		expect(textOf(await session.call("recall_original", {}))).toMatch(/^\[invalid_argument\] Expected `ref`/);
 		for (const part of [{ lines: "9-3" }, { grep: "(" }, { head: 1, tail: 1 }, { max_tokens: 0 }, { context: 1 }]) {
@@ -161,7 +161,7 @@ describe("recall_original", () => {
 	});
 });
 
-it("where it cannot be kept, nothing is masked, unless the policy wants it all the same", async () => {
+it("when an original cannot be kept nothing is masked, unless the policy allows it", async () => {
 	const file = join(await scratchFolder(), "file");
 	await writeFile(file, "no folder");
 	const archive = join(file, "archive");
@@ -175,7 +175,7 @@ it("where it cannot be kept, nothing is masked, unless the policy wants it all t
 	expect(without.content.map(({ type }) => type)).toEqual(["text"]);
 });
 
-it("with --archive none nothing is promised: no ref, no tool, no resource", async () => {
+it("with --archive none there is no ref, tool or resource", async () => {
 	const session = await stdioSession({ parameters: ["--archive", "none"] });
 	const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
 	expect(refsIn(masked.messages)).toEqual([]);

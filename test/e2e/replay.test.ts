@@ -75,7 +75,7 @@ describe.concurrent("replay", () => {
 		expect(optimum).toBeLessThan(named(report.policies, "stride:10")?.ratio_to_raw ?? 0);
 	});
 
-	it("reads a session of Claude Code, and knows its model's window", async () => {
+	it("reads a Claude Code session and knows the window of its model", async () => {
 		const { report } = await json("sessions/project/night.jsonl", "--policies", "raw,window:2");
 		expect(report.policies[0]).toMatchObject({ llm_calls: 25, calls_of_known_window: 25, calls_over_window: 0 });
 		expect(report.policies[1]?.masked_tool_results).toBe(23);
@@ -85,7 +85,7 @@ describe.concurrent("replay", () => {
 		expect(window).toBe(0);
 	});
 
-	it("reads a folder and all below it, and says how many files hold no conversation", async () => {
+	it("reads a folder recursively and counts the files without a conversation", async () => {
 		const { report, lines } = await json("sessions", "--policies", "raw");
 		expect(report.files.map(({ file }) => file)).toEqual([
 			join("sessions", "a.json"),
@@ -110,7 +110,7 @@ describe.concurrent("replay", () => {
 		expect((text.match(/^policy /gm) ?? []).length).toBe(1);
 	});
 
-	it("reads standard input, bills by given prices, and masks by a policy file", async () => {
+	it("reads standard input, uses given prices, and masks by a policy file", async () => {
 		const input = JSON.stringify(agentConversation(14));
 		const parameters = ["replay", "-", "--json", "--policies", "raw,my.toml", "--prices", "1,1"];
 		const { text } = await runCli(parameters, { folder, input });
@@ -128,7 +128,7 @@ describe.concurrent("replay", () => {
 		expect((await run("chat.json", "--model", "gpt-4o")).text).toMatch(/^raw +\$\d/m);
 	});
 
-	it("gives the offline figures alone where only --window-turns is asked for", async () => {
+	it("prints only the offline figures when only --window-turns is given", async () => {
 		const alone = await json("chat.json", "--window-turns", "1");
 		expect(alone.report).not.toHaveProperty("policies");
 		const both = await json("chat.json", "--window-turns", "1", "--policies", "window:1");
@@ -136,7 +136,7 @@ describe.concurrent("replay", () => {
 		expect(both.report.policies[0]?.masked_tool_results).toBe(13);
 	});
 
-	it("writes one page with the figures and no word of the conversation", async () => {
+	it("writes one page with the figures and no text of the conversation", async () => {
 		const { code, text, lines } = await run("sessions", "chat.json", "--html", "page.html");
 		expect(code).toBe(0);
 		expect(text).toMatch(/^3 conversations, /);
@@ -150,7 +150,7 @@ describe.concurrent("replay", () => {
 	});
 });
 
-describe.concurrent("refused, with one line and nothing half printed", () => {
+describe.concurrent("a refused replay prints one line and no partial output", () => {
 	it.each<[string, string[], RegExp]>([
 		["a mistyped policy", ["chat.json", "--policies", "raw,windo:8"], /^\[invalid_argument\] .*mean window:8\?/],
 		["a policy without its number", ["chat.json", "--policies", "stride"], /^\[invalid_argument\] .*stride:10/],

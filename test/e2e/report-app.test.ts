@@ -34,7 +34,7 @@ async function frameOf(page: Page): Promise<Frame> {
 }
 
 describe("the context report as an MCP App", () => {
-	it("is named by guard_context alone, listed, and read as a page that needs no origins", async () => {
+	it("is named only by guard_context, is listed, and is read as a page that needs no origins", async () => {
 		const { client, tools, contents } = await asHost();
 		const apps = tools.map(({ name, _meta }) => [name, _meta?.ui]).filter(([, ui]) => ui !== undefined);
 		expect(apps).toEqual([["guard_context", { resourceUri: uri }]]);
@@ -57,7 +57,7 @@ describe("the context report as an MCP App", () => {
 		[320, "dark"],
 		[1100, "light"],
 		[1100, "dark"],
-	] as const)("draws in a host's frame what the tool answered: %s px, %s", async (width, theme) => {
+	] as const)("shows the answer of the tool in a host's frame: %s px, %s", async (width, theme) => {
 		const { page: app, call } = await asHost();
 		const result = await call("guard_context", { ...given, respond_with: "report" });
 		const { page, requests, complaints } = await show("<!doctype html><title>Host</title><body style='margin:0'>", {
@@ -93,23 +93,20 @@ describe("the context report as an MCP App", () => {
 		await page.context().close();
 	});
 
-	it.skipIf(!hasBrowser)(
-		"says what was done where the tool was asked for something else, and of an error",
-		async () => {
-			const { page: app, call } = await asHost();
-			const edited = await call("guard_context", { ...given, context_window: 10_000, respond_with: "edits" });
-			const failed = await call("guard_context", { ...given, context_window: -1 });
-			const { page } = await show("<!doctype html><body>", { width: 900, scheme: "light" });
-			await page.evaluate(host);
-			await page.evaluate(`startHost(${JSON.stringify({ page: app, result: edited, theme: "light" })})`);
-			const frame = await frameOf(page);
-			const lead = () => frame.locator(".lead").textContent();
-			await expect
-				.poll(lead, patience)
-				.toMatch(/^The conversation fits: [\d,]+ → [\d,]+ tokens, with a budget of 1,808\./);
-			await page.evaluate(`bridge.sendToolResult(${JSON.stringify(failed)})`);
-			await expect.poll(lead, patience).toBe("The tool answered without a context report.");
-			await page.context().close();
-		},
-	);
+	it.skipIf(!hasBrowser)("shows the result of other calls, and errors", async () => {
+		const { page: app, call } = await asHost();
+		const edited = await call("guard_context", { ...given, context_window: 10_000, respond_with: "edits" });
+		const failed = await call("guard_context", { ...given, context_window: -1 });
+		const { page } = await show("<!doctype html><body>", { width: 900, scheme: "light" });
+		await page.evaluate(host);
+		await page.evaluate(`startHost(${JSON.stringify({ page: app, result: edited, theme: "light" })})`);
+		const frame = await frameOf(page);
+		const lead = () => frame.locator(".lead").textContent();
+		await expect
+			.poll(lead, patience)
+			.toMatch(/^The conversation fits: [\d,]+ → [\d,]+ tokens, with a budget of 1,808\./);
+		await page.evaluate(`bridge.sendToolResult(${JSON.stringify(failed)})`);
+		await expect.poll(lead, patience).toBe("The tool answered without a context report.");
+		await page.context().close();
+	});
 });

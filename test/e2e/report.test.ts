@@ -20,8 +20,8 @@ function answerIn({ structuredContent, isError, content }: CallToolResult): Repo
 
 const conversation = workingConversation();
 
-describe("guard_context, asked for a report", () => {
-	it("tells what fills the window beside what it did, as the library finds it", async () => {
+describe("guard_context with a report", () => {
+	it("reports what fills the window beside its result, like the library", async () => {
 		const session = await stdioSession();
 		await session.client.listTools();
 		const given = { messages: conversation, context_window: 12_000, reserve_tokens: 1_000 };
@@ -42,7 +42,7 @@ describe("guard_context, asked for a report", () => {
 		expect(whole).not.toHaveProperty("context");
 	});
 
-	it("says both in its text, for hosts that show their model no more", async () => {
+	it("repeats both in its text, for hosts that show only text to their model", async () => {
 		const session = await stdioSession();
 		const given = { messages: conversation, context_window: 12_000, respond_with: "report" };
 		const answer = await session.call("guard_context", given);
@@ -55,7 +55,7 @@ describe("guard_context, asked for a report", () => {
 		expect(text.length).toBeLessThan(6_000);
 	});
 
-	it("takes the call's own policy, and lays each preset over it", async () => {
+	it("uses the policy of the call, and applies each preset over it", async () => {
 		const session = await stdioSession({ parameters: ["--set", "guard.reserve_tokens=2000"] });
 		const given = { messages: conversation, context_window: 12_000, respond_with: "report" };
 		const budget = async (more: object) =>
@@ -86,7 +86,7 @@ describe("guard_context, asked for a report", () => {
 		});
 	});
 
-	it("tells no text of the conversation, nor what an error would", async () => {
+	it("contains no text of the conversation, and neither do its errors", async () => {
 		const session = await stdioSession();
 		const given = { messages: agentConversation(12), context_window: 20_000, respond_with: "report" };
 		expect(JSON.stringify(await session.call("guard_context", given))).not.toContain(secret);

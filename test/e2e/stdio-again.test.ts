@@ -9,8 +9,8 @@ const calls = [
 ] as const;
 const ways = ["messages", "edits", "report"] as const;
 
-describe("a conversation that is sent again and again, each time with one message more", () => {
-	it("is answered by every tool as a server answers it that never saw it", async () => {
+describe("a conversation sent repeatedly, with one more message each time", () => {
+	it("gets the same answers from every tool as from a new server", async () => {
 		const session = await stdioSession();
 		const conversation = agentConversation(60);
 		expect(JSON.stringify(conversation.slice(0, -4)).length).toBeGreaterThan(100_000);

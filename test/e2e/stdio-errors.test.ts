@@ -119,7 +119,7 @@ async function refusal(session: StdioSession, name: string, parameters: Record<s
 	return answerText(result);
 }
 
-it("refuses each bad input with a code and what to do, without a word of the conversation", async () => {
+it("refuses each bad input with a code and advice, without text of the conversation", async () => {
 	const session = await stdioSession();
 	await session.client.listTools();
 	for (const [what, name, parameters, words] of refused) {
@@ -131,7 +131,7 @@ it("refuses each bad input with a code and what to do, without a word of the con
 	expect(session.logged).toEqual([]);
 });
 
-it("takes null for an argument that was left out, as a model in OpenAI's strict mode writes it", async () => {
+it("accepts null for an omitted argument, which a model in OpenAI's strict mode writes", async () => {
 	const session = await stdioSession();
 	const { tools } = await session.client.listTools();
 	const given: Record<string, Record<string, unknown>> = {
@@ -160,7 +160,7 @@ it("answers an unknown tool with a protocol error that names the tools", async (
 	await expect(call).rejects.not.toMatchObject({ message: expect.stringContaining(secret) });
 });
 
-it("goes on serving after errors", async () => {
+it("keeps serving after errors", async () => {
 	const session = await stdioSession();
 	await refusal(session, mask, { messages: 1 });
 	await session.client.listPrompts().catch(() => {});

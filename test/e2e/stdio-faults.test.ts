@@ -31,8 +31,8 @@ afterEach(async ({ task }) => {
 	expect(() => process.kill(server.child.pid as number, 0)).toThrow("ESRCH");
 });
 
-describe("a client that goes away", () => {
-	it("gets its answer where it has closed only its sending end, and the process ends by itself", async () => {
+describe("a client that disconnects", () => {
+	it("gets its answer if it closed only its sending end, and the process exits", async () => {
 		await start();
 		server.call(1, ...cut(`${secret} lorem ipsum `.repeat(100_000)));
 		server.child.stdin.end();
@@ -40,7 +40,7 @@ describe("a client that goes away", () => {
 		expect(await server.ended).toEqual({ code: 0, signal: null });
 	});
 
-	it("in the middle of a call leaves no process and no crash", async () => {
+	it("during a call leaves no process and no crash", async () => {
 		await start();
 		server.call(1, "mask_conversation", { messages: agentConversation(300) });
 		server.child.stdout.destroy();
@@ -48,7 +48,7 @@ describe("a client that goes away", () => {
 		expect(server.stderr()).toBe("");
 	});
 
-	it("with both ends in the middle of a call leaves no process and no crash", async () => {
+	it("with both ends during a call leaves no process and no crash", async () => {
 		await start();
 		server.call(1, "mask_conversation", { messages: agentConversation(300) });
 		server.child.stdin.end();
@@ -57,7 +57,7 @@ describe("a client that goes away", () => {
 		expect(server.stderr()).toBe("");
 	});
 
-	it("without a word ends the process", async () => {
+	it("without a request ends the process", async () => {
 		await start();
 		await endsByItself();
 		expect(server.stderr()).toBe("");
@@ -72,7 +72,7 @@ describe("signals", () => {
 		expect(server.stderr()).toBe("");
 	});
 
-	it("SIGTERM ends the process cleanly while it works", async () => {
+	it("SIGTERM ends the process cleanly during work", async () => {
 		await start();
 		server.call(1, "mask_conversation", { messages: agentConversation(2_000) });
 		if (server.child.stdin.writableNeedDrain) await once(server.child.stdin, "drain");
@@ -82,8 +82,8 @@ describe("signals", () => {
 	});
 });
 
-describe("bad lines", () => {
-	it("are told on standard error, and the next line is answered", async () => {
+describe("invalid lines", () => {
+	it("are reported on standard error, and the next line is answered", async () => {
 		await start();
 		for (const line of [`{"text": ${secret}`, "", "[]", `{"method": 5, "text": "${secret}"}`]) server.write(line);
 		server.call(1, ...cut("short"));
@@ -95,7 +95,7 @@ describe("bad lines", () => {
 		expect(told[3]).toBe("palimpsest error: A line on standard input is not a JSON-RPC message and was skipped");
 	});
 
-	it("over 64 MiB are answered with an error, and the next line is answered", async () => {
+	it("over 64 MiB get an error, and the next line is answered", async () => {
 		await start();
 		server.call(1, ...cut(secret.repeat(5_000_000)));
 		server.call(2, ...cut("short"));
@@ -108,7 +108,7 @@ describe("bad lines", () => {
 	});
 });
 
-describe("large and odd input", () => {
+describe("large and unusual input", () => {
 	it("cuts a text of 50 MB to a few kB", async () => {
 		await start();
 		const text = "lorem ipsum dolor sit amet\n".repeat(1_851_852);
@@ -119,7 +119,7 @@ describe("large and odd input", () => {
 		await endsByItself();
 	});
 
-	it("puts an answer that is too large for clients into a file of this run, and links to it", async () => {
+	it("writes an answer too large for clients into a file of this run and links to it", async () => {
 		await start();
 		const messages = [...agentConversation(12), { role: "user", content: "lorem ipsum dolor sit\n".repeat(380_000) }];
 		server.call(1, "mask_conversation", { messages });
@@ -136,7 +136,7 @@ describe("large and odd input", () => {
 		expect(existsSync(file)).toBe(false);
 	});
 
-	it("puts a text that is left whole but too large into a file too", async () => {
+	it("writes an unchanged text that is too large into a file too", async () => {
 		await start();
 		const text = `${secret} `.repeat(550_000);
 		server.call(1, "truncate_output", { text, max_chars: text.length });
@@ -147,7 +147,7 @@ describe("large and odd input", () => {
 		await endsByItself();
 	});
 
-	it("takes no messages at all", async () => {
+	it("accepts an empty list of messages", async () => {
 		await start();
 		server.call(1, "mask_conversation", { messages: [] });
 		server.call(2, "guard_context", { messages: { messages: [] }, context_window: 9_000 });
@@ -162,7 +162,7 @@ describe("large and odd input", () => {
 		await endsByItself();
 	});
 
-	it("keeps messages of unknown roles and counts them", async () => {
+	it("keeps and counts messages of unknown roles", async () => {
 		await start();
 		const known = agentConversation(10);
 		const odd = { role: "narrator", content: "Meanwhile, in another part of the town, nothing happened.", extra: [1] };

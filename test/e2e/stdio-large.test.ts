@@ -18,8 +18,8 @@ function conversationOf(turns: number, text = textOfLength(10_000)) {
 	return [{ role: "user", content: "Go." }, ...Array.from({ length: turns }, (_, index) => turn(index)).flat()];
 }
 
-describe("through the SDK's own client", () => {
-	it("a conversation of 20 MB is masked, and its edits come back as a few hundred kB", async () => {
+describe("with the SDK's client", () => {
+	it("a conversation of 20 MB is masked, and its edits take a few hundred kB", async () => {
 		const session = await stdioSession();
 		const messages = conversationOf(2_000);
 		expect(JSON.stringify(messages).length).toBeGreaterThan(20_000_000);
@@ -37,7 +37,7 @@ describe("through the SDK's own client", () => {
 		expect(session.protocolErrors).toEqual([]);
 	});
 
-	it("what is said in many bytes to a character and in escapes arrives as it was sent", async () => {
+	it("multi-byte characters and escapes arrive unchanged", async () => {
 		const session = await stdioSession();
 		const odd = 'é 中文 🙂 \u2028 \ud800 \\ " \u0000 \r\n';
 		const messages = conversationOf(10, odd.repeat(1_000));
@@ -50,7 +50,7 @@ describe("through the SDK's own client", () => {
 	it.each([
 		["a summary", "auto"],
 		["the whole", "full"],
-	] as const)("the text of a large answer is %s where the policy says %s", async (_what, text) => {
+	] as const)("the text of a large answer is %s when the policy says %s", async (_what, text) => {
 		const session = await stdioSession({ parameters: ["--set", `text=${text}`] });
 		const messages = conversationOf(30);
 		const answer = await session.call("mask_conversation", { messages, policy: { mask: { window_turns: 30 } } });
@@ -67,7 +67,7 @@ describe("through the SDK's own client", () => {
 		expect(Object.keys(small.structuredContent?.report as object)).toEqual(Object.keys(report));
 	});
 
-	it("a call's own policy may ask for the whole", async () => {
+	it("the policy of a call may request the full text", async () => {
 		const session = await stdioSession();
 		const parameters = { messages: conversationOf(30), policy: { text: "full", mask: { enabled: false } } };
 		const answer = await session.call("mask_conversation", parameters);
@@ -75,7 +75,7 @@ describe("through the SDK's own client", () => {
 	});
 });
 
-it("a client that asks for more than it reads gets every answer, in order, once it reads", async () => {
+it("a client that sends more than it reads gets every answer in order once it reads", async () => {
 	const server = await rawServer();
 	server.child.stdout.pause();
 	const text = textOfLength(3_000_000);

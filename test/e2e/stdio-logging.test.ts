@@ -64,7 +64,7 @@ it("logs each truncation and the drops at warning, to client and operator (docs/
 	expect(JSON.stringify(session.logged)).not.toContain(secret);
 });
 
-it("tells maskings too once the client asks for debug, and the operator's log stays as it was", async () => {
+it("reports maskings once the client asks for debug, without changing the operator's log", async () => {
 	const session = await stdioSession();
 	const mask = () => session.call("mask_conversation", { messages, policy: { mask: { window_turns: 1 } } });
 	await mask();
@@ -82,7 +82,7 @@ it("tells maskings too once the client asks for debug, and the operator's log st
 	expect(session.stderr()).not.toContain("Masked");
 });
 
-it("tells nothing to a client that asks for errors only, and nothing to an operator who does", async () => {
+it("logs nothing to a client that asks for errors only, nor to such an operator", async () => {
 	const session = await stdioSession({ parameters: ["--set", "log_level=error"] });
 	await guard(session);
 	expect(session.logged).toEqual([]);

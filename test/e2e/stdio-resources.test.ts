@@ -51,7 +51,7 @@ describe("resources", () => {
 		expect(await complete("nothing")).toEqual([]);
 	});
 
-	it("reads the policy in force with the file that it came from", async () => {
+	it("reads the policy in force and the path of its file", async () => {
 		const folder = await scratchFolder();
 		const withoutFile = await readJson(await stdioSession({ folder }), "policy://current");
 		expect(withoutFile).toMatchObject({ file: null, policy: { preset: "observation-masking", locale: "fr" } });
@@ -63,7 +63,7 @@ describe("resources", () => {
 		expect(policy).toMatchObject({ preset: "context-trim", guard: { budget_ratio: 0.8 }, mask: { window_turns: 4 } });
 	});
 
-	it("reads each preset with its source, and refuses one that is not there", async () => {
+	it("reads each preset with its source, and refuses an unknown one", async () => {
 		const session = await stdioSession();
 		for (const name of presetNames) {
 			const preset = await readJson(session, `policy://presets/${name}`);
@@ -89,7 +89,7 @@ describe("resources", () => {
 });
 
 describe("a policy file that changes", () => {
-	it("is in force at once, and subscribers are told", async () => {
+	it("takes effect at once, and subscribers are notified", async () => {
 		const folder = await scratchFolder();
 		const file = join(folder, "policy.toml");
 		await writeFile(file, "[mask]\nwindow_turns = 8\n");
@@ -103,7 +103,7 @@ describe("a policy file that changes", () => {
 		expect(await maskedBy(session)).toBe(9);
 	});
 
-	it("leaves the old policy in force while it is invalid, and says why", async () => {
+	it("keeps the old policy in force while it is invalid, and reports why", async () => {
 		const folder = await scratchFolder();
 		const file = join(folder, "palimpsest.toml");
 		await writeFile(file, "[mask]\nwindow_turns = 3\n");
@@ -120,7 +120,7 @@ describe("a policy file that changes", () => {
 		expect(await maskedBy(session)).toBe(8);
 	});
 
-	it("is no news to a client that has unsubscribed", async () => {
+	it("sends nothing to a client that has unsubscribed", async () => {
 		const folder = await scratchFolder();
 		const session = await stdioSession({ folder });
 		await session.client.subscribeResource({ uri: "policy://current" });

@@ -23,7 +23,7 @@ const calls = {
 } as const;
 
 describe("initialize", () => {
-	it("tells who serves, what it can and how the policy in force works", async () => {
+	it("reports the server, its capabilities and a summary of the policy", async () => {
 		const { client } = await stdioSession();
 		expect(client.getServerVersion()).toEqual({ name: "palimpsest", title: "Palimpsest", version });
 		expect(client.getServerCapabilities()).toEqual({
@@ -40,7 +40,7 @@ describe("initialize", () => {
 			expect(instructions).toContain(name);
 	});
 
-	it("tells the gist of the policy that the command line asked for", async () => {
+	it("summarises the policy chosen on the command line", async () => {
 		const { client } = await stdioSession({ parameters: ["--set", "mask.window_turns=3", "--set", "locale=zh"] });
 		expect(client.getInstructions()).toContain("results older than 3 tool turns are masked");
 		expect(client.getInstructions()).toContain("Wording: zh");
@@ -81,7 +81,7 @@ describe("tools/list", () => {
 });
 
 describe.each(Object.entries(calls))("%s", (name, parameters) => {
-	it("answers with messages, edits or a report, and the edits make the messages", async () => {
+	it("answers with messages, edits or a report, and the edits produce the messages", async () => {
 		const session = await stdioSession();
 		await session.client.listTools();
 		const messages = agentConversation();
@@ -97,7 +97,7 @@ describe.each(Object.entries(calls))("%s", (name, parameters) => {
 		expect(await answerOf(session, name, { messages, ...parameters })).toEqual(whole);
 	});
 
-	it("keeps the wrapping and every other field", async () => {
+	it("keeps the wrapper and all other fields", async () => {
 		const session = await stdioSession();
 		const messages = agentConversation();
 		const list = await answerOf(session, name, { messages, ...parameters });
@@ -114,7 +114,7 @@ describe.each(Object.entries(calls))("%s", (name, parameters) => {
 });
 
 describe("mask_conversation", () => {
-	it("counts tool turns, and leaves all but the old results alone", async () => {
+	it("counts tool turns and changes only the old results", async () => {
 		const session = await stdioSession();
 		const messages = agentConversation(10);
 		const { messages: masked, report } = await answerOf(session, "mask_conversation", { messages });
@@ -128,7 +128,7 @@ describe("mask_conversation", () => {
 		);
 	});
 
-	it("takes a policy for one call and forgets it after", async () => {
+	it("applies the policy of a call to that call only", async () => {
 		const session = await stdioSession();
 		const messages = agentConversation(10);
 		const maskedWith = async (policy?: object) => {
@@ -145,7 +145,7 @@ describe("mask_conversation", () => {
 		expect(await maskedWith()).toEqual([2, french]);
 	});
 
-	it("lays a call's policy over the server's own", async () => {
+	it("applies the policy of a call over the server's policy", async () => {
 		const session = await stdioSession({ parameters: ["--set", "locale=en", "--set", "mask.window_turns=3"] });
 		const parameters = { messages: agentConversation(10), policy: { mask: { window_turns: 1 } } };
 		const { messages, report } = await answerOf(session, "mask_conversation", parameters);
@@ -155,7 +155,7 @@ describe("mask_conversation", () => {
 });
 
 describe("guard_context", () => {
-	it("says whether it fits, by how much not, and what takes the most", async () => {
+	it("reports whether it fits, by how much it exceeds, and the largest parts", async () => {
 		const session = await stdioSession();
 		const parameters = { messages: agentConversation(), respond_with: "report" };
 		const { report: fitting } = await answerOf(session, "guard_context", { ...parameters, model: "gpt-4o" });
@@ -168,7 +168,7 @@ describe("guard_context", () => {
 });
 
 describe("truncate_output", () => {
-	it("keeps head and tail, and leaves what is short enough as it is", async () => {
+	it("keeps head and tail, and leaves a short text unchanged", async () => {
 		const session = await stdioSession();
 		await session.client.listTools();
 		const cut = async (parameters: Record<string, unknown>) => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { count } from "../../src/library.ts";
 import { stdioSession } from "../support/stdio-session.ts";
 
-it("tools/list is what it was when somebody last looked at it, and costs a host under 2 000 tokens", async () => {
+it("tools/list matches the reviewed snapshot and costs a host under 2 000 tokens", async () => {
 	const { client } = await stdioSession({ parameters: ["--archive", "memory"] });
 	const { tools } = await client.listTools();
 	expect(tools).toHaveLength(5);

@@ -115,7 +115,7 @@ describe("every transport", () => {
 		expect(Object.keys(rest)).toEqual([respond_with === "report" ? "context" : respond_with]);
 	});
 
-	it("truncates, and recalls the whole, a part, and by the id of a call", async () => {
+	it("truncates, and recalls the complete text, a part, and by call id", async () => {
 		const text = Array.from({ length: 900 }, (_, line) => `line ${line} of the output`).join("\n");
 		const cut = await answer("truncate_output", { text, max_chars: 2_000 });
 		expect(cut).toMatchObject({ truncated: true });
@@ -133,7 +133,7 @@ describe("every transport", () => {
 		expect(contents).toMatchObject([{ text }]);
 	});
 
-	it("asks the caller for a summary, and takes it", async () => {
+	it("asks the caller for a summary and accepts it", async () => {
 		const asked = { messages, strategy: "llm-summary", force: true };
 		const { summary_request: request } = await answer("compact_conversation", asked);
 		const { summary_token } = request as { summary_token: string };
@@ -143,14 +143,14 @@ describe("every transport", () => {
 		expect(compacted.report).toMatchObject({ result: "summarised", summary: { by: "caller" } });
 	});
 
-	it("takes and gives large conversations", async () => {
+	it("accepts and returns large conversations", async () => {
 		const large = agentConversation(520);
 		expect(JSON.stringify(large).length).toBeGreaterThan(1_000_000);
 		const { messages: masked } = await answer("mask_conversation", { messages: large });
 		expect(masked).toHaveLength(large.length);
 	});
 
-	it("tells errors in the same words", async () => {
+	it("reports errors in the same words", async () => {
 		expect(await error("truncate_output", { text: 1 })).toMatch(/^\[invalid_argument\] /);
 		expect(await error("mask_conversation", { messages: [{ no: "role" }] })).toMatch(/^\[not_a_conversation\] /);
 		expect(await error("mask_conversation", { messages, polcy: {} })).toMatch(/Did you mean policy\?/);

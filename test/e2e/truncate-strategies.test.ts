@@ -8,8 +8,8 @@ import { recallSession } from "./recall-session.ts";
 
 const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
 
-describe("truncate_output by a strategy, over standard input and output", () => {
-	it("cuts a text or a file as it is asked to, within tokens, and says all about it", async () => {
+describe("truncate_output with a strategy, over standard input and output", () => {
+	it("cuts a text or a file as requested, within tokens, and reports the details", async () => {
 		const session = await stdioSession();
 		await session.client.listTools();
 		const countTokens = await loadCounter("o200k_base");
@@ -32,7 +32,7 @@ describe("truncate_output by a strategy, over standard input and output", () => 
 	});
 
 	it.each([60, 150, 500, 2_000])(
-		"keeps the whole answer within %i tokens, as structured content and as blocks",
+		"keeps the complete answer within %i tokens, as structured content and as blocks",
 		async (most) => {
 			const countTokens = await loadCounter("o200k_base");
 			const quoted = Array.from({ length: 900 }, (_, index) => `"value${index}":\t"is one of \\"many\\" lines"`).join(
@@ -66,7 +66,7 @@ describe("truncate_output by a strategy, over standard input and output", () => 
 		},
 	);
 
-	it("refuses a limit in tokens that is too small for any answer, and names the least that is not", async () => {
+	it("refuses a limit in tokens that is too small for any answer, and names the minimum", async () => {
 		const session = await stdioSession();
 		const cut = (max_tokens: number) => session.call("truncate_output", { text: lines, max_tokens });
 		const [, least = ""] =
@@ -79,7 +79,7 @@ describe("truncate_output by a strategy, over standard input and output", () => 
 		);
 	});
 
-	it("names the whole, of which recall_original reads what was left out", async () => {
+	it("names the original, from which recall_original reads the omitted part", async () => {
 		const session = await recallSession();
 		const call = async (name: string, parameters: Record<string, unknown>) =>
 			(await session.call(name, parameters)).structuredContent as Record<string, unknown>;
@@ -95,7 +95,7 @@ describe("truncate_output by a strategy, over standard input and output", () => 
 		expect(to).toBeGreaterThan((from ?? 0) + 100);
 	});
 
-	it("refuses two limits, and a strategy that is none, with what would do", async () => {
+	it("refuses two limits and an unknown strategy, with the valid choices", async () => {
 		const session = await stdioSession();
 		const both = await session.call("truncate_output", { text: "x", max_chars: 1, max_tokens: 1 });
 		expect(answerText(both)).toMatch(/^\[invalid_argument\] .*not both/);
@@ -104,7 +104,7 @@ describe("truncate_output by a strategy, over standard input and output", () => 
 	});
 });
 
-it("guard_context cuts large results by what their calls were after, with the preset balanced", async () => {
+it("guard_context cuts large results by the aim of their calls with the preset balanced", async () => {
 	const session = await stdioSession();
 	const output = Array.from({ length: 3_000 }, (_, index) => `value${index} is one of many lines`).join("\n");
 	const messages = [

@@ -25,7 +25,7 @@ const compacted = [
 ];
 
 describe("compaction blocks of the Messages API", () => {
-	it("what stands before the last one costs nothing, and the block stays as a system message does", () => {
+	it("messages before the last one cost nothing, and the block is kept like a system message", () => {
 		const { format, transcript } = readConversation(compacted);
 		expect(format.name).toBe("anthropic-messages");
 		expect(transcript.messages.map(({ sent }) => sent !== false)).toEqual([
@@ -45,7 +45,7 @@ describe("compaction blocks of the Messages API", () => {
 		]);
 	});
 
-	it("the guard drops what follows it and never the block", async () => {
+	it("the guard drops messages after it but never the block", async () => {
 		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0, pin_task: false } });
 		const outcome = await guardConversation({ conversation: compacted, policy, contextWindow: 700 });
 		expect(outcome.report).toMatchObject({ fits: true });
@@ -56,7 +56,7 @@ describe("compaction blocks of the Messages API", () => {
 		]);
 	});
 
-	it("old results before it are masked as before", async () => {
+	it("old results before it are masked as usual", async () => {
 		const policy = policyOf({ mask: { window_turns: 1 } });
 		const masked = async (conversation: unknown[]) => (await maskConversation({ conversation, policy })).edits;
 		const earlier = await masked(before);
@@ -112,7 +112,7 @@ describe("media in Anthropic Messages", () => {
 		["a document of blocks", documentOf(blocks), 100, [outputOf("blocks")]],
 		["a document of one text", documentOf({ type: "content", content: "All of it." }), 0, ["All of it."]],
 		["its title and context", documentOf(plain, { title: "A title", context: "From a page." }), 5, [plain.data]],
-	])("counts %s, in a user message as in a result", (_, block, mediaTokens, texts) => {
+	])("counts %s, in a user message and in a result", (_, block, mediaTokens, texts) => {
 		const inMessage = [{ role: "user", content: [block] }, ...conversationOf("x")];
 		expect(readConversation(inMessage).transcript.messages[0]).toMatchObject({ mediaTokens, counted: texts });
 		const message = readConversation(conversationOf(block)).transcript.messages[1];
@@ -121,7 +121,7 @@ describe("media in Anthropic Messages", () => {
 		expect(message?.results[0]?.media).toHaveLength(1);
 	});
 
-	it("masks documents in results, their texts with them; texts beside them stay", async () => {
+	it("masks documents in results with their texts; texts beside them stay", async () => {
 		const text = { type: "text", text: outputOf("beside") };
 		const conversation = conversationOf(text, documentOf(pdf), documentOf(plain), documentOf(blocks));
 		const { conversation: after, report, edits, error } = await mask(conversation);
@@ -150,20 +150,20 @@ describe("media in Anthropic Messages", () => {
 		expect((after as unknown[]).at(-1)).toBe(user);
 	});
 
-	it("leaves an image that costs less than its placeholder", async () => {
+	it("keeps an image that costs less than its placeholder", async () => {
 		const conversation = conversationOf(image(pngOf(20, 20)));
 		const { conversation: after, report } = await mask(conversation);
 		expect(after).toBe(conversation);
 		expect(report.kept.not_smaller).toBe(1);
 	});
 
-	it("keeps a breakpoint of the prompt cache where it was", async () => {
+	it("keeps a breakpoint of the prompt cache in its place", async () => {
 		const cached = { ...image(pngOf(1_000, 1_000)), cache_control: { type: "ephemeral" } };
 		const { edits } = await mask(conversationOf(cached));
 		expect(edits[0]?.replacement).toMatchObject({ type: "text", cache_control: { type: "ephemeral" } });
 	});
 
-	it("the guard cuts the text of a document; a placeholder takes the place of what is cut where that is smaller", async () => {
+	it("the guard cuts the text of a document, and a smaller placeholder replaces it", async () => {
 		const long = documentOf({ ...plain, data: outputOf("long", 500) });
 		const conversation = conversationOf(long);
 		const guard = { max_tool_result_chars: 1_000, truncate_head_chars: 400, truncate_tail_chars: 400 };
@@ -192,7 +192,7 @@ const thinking = { type: "thinking", thinking: "Let me look.", signature: "c2lnb
 const redacted = { type: "redacted_thinking", data: "ZGF0YQ==" };
 
 describe("Anthropic Messages", () => {
-	it("thinking blocks are counted, without their signature, and never touched", async () => {
+	it("thinking blocks are counted without their signature and never changed", async () => {
 		const [call, result] = writeMessages("anthropic-messages", toolTurn("a", outputOf("a")));
 		const thoughtful = { role: "assistant", content: [thinking, redacted, ...blocksOf(call)] };
 		const conversation = [thoughtful, result, ...writeMessages("anthropic-messages", toolTurn("b", "ok"))];
@@ -204,7 +204,7 @@ describe("Anthropic Messages", () => {
 		expect((outcome.conversation as unknown[])[0]).toBe(thoughtful);
 	});
 
-	it("several results in one message are masked one by one; a text beside them stays", async () => {
+	it("several results in one message are masked separately; a text beside them stays", async () => {
 		const [call, answer] = writeMessages("anthropic-messages", [
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 			results({ id: "a", content: outputOf("a") }, { id: "b", content: `Traceback ${outputOf("b")}` }),
@@ -220,7 +220,7 @@ describe("Anthropic Messages", () => {
 		expect(outcome.edits.map(({ path }) => path)).toEqual(["/1/content/1/content"]);
 	});
 
-	it("the first user message stays whatever the policy, since the API wants one first", async () => {
+	it("the first user message always stays, since the API requires one first", async () => {
 		const conversation = writeMessages("anthropic-messages", [
 			user("Task."),
 			...toolTurn("a", outputOf("a")),
@@ -231,7 +231,7 @@ describe("Anthropic Messages", () => {
 		expect((outcome.conversation as unknown[])[0]).toBe(conversation[0]);
 	});
 
-	it("counts what server tools found: texts as such, what is encrypted and what is no text by estimate", () => {
+	it("counts results of server tools: texts exactly, encrypted data and media by estimate", () => {
 		const sealed = Buffer.from(outputOf("page")).toString("base64");
 		const found = { type: "web_search_result", url: "https://example.org", title: "T", encrypted_content: sealed };
 		const fetched = (source: object) => ({ type: "web_fetch_result", content: { type: "document", source } });
@@ -259,7 +259,7 @@ describe("Anthropic Messages", () => {
 		expect(costs("bash_code_execution_tool_result", run).text).toContain(outputOf("run"));
 	});
 
-	it("blocks of server tools are opaque: counted, never paired nor edited", () => {
+	it("blocks of server tools are opaque: counted, never paired or edited", () => {
 		const content = [
 			{ type: "server_tool_use", id: "s", name: "web_search", input: {} },
 			{ type: "web_search_tool_result", tool_use_id: "s", content: [] },
@@ -269,12 +269,12 @@ describe("Anthropic Messages", () => {
 		expect(message?.counted).toEqual(content.map((block) => JSON.stringify(block)));
 	});
 
-	it("a system prompt beside the messages speaks for this format", () => {
+	it("a system prompt beside the messages indicates this format", () => {
 		const document = { system: "Be brief.", messages: [{ role: "user", content: "Hello" }] };
 		expect(readConversation(document).format.name).toBe("anthropic-messages");
 	});
 
-	it("a message whose content is null does not make the others unreadable", () => {
+	it("a message with null content does not make the others unreadable", () => {
 		const messages = writeMessages("anthropic-messages", [...toolTurn("a", "x")]);
 		const { format, transcript } = readConversation([{ role: "user", content: null }, ...messages]);
 		expect(format.name).toBe("anthropic-messages");

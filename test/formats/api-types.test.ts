@@ -41,7 +41,7 @@ function writtenIn(format: string, messages: readonly unknown[]): unknown[] {
 	);
 }
 
-describe("what comes out is valid for its API", () => {
+describe("results are valid for their API", () => {
 	beforeAll(() => mkdirSync(folder, { recursive: true }));
 	afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -54,7 +54,7 @@ describe("what comes out is valid for its API", () => {
 		for (const outcome of [masked, truncated, dropped]) expect(outcome.error).toBeUndefined();
 	});
 
-	it("compiles against the types that the providers publish", async () => {
+	it("compiles against the types of the providers", async () => {
 		for (const [index, { format, importType, type, messages }] of apiFixtures.entries()) {
 			const { masked, truncated, dropped } = await outcomesOf(messages);
 			const constants = {

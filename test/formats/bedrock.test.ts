@@ -48,7 +48,7 @@ describe("AWS Bedrock Converse", () => {
 		]);
 	});
 
-	it("counts reasoning without its signature, and binds it to what stands before", () => {
+	it("counts reasoning without its signature, and ties it to the content before it", () => {
 		const signed = { reasoningContent: { reasoningText: { text: "Hm.", signature: "c2lnbmF0dXJl" } } };
 		const unsigned = { reasoningContent: { reasoningText: { text: "So." } } };
 		const redacted = { reasoningContent: { redactedContent: "ZGF0YQ==" } };
@@ -61,7 +61,7 @@ describe("AWS Bedrock Converse", () => {
 		]);
 	});
 
-	it("cache points cost nothing; media are estimated, their bytes never counted", () => {
+	it("cache points cost nothing; media are estimated without counting their bytes", () => {
 		const [message] = read(
 			user(
 				{ text: "Look." },
@@ -75,7 +75,7 @@ describe("AWS Bedrock Converse", () => {
 		expect(message?.mediaTokens).toBeGreaterThan(2_000);
 	});
 
-	it("a document that holds its text as it is counts as text", () => {
+	it("a document with a plain text counts as text", () => {
 		const document = { document: { format: "txt", name: "d", source: { text: outputOf("document") } } };
 		expect(read(user(document)).messages[0]).toMatchObject({ mediaTokens: 0, counted: [JSON.stringify(document)] });
 		const inResult = resultOf([document]);
@@ -88,7 +88,7 @@ describe("AWS Bedrock Converse", () => {
 		["a string", { role: "user", content: "x" }],
 		["a role of its own for results", { role: "tool", content: [{ text: "x" }] }],
 		["a block that is no object", user("x")],
-	])("does not take %s", (_, message) => {
+	])("does not match %s", (_, message) => {
 		expect(() => read(assistant(call("a")), message)).toThrow(
 			/AWS Bedrock Converse messages .*: message 1 does not fit/,
 		);

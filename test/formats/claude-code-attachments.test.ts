@@ -38,7 +38,7 @@ const read = (records: readonly Json[]) => readConversation(records).transcript.
 const textOf = (records: readonly Json[], index: number) => read(records)[index]?.counted.join("\n") ?? "";
 
 describe("Claude Code: attachments", () => {
-	it("are counted with the record that they stand behind, the first ones with the first record", () => {
+	it("are counted with the record that they follow, leading ones with the first record", () => {
 		expect(read(session).map(({ paths }) => paths)).toEqual([[[1], [0], [2]], [[3]], [[4], [5], [6]], [[7]], [[8]]]);
 		expect(textOf(session, 0)).toContain("Go.");
 		expect(textOf(session, 0)).toContain(outputOf("file"));
@@ -56,7 +56,7 @@ describe("Claude Code: attachments", () => {
 		expect(read(records)[0]).toMatchObject({ counted: ["Go."], mediaTokens: 0 });
 	});
 
-	it("of other agents and of branches left behind are none of the conversation", () => {
+	it("of other agents and abandoned branches are not part of the conversation", () => {
 		const other = attached("s1", "u1", { type: "file", content: file }, { isSidechain: true });
 		const rewound = attached("b1", "u1", { type: "file", content: file });
 		const records = [user("u1", null, "Go."), other, rewound, answer("a1", "u1", call("t1"))];
@@ -67,14 +67,14 @@ describe("Claude Code: attachments", () => {
 		).not.toContain("file line");
 	});
 
-	it("images in them are counted by estimate", () => {
+	it("with images are counted by estimate", () => {
 		const image = { type: "image", file: { base64: pngOf(1_024, 1_024), type: "image/png", originalSize: 9 } };
 		const [message] = read([user("u1", null, "Go."), attached("f", "u1", { type: "file", content: image })]);
 		expect(message?.mediaTokens).toBe(1_399);
 		expect(message?.counted.join("")).not.toContain(image.file.base64);
 	});
 
-	it("are dropped with it, and what followed is tied anew", async () => {
+	it("are dropped with their record, and later records are linked to the ones before", async () => {
 		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
 		const total = (await guardConversation({ conversation: session, policy, contextWindow: 1_000_000 })).report.tokens;
 		const outcome = await guardConversation({ conversation: session, policy, contextWindow: total.before - 100 });

@@ -74,11 +74,11 @@ describe("Claude Code sessions", () => {
 		expect(pairResults(read(parallel)).map(({ caller }) => caller)).toEqual([1, 1, 4]);
 	});
 
-	it("an answer that is nothing but reasoning has it as a block of its own", () => {
+	it("an answer with only reasoning has the reasoning as its own block", () => {
 		expect(read(parallel.slice(0, 3)).messages[1]).toMatchObject({ paths: [[2]], thinking: [{ path: [2] }] });
 	});
 
-	it("masks all results of a turn alike; records that are no messages are the very same", async () => {
+	it("masks all results of a turn alike, and keeps other records identical", async () => {
 		const { conversation, report } = await maskConversation({ conversation: parallel, policy: masking });
 		expect(report.masked_tool_results).toBe(2);
 		for (const index of [0, 1, 2, 3, 4, 5, 8, 9, 10]) {
@@ -86,7 +86,7 @@ describe("Claude Code sessions", () => {
 		}
 	});
 
-	it("drops an answer with all its records, and ties those behind it to what stays", async () => {
+	it("drops an answer with all its records, and links later records to those that stay", async () => {
 		const policy = policyOf({ guard: { ladder: ["drop"], keep_last_messages: 1, reserve_tokens: 0 } });
 		const outcome = await guardConversation({ conversation: parallel, policy, contextWindow: 60 });
 		expect(outcome.error).toBeUndefined();
@@ -102,7 +102,7 @@ describe("Claude Code sessions", () => {
 		expect(kept.find(({ uuid }) => uuid === "a4")).toMatchObject({ parentUuid: "u1" });
 	});
 
-	it("calls of one answer that were run and recorded one after the other are one turn as well", () => {
+	it("calls of one answer that ran one after the other are one turn too", () => {
 		const records = [
 			user("u1", null, "Go."),
 			answer("a1", "u1", "msg1", call("t1")),
@@ -114,7 +114,7 @@ describe("Claude Code sessions", () => {
 	});
 
 	describe("branches", () => {
-		it("a prompt that was edited, and what was answered to it, are not part of the conversation", async () => {
+		it("an edited prompt and its answers are not part of the conversation", async () => {
 			const records = [
 				user("u1", null, "Go."),
 				answer("a1", "u1", "msg1", call("t1")),
@@ -131,7 +131,7 @@ describe("Claude Code sessions", () => {
 			expect((conversation as unknown[])[2]).toBe(records[2]);
 		});
 
-		it("a result that a chosen record answers already is not taken a second time from another branch", () => {
+		it("a result answered in a chosen record is not repeated from another branch", () => {
 			const records = [
 				user("u1", null, "Go."),
 				answer("a1", "u1", "msg1", call("t1")),
@@ -142,12 +142,12 @@ describe("Claude Code sessions", () => {
 			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [1], [3], [4]]);
 		});
 
-		it("a parent whose record was lost: the record before in the file is taken for it", () => {
+		it("a lost parent record is replaced by the previous record in the file", () => {
 			const records = [user("u1", null, "Go."), progress("p9", "lost"), user("u2", "p9", "On.")];
 			expect(textsOf(records)).toEqual(["Go.", "On."]);
 		});
 
-		it("a record that was lost is no way back to another branch when messages are dropped", async () => {
+		it("a lost record does not lead back to another branch when messages are dropped", async () => {
 			const records = [
 				user("u1", null, "Go."),
 				user("u2", "u1", "Taken back."),
@@ -163,7 +163,7 @@ describe("Claude Code sessions", () => {
 			expect(outcome.conversation).toContain(records[1]);
 		});
 
-		it("a record that stands in the file twice is sent once, and edited in both places", async () => {
+		it("a duplicate record is sent once, and edited in both places", async () => {
 			const old = result("r1", "a2", "t1", outputOf("one"));
 			const records = [...parallel.slice(0, 7), old, ...parallel.slice(7)];
 			const once = await maskConversation({ conversation: parallel, policy: masking });
@@ -172,7 +172,7 @@ describe("Claude Code sessions", () => {
 			expect(JSON.stringify(twice.conversation)).not.toContain("one line");
 		});
 
-		it("a repeated record stays equal to the first, whatever is edited in it", async () => {
+		it("a duplicate record stays equal to the first after any edit in it", async () => {
 			const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "A".repeat(4_000) } };
 			const parts = [outputOf("one"), "short", outputOf("two")].map((text) => ({ type: "text", text }));
 			for (const content of [parts, [...parts, image], "长".repeat(60)]) {
@@ -203,7 +203,7 @@ describe("Claude Code sessions", () => {
 				result("r3", "a4", "t3", "ok"),
 			];
 
-			it("are read both, so that no call loses its result", async () => {
+			it("are all read, so that no call loses its result", async () => {
 				expect(read(shared).messages.flatMap(({ results }) => results.map(({ callId }) => callId))).toEqual([
 					"t1",
 					"t2",
@@ -215,7 +215,7 @@ describe("Claude Code sessions", () => {
 				expect(JSON.stringify(conversation)).not.toMatch(/one line|two line/);
 			});
 
-			it("are part of the conversation both, with what each hangs at", () => {
+			it("are all part of the conversation, with their children", () => {
 				const prompts = [
 					user("u", null, "Go."),
 					user("u", null, "Go, please."),
@@ -231,13 +231,13 @@ describe("Claude Code sessions", () => {
 				expect(textsOf(inCircle)).toEqual(["One.", "Two.", "Three."]);
 			});
 
-			it("are not sent where a compaction took the place of one", () => {
+			it("are not sent when a compaction replaced one", () => {
 				const summary = user("s", null, "So far: nothing.", { isCompactSummary: true });
 				const records = [user("u", null, "Before."), summary, user("u", "s", "After.")];
 				expect(textsOf(records)).toEqual(["So far: nothing.", "After."]);
 			});
 
-			it("of which one is dropped stay tied to the other", async () => {
+			it("of which one is dropped stay linked to the other", async () => {
 				const policy = policyOf({ guard: { ladder: ["drop"], keep_last_messages: 1, reserve_tokens: 0 } });
 				const records = [
 					user("u1", null, "Go."),
@@ -253,7 +253,7 @@ describe("Claude Code sessions", () => {
 				}
 			});
 
-			it("in great number take no longer than others", () => {
+			it("in large numbers take linear time", () => {
 				const many = Array.from({ length: 30_000 }, (_, index) => user("same", "same", `${index}`));
 				const started = performance.now();
 				expect(read(many).messages).toHaveLength(30_000);
@@ -261,7 +261,7 @@ describe("Claude Code sessions", () => {
 			});
 		});
 
-		it("a head that was cut off leaves nothing before", () => {
+		it("records after a truncated head are all read", () => {
 			expect(textsOf([user("u5", "gone", "Go."), user("u6", "u5", "On.")])).toEqual(["Go.", "On."]);
 		});
 
@@ -274,11 +274,11 @@ describe("Claude Code sessions", () => {
 			expect(textsOf(bare)).toEqual(["Go.", "On."]);
 		});
 
-		it("records that lead in a circle are read once each", () => {
+		it("records that form a cycle are read once each", () => {
 			expect(textsOf([user("a", "b", "One."), user("b", "a", "Two.")])).toEqual(["One.", "Two."]);
 		});
 
-		it("of what was compacted only the summary is left", () => {
+		it("after a compaction only the summary remains", () => {
 			const boundary = { type: "system", subtype: "compact_boundary", uuid: "b", parentUuid: null, content: "…" };
 			const summary = user("s", "b", "So far: nothing.", { isCompactSummary: true });
 			const records = [user("u1", null, "Go."), boundary, summary, user("u2", "s", "On.")];
@@ -287,7 +287,7 @@ describe("Claude Code sessions", () => {
 		});
 	});
 
-	it("another agent's records are noise, except in a file of its own", () => {
+	it("another agent's records are ignored, except in a file of its own", () => {
 		const side = { isSidechain: true };
 		const records = [
 			user("u1", null, "Go."),
@@ -356,12 +356,12 @@ describe("Claude Code sessions", () => {
 			expect(copiesOf(kept, content)).toEqual(copies);
 		});
 
-		it("what repeats the call's arguments is none, since the call stays in view", () => {
+		it("a repetition of the call's arguments is not one, since the call stays visible", () => {
 			const written = outputOf("written");
 			expect(copiesOf({ newString: written }, "Done.", { new_string: written })).toEqual([]);
 		});
 
-		it("nesting without end is followed to a bounded depth", () => {
+		it("endless nesting is followed to a limited depth", () => {
 			let nested: unknown = output;
 			for (let depth = 0; depth < 10_000; depth += 1) nested = [nested];
 			expect(copiesOf(nested)).toEqual([]);
@@ -387,7 +387,7 @@ describe("Claude Code sessions", () => {
 		["a record of another agent", [{ type: "message", message: { role: "user", content: "Hi" } }]],
 		["a message without any mark of a session", [{ type: "user", message: { role: "user", content: "Hi" } }]],
 		["nothing", []],
-	])("does not fit %s", (_, records) => {
+	])("does not match %s", (_, records) => {
 		expect(claudeCode.probe(locateMessages(records)).fit).toBe("none");
 	});
 });

@@ -33,7 +33,7 @@ function sentOf(conversation: unknown) {
 }
 
 describe("a summary of a Codex session that was compacted before", () => {
-	it.each([1, 2, 4])("is sent, in the place of what it is of, with the last %i messages kept", async (kept) => {
+	it.each([1, 2, 4])("is sent instead of the messages it summarises, with the last %i messages kept", async (kept) => {
 		const { conversation, report, error } = await compact(session, {
 			summary: text,
 			policy: { compaction: { strategy: "llm-summary", keep_last_messages: kept } },
@@ -48,7 +48,7 @@ describe("a summary of a Codex session that was compacted before", () => {
 		expect(report.tokens.after).toBe((await compact(conversation, { force: false })).report.tokens.before);
 	});
 
-	it("stands as an item among those of the compaction's own history", async () => {
+	it("is an item among those of the compaction's own history", async () => {
 		const { conversation } = await compact(session, {
 			summary: text,
 			policy: { compaction: { strategy: "llm-summary", keep_last_messages: 5 } },

@@ -72,7 +72,7 @@ describe("Codex rollouts", () => {
 		...turn("c", "ok"),
 	];
 
-	it("reasoning, text and calls of one answer are one message; the instructions go along with each request", () => {
+	it("reasoning, text and calls of one answer are one message; the instructions are sent with each request", () => {
 		const { messages, surroundings } = read(records);
 		expect(surroundings).toEqual(["You are Codex."]);
 		expect(messages.map(({ role, paths }) => [role, paths.map(([index]) => index)])).toEqual([
@@ -100,7 +100,7 @@ describe("Codex rollouts", () => {
 		expect(messages[2]?.mediaTokens).toBe(Math.ceil((1_500 - 650) / 4));
 	});
 
-	it("masks the outputs of old answers; all other records are the very same", async () => {
+	it("masks the outputs of old answers, and keeps all other records identical", async () => {
 		const { conversation, edits } = await maskConversation({ conversation: records, policy: masking });
 		expect(edits.map(({ path }) => path)).toEqual(["/10/payload/output", "/11/payload/output"]);
 		(conversation as unknown[]).forEach((record, index) => {
@@ -116,7 +116,7 @@ describe("Codex rollouts", () => {
 		expect(outcome.conversation).toContain(records[6]);
 	});
 
-	it("other calls: of the local shell, a search for tools, and tools at the provider, which are opaque", () => {
+	it("reads other calls: local shell, tool search, and opaque tools of the provider", () => {
 		const { messages } = read([
 			meta,
 			item({ type: "local_shell_call", id: "l1", call_id: null, status: "completed", action: { command: ["ls"] } }),
@@ -136,7 +136,7 @@ describe("Codex rollouts", () => {
 		expect(messages).toHaveLength(3);
 	});
 
-	it("answers with nothing between them are told apart by events; a late output ends none", () => {
+	it("separates adjacent answers by events; a late output ends none", () => {
 		const [end, late] = [event({ type: "token_count", info: null }), item(output("gone", "late"))];
 		const pathsOf = (...lines: unknown[]) => read([meta, ...lines]).messages.map(({ paths }) => paths.flat());
 		const text = item(said("assistant", "I look."));
@@ -172,7 +172,7 @@ describe("Codex rollouts", () => {
 			expect(messages[1]?.mediaTokens).toBe(result?.media[0]?.tokens);
 		});
 
-		it("an event about the end of the call repeats the output, and tells whether it failed", async () => {
+		it("the end event of a call repeats the output and tells whether it failed", async () => {
 			const ended = event({
 				type: "exec_command_end",
 				call_id: "a",
@@ -196,7 +196,7 @@ describe("Codex rollouts", () => {
 			expect(JSON.stringify(outcome.conversation)).not.toContain("text line");
 		});
 
-		it("an event belongs to the output that is nearest, before it or after it, since ids are used again", () => {
+		it("an event belongs to the nearest output, before or after it, since ids are reused", () => {
 			const ended = (stdout: string) => event({ type: "exec_command_end", call_id: "a", stdout, exit_code: 0 });
 			const [one, two] = [outputOf("one"), outputOf("two")];
 			const { messages } = read([
@@ -218,7 +218,7 @@ describe("Codex rollouts", () => {
 			[{ type: "mcp_tool_call_end", call_id: "a", result: { Err: "closed" } }, true],
 			[{ type: "mcp_tool_call_end", call_id: "a", result: { Ok: { content: [], isError: true } } }, true],
 			[{ type: "mcp_tool_call_end", call_id: "a", result: { Ok: { content: [], isError: false } } }, false],
-		])("failure as %j tells it", (payload, isError) => {
+		])("reads failure from %j", (payload, isError) => {
 			expect(firstResult(item(call("a")), event(payload), item(output("a", text)))?.isError).toBe(isError);
 		});
 	});
@@ -226,7 +226,7 @@ describe("Codex rollouts", () => {
 	describe("history that was replaced", () => {
 		const before = [meta, item(said("user", "Go.")), ...turn("a", outputOf("old"))];
 
-		it("a compaction's own history stands for all before it, and is edited in its record", async () => {
+		it("a compaction's history replaces everything before it, and is edited in its record", async () => {
 			const history = [
 				said("user", "Go."),
 				call("k"),
@@ -241,13 +241,13 @@ describe("Codex rollouts", () => {
 			expect(edits.map(({ path }) => path)).toEqual(["/3/payload/output", "/4/payload/replacement_history/2/output"]);
 		});
 
-		it("an older compaction keeps what is not the assistant's, and its summary goes along with each request", () => {
+		it("an older compaction keeps all but the assistant's messages, and its summary is sent with each request", () => {
 			const conversation = [...before, line("compacted", { message: "Looked." }), ...turn("b", "ok")];
 			expect(rolesOf(conversation)).toEqual(["user", "assistant", "tool"]);
 			expect(read(conversation).surroundings).toEqual(["You are Codex.", "Looked."]);
 		});
 
-		it("a rollback takes turns back, counted by what the user wrote", () => {
+		it("a rollback removes turns, counted by user messages", () => {
 			const rollback = event({ type: "thread_rolled_back", num_turns: 1 });
 			const context = item(said("user", "<environment_context>…</environment_context>"));
 			const second = [item(said("user", "Wrong.")), ...turn("b", "no"), context];
@@ -259,7 +259,7 @@ describe("Codex rollouts", () => {
 			]);
 		});
 
-		it("the header of the session it was forked from is no second one", () => {
+		it("the header of the forked session is not a second header", () => {
 			expect(read([meta, ...before]).surroundings).toEqual(["You are Codex."]);
 		});
 	});
@@ -282,7 +282,7 @@ describe("Codex rollouts", () => {
 		["a record without `payload`", [meta, said("user", "Hi")]],
 		["records of other types alone", [{ type: "span", payload: {} }]],
 		["nothing", []],
-	])("does not fit %s", (_, records) => {
+	])("does not match %s", (_, records) => {
 		expect(codexRollout.probe(locateMessages(records)).fit).toBe("none");
 	});
 });

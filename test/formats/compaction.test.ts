@@ -112,7 +112,7 @@ describe.each(sessions)("a compaction in $format", ({ format, start, turn, compa
 	const before = [...start, ...["a", "b", "c"].flatMap(turn)];
 	const compacted = [...before, ...compaction];
 
-	it("takes the place of what was sent before, which costs nothing any longer", async () => {
+	it("replaces the messages before it, which cost nothing any more", async () => {
 		const { transcript } = readConversation(compacted);
 		expect(transcript.format).toBe(format);
 		expect(transcript.messages.filter(({ sent }) => sent === false).length).toBeGreaterThanOrEqual(3);
@@ -121,7 +121,7 @@ describe.each(sessions)("a compaction in $format", ({ format, start, turn, compa
 		expect(is.report.tokens.before).toBeLessThan(was.report.tokens.before / 2);
 	});
 
-	it("unmasks nothing: the edits before it are among those after it, and no total counts them", async () => {
+	it("keeps the results before it masked, without counting them in any total", async () => {
 		const was = await maskConversation({ conversation: before, policy });
 		const is = await maskConversation({ conversation: compacted, policy });
 		expect(is.error).toBeUndefined();
@@ -131,7 +131,7 @@ describe.each(sessions)("a compaction in $format", ({ format, start, turn, compa
 		expect((await maskConversation({ conversation: is.conversation, policy })).edits).toEqual([]);
 	});
 
-	it("is never undone by dropping: what it replaced is left alone", async () => {
+	it("is never undone by dropping, and keeps the replaced messages", async () => {
 		const tight = policyOf({ guard: { reserve_tokens: 0, ladder: ["drop"] } });
 		const outcome = await guardConversation({ conversation: compacted, policy: tight, contextWindow: 1 });
 		expect(outcome.error).toBeUndefined();

@@ -43,8 +43,8 @@ const read = (...events: readonly Unwritten[]) =>
 const masking = policyOf({ mask: { window_turns: 1 } });
 const texts = (events: readonly Unwritten[]) => read(...events).map(({ counted }) => counted.join(" "));
 
-describe("Copilot CLI: finding the format", () => {
-	it("by its events", () => {
+describe("Copilot CLI: format detection", () => {
+	it("detects it by its events", () => {
 		expect(readConversation(log(start, user("Go."))).format).toBe(copilotCli);
 	});
 
@@ -56,13 +56,13 @@ describe("Copilot CLI: finding the format", () => {
 		[[start, "text"], 1],
 		[[{ type: "user", message: { role: "user", content: "x" } }], 0],
 		[[{ type: "response_item", payload: {} }], 0],
-	])("does not fit %j", (records, message) => {
+	])("does not match %j", (records, message) => {
 		expect(copilotCli.probe(locateMessages(records))).toMatchObject({ fit: "none", message });
 	});
 });
 
-describe("Copilot CLI: what the model is sent", () => {
-	it("the transformed text of a user, a notification, no hook or permission", () => {
+describe("Copilot CLI: content sent to the model", () => {
+	it("includes the transformed text of a user and notifications, but no hooks or permissions", () => {
 		const messages = read(
 			start,
 			event("hook.start", { input: { prompt: "Go." } }),
@@ -77,7 +77,7 @@ describe("Copilot CLI: what the model is sent", () => {
 		]);
 	});
 
-	it("the system prompt once, as it was logged last; others beside it", () => {
+	it("includes the last logged system prompt once, beside other system messages", () => {
 		const developer = event("system.message", { role: "developer", content: "Rules." });
 		const messages = texts([
 			system("Old."),
@@ -90,7 +90,7 @@ describe("Copilot CLI: what the model is sent", () => {
 		expect(messages).toEqual(["<now/>\n\na", "Rules.", "New.", "<now/>\n\nb", "Other."]);
 	});
 
-	it("text, readable reasoning and calls of the assistant; ids and what is encrypted are not counted", () => {
+	it("includes text, readable reasoning and calls of the assistant; ids and encrypted data are not counted", () => {
 		const opaque = { reasoningText: "Hm.", reasoningOpaque: "b3BhcXVl", encryptedContent: "ZW5j" };
 		const [message] = read(says("Look.", { ...opaque, toolRequests: [request("a")], outputTokens: 7 }));
 		expect(message?.counted).toEqual(["Look.", "Hm.", "bash", '{"command":"ls"}']);
@@ -98,13 +98,13 @@ describe("Copilot CLI: what the model is sent", () => {
 		expect(message?.thinking).toMatchObject([{ text: "Hm.", bound: false }]);
 	});
 
-	it("nothing of a sub-agent, whichever way it is told", () => {
+	it("includes nothing of a sub-agent in any notation", () => {
 		const older = says("Inner.", { parentToolCallId: "a" });
 		const newer = { ...done("b"), agentId: "agent-1" };
 		expect(texts([calls("a"), older, newer, done("a", { result: { content: "x" } })])).toHaveLength(2);
 	});
 
-	it("attached images by estimate", () => {
+	it("includes attached images by estimate", () => {
 		const blob = { type: "blob", mimeType: "image/png", data: "AAAA" };
 		const omitted = { type: "blob", mimeType: "image/png", omittedReason: "too_large" };
 		const tokens = (...attachments: readonly unknown[]) =>
@@ -113,7 +113,7 @@ describe("Copilot CLI: what the model is sent", () => {
 		expect(tokens(omitted, { type: "file", path: "a" }, null, 7)).toBe(0);
 	});
 
-	it("one answer split over several events is one message, its calls parallel", () => {
+	it("one answer split over several events is one message with parallel calls", () => {
 		const chunk = (id: string, apiCallId: string) => says(id, { apiCallId, toolRequests: [request(id)] });
 		const messages = read(chunk("a", "1"), chunk("b", "1"), done("a"), done("b"), chunk("c", "2"), chunk("d", "3"));
 		expect(messages.map((message) => message.calls.map(({ id }) => id))).toEqual([["a", "b"], [], [], ["c"], ["d"]]);
@@ -131,7 +131,7 @@ describe("Copilot CLI: results", () => {
 		expect(outcome.edits.map(({ path }) => path)).toEqual(["/1/data/result/content", "/2/data/result/content"]);
 	});
 
-	it("copies for the timeline and for telemetry are masked along, arguments and numbers are not", async () => {
+	it("masks copies for the timeline and for telemetry too, but no arguments and numbers", async () => {
 		const more = {
 			result: {
 				content: outputOf("a"),
@@ -152,7 +152,7 @@ describe("Copilot CLI: results", () => {
 		expect(outcome.report.masked_tool_results).toBe(1);
 	});
 
-	it("a failure is an error, its text the error's message", () => {
+	it("a failure is an error with the error's message as its text", () => {
 		const failure = resultOf({
 			success: false,
 			result: undefined,
@@ -165,11 +165,11 @@ describe("Copilot CLI: results", () => {
 		expect(resultOf({ success: undefined })?.isError).toBeUndefined();
 	});
 
-	it.each([[undefined], [null], [{}], [{ content: null }], ["text"]])("a result %j is not maskable", (result) => {
+	it.each([[undefined], [null], [{}], [{ content: null }], ["text"]])("does not mask a result %j", (result) => {
 		expect(resultOf({ result })).toMatchObject({ texts: [], whole: undefined });
 	});
 
-	it("binaries give way to a note that they are gone where the policy masks media, once", async () => {
+	it("binaries become a note of their removal when the policy masks media, once", async () => {
 		const image = { type: "image", mimeType: "image/png", data: "AAAA" };
 		const omitted = {
 			type: "image",
@@ -207,11 +207,11 @@ describe("Copilot CLI: results", () => {
 	});
 });
 
-describe("Copilot CLI: what is no longer sent", () => {
+describe("Copilot CLI: content no longer sent", () => {
 	const compacted = event("session.compaction_complete", { success: true, summaryContent: "We listed files." });
 	const compacting = event("session.compaction_start");
 
-	it("what stands before a compaction, which leaves its summary, the prompt, and what came while it was written", () => {
+	it("excludes messages before a compaction, but keeps its summary, the prompt, and messages written meanwhile", () => {
 		const events = [system("Prompt."), user("Go."), ...turn("a"), compacting, user("Wait."), compacted, user("Go on.")];
 		const messages = read(...events);
 		expect(messages.map(({ role }) => role)).toEqual(["system", "user", "system", "user"]);
@@ -223,14 +223,14 @@ describe("Copilot CLI: what is no longer sent", () => {
 		]);
 	});
 
-	it("a compaction that failed, a sub-agent's, or a truncation changes nothing", () => {
+	it("ignores a failed compaction, one of a sub-agent, and a truncation", () => {
 		const failed = event("session.compaction_complete", { success: false, error: "x" });
 		const inner = { ...compacted, agentId: "agent-1" };
 		const truncated = event("session.truncation", { messagesRemovedDuringTruncation: 2 });
 		expect(read(user("Go."), compacting, failed, inner, truncated, user("Go on."))).toHaveLength(2);
 	});
 
-	it("what stands before the context was cleared", () => {
+	it("excludes messages before the context was cleared", () => {
 		expect(texts([user("Go."), event("session.context_cleared", { initialMessage: "Begin." }), user("b")])).toEqual([
 			"Begin.",
 			"<now/>\n\nb",
@@ -238,7 +238,7 @@ describe("Copilot CLI: what is no longer sent", () => {
 		expect(texts([user("Go."), event("session.context_cleared"), user("b")])).toEqual(["<now/>\n\nb"]);
 	});
 
-	it("what a rewind took back", () => {
+	it("excludes messages undone by a rewind", () => {
 		const rewind = (to: unknown) => event("session.snapshot_rewind", { upToEventId: to, eventsRemoved: 1 });
 		expect(texts([user("a"), user("b"), rewind("e1"), user("c"), rewind("e3"), user("d")])).toEqual([
 			"<now/>\n\na",
@@ -248,7 +248,7 @@ describe("Copilot CLI: what is no longer sent", () => {
 		for (const to of ["gone", "e9", null, 7]) expect(texts([user("a"), rewind(to), user("b")])).toHaveLength(2);
 	});
 
-	it("guarding never brings it back, and ties the events that stay to each other", async () => {
+	it("is never restored by the guard, which links the remaining events", async () => {
 		const conversation = log(
 			start,
 			user("Go."),

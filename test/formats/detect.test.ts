@@ -16,7 +16,7 @@ function messageOfError(document: unknown): string {
 	throw new Error("Expected an error.");
 }
 
-describe("readConversation: what is no conversation", () => {
+describe("readConversation: input that is no conversation", () => {
 	it.each([
 		["a string", "hello", "a string"],
 		["null", null, "null"],
@@ -38,30 +38,30 @@ describe("readConversation: what is no conversation", () => {
 		expect(messageOfError(document)).toBe(`Expected \`messages\` to be a list; got ${kind}.`);
 	});
 
-	it("a prompt that is a text", () => {
+	it("a prompt as plain text", () => {
 		expect(messageOfError({ model: "m", input: "Hi" })).toBe("Expected `input` to be a list; got a string.");
 	});
 
 	it.each([
 		["bodies", [{ messages: [{ role: "user", content: "Hi" }] }, { messages: [{ role: "user", content: "Ho" }] }]],
 		["lists", [[{ role: "user", content: "Hi" }], [{ role: "user", content: "Ho" }]]],
-	])("several conversations as %s are told from one", (_, document) => {
+	])("several conversations as %s are not read as one", (_, document) => {
 		expect(messageOfError(document)).toMatch(/^Each item of the list holds a conversation of its own: pass them one/);
 	});
 
-	it("two lists of which either could be meant", () => {
+	it("two lists that could both be the conversation", () => {
 		const messages = [{ role: "user", content: "Hi" }];
 		expect(messageOfError({ request: { messages }, response: { messages } })).toMatch(/got an object without/);
 		expect(messageOfError({ before: messages, after: messages })).toMatch(/got an object without/);
 	});
 
-	it("an inherited `messages` is none", () => {
+	it("ignores an inherited `messages`", () => {
 		expect(() => readConversation(Object.create({ messages: [] }))).toThrow();
 	});
 });
 
-describe("readConversation: messages that fit no format", () => {
-	it("names what was looked for, in which message it failed, and what was expected there", () => {
+describe("readConversation: messages that match no format", () => {
+	it("names the tried formats, the failing message, and what was expected", () => {
 		const message = messageOfError([
 			{ role: "user", content: "Hi" },
 			{ role: "model", parts: [] },
@@ -79,7 +79,7 @@ describe("readConversation: messages that fit no format", () => {
 		expect(messageOfError([{ speaker: "secret", text: "secret" }])).not.toContain("secret");
 	});
 
-	it("a mixture of two formats fits none", () => {
+	it("a mixture of two formats matches neither", () => {
 		const mixed = [
 			...writeMessages("openai-chat", toolTurn("a", "x")),
 			...writeMessages("anthropic-messages", toolTurn("b", "x")),
@@ -90,8 +90,8 @@ describe("readConversation: messages that fit no format", () => {
 	});
 });
 
-describe("readConversation: what fits several formats", () => {
-	it("texts alone are read as Chat Completions", () => {
+describe("readConversation: messages that match several formats", () => {
+	it("texts only are read as Chat Completions", () => {
 		expect(readConversation([{ role: "user", content: "Hello" }]).format.name).toBe("openai-chat");
 	});
 
@@ -110,7 +110,7 @@ describe("readConversation: bodies in other objects", () => {
 		["a log", { request: body, response: { choices: [] } }, "/request/messages"],
 		["a JSON-RPC call", { jsonrpc: "2.0", id: 1, method: "m", params: body }, "/params/messages"],
 		["a trajectory", { trajectory: [{ action: "ls" }], history: messages }, "/history"],
-	])("reads %s, masks in it and leaves the rest", async (_, document, place) => {
+	])("reads %s, masks in it and keeps the rest", async (_, document, place) => {
 		const { transcript } = readConversation(document);
 		expect(transcript.format).toBe("openai-chat");
 		expect(transcript.surroundings).toHaveLength(place === "/history" ? 0 : 1);
@@ -124,7 +124,7 @@ describe("readConversation: bodies in other objects", () => {
 		});
 	});
 
-	it("drops from it, and counts by its model", async () => {
+	it("drops from it, and counts with its model", async () => {
 		const document = { request: body };
 		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
 		const outcome = await guardConversation({ conversation: document, policy, contextWindow: 100 });
@@ -134,7 +134,7 @@ describe("readConversation: bodies in other objects", () => {
 		expect(whole.report.context_window).toBe(128_000);
 	});
 
-	it("an `input` in a body is one of the Responses API", () => {
+	it("an `input` in a body belongs to the Responses API", () => {
 		expect(readConversation({ body: { input: [{ role: "user", content: "Hi" }] } }).format.name).toBe(
 			"openai-responses",
 		);

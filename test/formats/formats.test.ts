@@ -13,7 +13,7 @@ const rows = await Promise.all(
 for (const row of rows) describeFormat(row);
 
 describe("formats", () => {
-	it("have a row each", () => {
+	it("each have a row", () => {
 		expect(rows.map(({ format }) => format.name).sort()).toEqual(formats.map(({ name }) => name).sort());
 	});
 });

@@ -24,7 +24,7 @@ const pairs = (...contents: unknown[]) =>
 	pairResults(read(...contents)).map(({ result, call, caller }) => [result.texts[0]?.text, caller, call?.id]);
 
 describe("Google Gemini: pairing by position", () => {
-	it("without any ids, by name and order within the turn", () => {
+	it("pairs without ids, by name and order within the turn", () => {
 		expect(
 			pairs(
 				model(call("ls"), call("cat"), call("ls")),
@@ -40,12 +40,12 @@ describe("Google Gemini: pairing by position", () => {
 		]);
 	});
 
-	it("by the id that one side has, where only one has it", () => {
+	it("pairs by the id of one side when only one has it", () => {
 		expect(pairs(model(call("ls")), answers(answer("ls", "1", "ls-7")))).toEqual([["1", 0, "ls-7"]]);
 		expect(pairs(model(call("ls", "c-1")), answers(answer("ls", "1")))).toEqual([["1", 0, "c-1"]]);
 	});
 
-	it("by the ids of both sides, whatever the order", () => {
+	it("pairs by the ids of both sides in any order", () => {
 		expect(
 			pairs(model(call("ls", "a"), call("ls", "b")), answers(answer("ls", "B", "b"), answer("ls", "A", "a"))),
 		).toEqual([
@@ -54,7 +54,7 @@ describe("Google Gemini: pairing by position", () => {
 		]);
 	});
 
-	it("orphans stay orphans: another name, another id, an earlier turn, one answer too many", () => {
+	it("leaves orphans: another name, another id, an earlier turn, one answer too many", () => {
 		expect(
 			pairs(
 				model(call("cat")),
@@ -69,7 +69,7 @@ describe("Google Gemini: pairing by position", () => {
 		]);
 	});
 
-	it("the response's own id, or the tool's name and number, stand in the placeholder", async () => {
+	it("uses the response's own id, or the tool's name and number, in the placeholder", async () => {
 		const contents = [
 			user("Go."),
 			model(call("ls"), call("cat")),
@@ -86,7 +86,7 @@ describe("Google Gemini: pairing by position", () => {
 		expect(edits[1]?.replacement).toContain("tool_call_id=cat#1, outil=cat,");
 	});
 
-	it("an unanswered call is a turn all the same, and ids stay when others are dropped", async () => {
+	it("an unanswered call is a turn too, and ids stay when others are dropped", async () => {
 		const contents = [
 			user("Go."),
 			model(call("ls")),
@@ -105,7 +105,7 @@ describe("Google Gemini: pairing by position", () => {
 });
 
 describe("Google Gemini: parts", () => {
-	it("reads snake_case as well", async () => {
+	it("reads snake_case too", async () => {
 		const contents = [
 			user("Go."),
 			model({ function_call: { name: "ls", args: {} }, thought_signature: "c2ln" }),
@@ -123,7 +123,7 @@ describe("Google Gemini: parts", () => {
 		expect(messages[4]?.counted).toEqual([]);
 	});
 
-	it("counts thoughts but no signature, and edits neither", async () => {
+	it("counts thoughts but no signatures, and edits neither", async () => {
 		const thought = { text: "Let me look.", thought: true, thoughtSignature: "c2lnbmF0dXJl" };
 		const signed = { ...call("ls"), thoughtSignature: "c2lnbmF0dXJl" };
 		const contents = [
@@ -145,7 +145,7 @@ describe("Google Gemini: parts", () => {
 		expect((outcome.conversation as unknown[])[1]).toBe(contents[1]);
 	});
 
-	it("code that the API runs itself is opaque", () => {
+	it("code that the API runs is opaque", () => {
 		const parts = [
 			{ executableCode: { language: "PYTHON", code: "print(1)" } },
 			{ codeExecutionResult: { outcome: "OUTCOME_OK", output: "1" } },
@@ -165,7 +165,7 @@ describe("Google Gemini: parts", () => {
 		expect(failed({ error: { code: 5 } })?.whole).toBeUndefined();
 	});
 
-	it("an error is one still where the guard leaves nothing of its text", async () => {
+	it("an error stays one even when the guard removes all its text", async () => {
 		const conversation = [
 			user("Go."),
 			model(call("ls")),
@@ -178,7 +178,7 @@ describe("Google Gemini: parts", () => {
 		expect(outcome.edits).toMatchObject([{ path: "/2/parts/0/functionResponse/response/error", replacement: "" }]);
 	});
 
-	it("an image in a response gives way to a file of plain text, the only text that can stand there", async () => {
+	it("an image in a response becomes a plain text file, the only text allowed there", async () => {
 		const image = { inlineData: { mimeType: "image/png", data: "AAAA" } };
 		const shot = { functionResponse: { name: "shoot", response: {}, parts: [image] } };
 		const contents = [user("Go."), model(call("shoot")), answers(shot), model(call("ls")), answers(answer("ls", "ok"))];
@@ -194,7 +194,7 @@ describe("Google Gemini: parts", () => {
 });
 
 describe("Google Gemini: contents", () => {
-	it("a content without a role is the user's, `function` is a tool's, and the model may have said nothing", () => {
+	it("reads a content without a role as the user's, `function` as a tool's, and an empty model answer", () => {
 		const { messages } = read(
 			{ parts: [{ text: "Go." }] },
 			{ role: "model" },
@@ -203,13 +203,13 @@ describe("Google Gemini: contents", () => {
 		expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
 	});
 
-	it("counts what the SDK takes in `config`", () => {
+	it("counts the fields that the SDK takes in `config`", () => {
 		const config = { systemInstruction: "You are an agent.", tools: [{ functionDeclarations: [] }], temperature: 0 };
 		const { transcript } = readConversation({ model: "gemini", contents: [user("Go.")], config });
 		expect(transcript.surroundings).toEqual(["You are an agent.", '[{"functionDeclarations":[]}]']);
 	});
 
-	it("a user message comes first whatever the policy", () => {
+	it("a user message always comes first", () => {
 		expect(read(user("Go.")).opensWithUser).toBe(true);
 	});
 
@@ -219,12 +219,12 @@ describe("Google Gemini: contents", () => {
 		[{ role: "user", parts: "x" }],
 		[{ role: "user", parts: ["x"] }],
 		[{ role: "user" }],
-	])("does not take %j", (content) => {
+	])("does not match %j", (content) => {
 		expect(() => read(user("Go."), content)).toThrow(/Google Gemini contents .*: message 1 does not fit/);
 	});
 });
 
-describe("Google Gemini: a long output that our hook has shortened", () => {
+describe("Google Gemini: a long output shortened by our hook", () => {
 	const shortened = (notice: string, rest = outputOf("shortened")) => `${notice}\n${rest}`;
 	const failed = (error: string) => ({ functionResponse: { id: "a", name: "sh", response: { error } } });
 	const history = (error: string) => [
@@ -238,7 +238,7 @@ describe("Google Gemini: a long output that our hook has shortened", () => {
 		(conversation as ReturnType<typeof answers>[])[2]?.parts[0] as ReturnType<typeof failed>;
 
 	it.each(Object.entries(excerptWordings))(
-		"is no error, in %s, though it stands as one",
+		"is no error, in %s, although it is sent as one",
 		async (_locale, { noError }) => {
 			for (const lead of ["", "Tool result blocked: "]) {
 				const contents = history(shortened(lead + noError));
@@ -258,7 +258,7 @@ describe("Google Gemini: a long output that our hook has shortened", () => {
 		},
 	);
 
-	it("is none either where its first line is cut away", async () => {
+	it("is no error either when its first line is cut", async () => {
 		const contents = history(shortened(excerptWordings.en.noError));
 		const archive = await openArchive({ where: "memory" });
 		const guard = { max_tool_result_chars: 300, truncate_head_chars: 10, truncate_tail_chars: 100 };
@@ -273,7 +273,7 @@ describe("Google Gemini: a long output that our hook has shortened", () => {
 		}
 	});
 
-	it("is told from an error that quotes the notice", () => {
+	it("is distinguished from an error that quotes the notice", () => {
 		const { noError } = excerptWordings.en;
 		for (const error of [`Failed.\n${noError}\n`, noError, `${"x".repeat(61)}${noError}\n`, `${noError} Not so.\n`]) {
 			expect(read(...history(error)).messages[2]?.results[0]?.isError).toBe(true);

@@ -7,7 +7,7 @@ const read = (...messages: unknown[]) =>
 	readConversation([{ role: "assistant", content: "", tool_calls: [call] }, ...messages]).transcript.messages;
 
 describe("Inspect AI messages", () => {
-	it("is certain of the `source` of a message, even without calls", () => {
+	it("is identified by the `source` of a message, even without calls", () => {
 		const messages = [
 			{ id: "m1", role: "user", source: "input", content: "Hello" },
 			{ id: "m2", role: "assistant", source: "generate", content: "Hi", model: "some-model" },
@@ -22,7 +22,7 @@ describe("Inspect AI messages", () => {
 		expect(message?.counted.join("")).toBe('bash{"cmd":"ls"}');
 	});
 
-	it("a result with an `error` has failed, and models are told its message", () => {
+	it("a result with an `error` has failed, and the model sees its message", () => {
 		const error = { type: "timeout", message: "Took too long." };
 		const [, failed, fine] = read(
 			{ role: "tool", tool_call_id: "a", function: "bash", content: "", error },
@@ -33,7 +33,7 @@ describe("Inspect AI messages", () => {
 		expect(fine?.results[0]?.isError).toBeUndefined();
 	});
 
-	it("reads reasoning, bound where it is signed or redacted", () => {
+	it("reads reasoning, tied to its place when signed or redacted", () => {
 		const [, message] = read({
 			role: "assistant",
 			content: [
@@ -55,7 +55,7 @@ describe("Inspect AI messages", () => {
 		expect(read({ role: "assistant", content: "Done.", reasoning: "Hm." })[1]?.counted).toContain("Hm.");
 	});
 
-	it("a tool that the provider ran is opaque: its call, its arguments and its result are counted", () => {
+	it("a tool run by the provider is opaque: its call, arguments and result are counted", () => {
 		const part = { type: "tool_use", tool_type: "web_search", id: "s", name: "search", arguments: "{}", result: "[1]" };
 		const [, message] = read({ role: "assistant", content: [part, { type: "data", data: { x: 1 } }] });
 		expect(message?.calls).toEqual([]);
@@ -84,7 +84,7 @@ describe("Inspect AI messages", () => {
 		[{ role: "user", content: ["x"] }],
 		[{ role: "user", content: {} }],
 		[{ role: "user", parts: [] }],
-	])("does not fit %j", (message) => {
+	])("does not match %j", (message) => {
 		const own = { role: "assistant", content: "", tool_calls: [call] };
 		expect(inspect.probe(locateMessages([own, message]))).toMatchObject({ fit: "none", message: 1 });
 	});

@@ -30,7 +30,7 @@ const session = [prompt, checkpoint(0), { role: "user", content: "Go." }, ...tur
 const read = (...records: readonly unknown[]) => readConversation(records).transcript;
 
 describe("Kimi CLI context", () => {
-	it("is known by its own records, which are no messages", () => {
+	it("is recognised by its own records, which are no messages", () => {
 		const { format, transcript } = readConversation(session);
 		expect(format).toBe(kimiContext);
 		expect(transcript.messages.map(({ role }) => role)).toEqual([
@@ -45,13 +45,13 @@ describe("Kimi CLI context", () => {
 		expect(JSON.stringify(transcript.messages.map(({ counted }) => counted))).not.toContain("token_count");
 	});
 
-	it("without such a record the messages are Chat Completions", () => {
+	it("without such a record the messages are read as Chat Completions", () => {
 		const messages = [call("a"), result("a", "x")];
 		expect(readConversation(messages).format).toBe(openaiChat);
 		expect(kimiContext.probe(locateMessages(messages))).toMatchObject({ fit: "none", message: 0 });
 	});
 
-	it("with such a record they are nothing else", () => {
+	it("with such a record they match no other format", () => {
 		for (const record of [checkpoint(0), usage(1)]) {
 			const located = locateMessages([call("a"), record]);
 			expect(openaiChat.probe(located)).toMatchObject({ fit: "none", message: 1 });
@@ -65,16 +65,16 @@ describe("Kimi CLI context", () => {
 		[{ role: "_usage" }],
 		[{ role: "_system_prompt", content: null }],
 		[{ role: "constructor", content: "x" }],
-	])("%j is not its own", (record) => {
+	])("%j does not match", (record) => {
 		expect(kimiContext.probe(locateMessages([{ role: "user", content: "Hi" }, record])).fit).toBe("none");
 	});
 
-	it.each([[[1]], [[{}]], [[{ role: 7 }]], [[{ role: "user", content: {} }]]])("does not fit %j", (records) => {
+	it.each([[[1]], [[{}]], [[{ role: 7 }]], [[{ role: "user", content: {} }]]])("does not match %j", (records) => {
 		expect(kimiContext.probe(locateMessages([checkpoint(0), ...records]))).toMatchObject({ fit: "none", message: 1 });
 		expect(kimiContext.probe(locateMessages([])).fit).toBe("none");
 	});
 
-	it("masks a result of several texts as one; its records stay where they are", async () => {
+	it("masks a result of several texts as one; its records keep their places", async () => {
 		const policy = policyOf({ mask: { window_turns: 1 } });
 		const { conversation, edits } = await maskConversation({ conversation: session, policy });
 		expect(edits.map(({ path }) => path)).toEqual(["/6/content"]);
@@ -83,7 +83,7 @@ describe("Kimi CLI context", () => {
 		expect(after.toSpliced(6, 1)).toEqual(session.toSpliced(6, 1));
 	});
 
-	it("dropping takes the messages and leaves the records between them", async () => {
+	it("dropping removes the messages and keeps the records between them", async () => {
 		const policy = policyOf({ preset: "context-guard", guard: { reserve_tokens: 0 } });
 		const outcome = await guardConversation({ conversation: session, policy, contextWindow: 50 });
 		expect(outcome.error).toBeUndefined();

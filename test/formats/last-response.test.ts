@@ -23,7 +23,7 @@ describe.each(answerRows)("$title", ({ write, reasons, callsComeLast, hasNoIds }
 	});
 	const [cut] = reasons.length;
 
-	it.each(reasons.length)("reads a text that was cut: %s", (reason) => {
+	it.each(reasons.length)("reads a truncated text: %s", (reason) => {
 		expect(read(reason, thought("Let me see."), text("The files a"))).toEqual({
 			finishReason: "length",
 			text: "The files a",
@@ -31,12 +31,12 @@ describe.each(answerRows)("$title", ({ write, reasons, callsComeLast, hasNoIds }
 		});
 	});
 
-	it.each(reasons.length)("takes a call that was cut for unusable: %s", (reason) => {
+	it.each(reasons.length)("marks a truncated call as unusable: %s", (reason) => {
 		const { finishReason, calls } = read(reason, thought("Let me see."), cutCall("a"));
 		expect({ finishReason, calls }).toEqual({ finishReason: "length", calls: [answered("a", false)] });
 	});
 
-	it("reads a cut answer with a whole call before a cut one", () => {
+	it("reads a truncated answer with a complete call before a truncated one", () => {
 		expect(read(cut, text("I look. "), call("a"), cutCall("b"))).toEqual({
 			finishReason: "length",
 			text: "I look. ",
@@ -45,7 +45,7 @@ describe.each(answerRows)("$title", ({ write, reasons, callsComeLast, hasNoIds }
 	});
 
 	if (!callsComeLast) {
-		it("reads a whole call before a cut text", () => {
+		it("reads a complete call before a truncated text", () => {
 			expect(read(cut, text("I look. "), call("a"), text("Then I"))).toEqual({
 				finishReason: "length",
 				text: "I look. Then I",
@@ -54,11 +54,11 @@ describe.each(answerRows)("$title", ({ write, reasons, callsComeLast, hasNoIds }
 		});
 	}
 
-	it.each(reasons.stop)("reads an answer that was not cut: %s", (reason) => {
+	it.each(reasons.stop)("reads a complete answer: %s", (reason) => {
 		expect(read(reason, thought("So."), text("Done."))).toEqual({ finishReason: "stop", text: "Done.", calls: [] });
 	});
 
-	it.each([...reasons.tool_calls, ...reasons.stop])("reads calls that are whole: %s", (reason) => {
+	it.each([...reasons.tool_calls, ...reasons.stop])("reads complete calls: %s", (reason) => {
 		expect(read(reason, text("I look."), call("a"), call("b"))).toEqual({
 			finishReason: "tool_calls",
 			text: "I look.",
@@ -66,11 +66,11 @@ describe.each(answerRows)("$title", ({ write, reasons, callsComeLast, hasNoIds }
 		});
 	});
 
-	it.each(reasons.other)("knows when it was neither: %s", (reason) => {
+	it.each(reasons.other)("recognises other endings: %s", (reason) => {
 		expect(read(reason, text("Done."))).toEqual({ finishReason: "other", text: "Done.", calls: [] });
 	});
 
-	it("reads reasoning that took all tokens", () => {
+	it("reads reasoning that used all tokens", () => {
 		expect(read(cut, thought("Let me s"))).toEqual({ finishReason: "length", text: "", calls: [] });
 	});
 });
@@ -91,7 +91,7 @@ const textOf = (response: unknown) => readLastResponse(response).text;
 const said = (content: unknown) => ({ finish_reason: "length", message: { content } });
 
 describe("a visible text", () => {
-	it("is put together from its parts", () => {
+	it("is joined from its parts", () => {
 		const part = (text: string) => ({ type: "text", text });
 		expect(textOf(said([part("One, "), { type: "image_url" }, part("two")]))).toBe("One, two");
 		expect(textOf({ stop_reason: "end_turn", content: [part("One, "), part("two")] })).toBe("One, two");
@@ -111,19 +111,19 @@ describe("a visible text", () => {
 		expect(textOf({ object: "response", output })).toBe("I cannot");
 	});
 
-	it("has no reasoning that an endpoint left in it", () => {
+	it("excludes reasoning that an endpoint left in it", () => {
 		expect(textOf(said("<think>\nHm.\n</think>\n\nThe files a"))).toBe("The files a");
 		expect(textOf(said("\n<think>\nHm, the fi"))).toBe("");
 		expect(textOf(said("A tag is <think>"))).toBe("A tag is <think>");
 	});
 
-	it("has no half characters", () => {
+	it("has no split characters", () => {
 		expect(textOf(said("Well 😀".slice(0, -1)))).toBe("Well \ufffd");
 	});
 });
 
 describe("an answer", () => {
-	it("is the last step of several", () => {
+	it("is the last of several steps", () => {
 		const step = (text: string, finishReason: string) => ({ content: [{ type: "text", text }], finishReason });
 		expect(readLastResponse({ steps: [step("One", "tool-calls"), step("Two", "length")] })).toEqual({
 			finishReason: "length",
@@ -132,7 +132,7 @@ describe("an answer", () => {
 		});
 	});
 
-	it("is known by its own names where others fit too", () => {
+	it("is identified by its own names when others match too", () => {
 		const calls = [{ id: "a", name: "ls", isUsable: true }];
 		const read = { finishReason: "length", text: "One", calls };
 		const written = { id: "a", function: { name: "ls", arguments: '{"path":"."}' } };
@@ -144,7 +144,7 @@ describe("an answer", () => {
 		}
 	});
 
-	it("need not say why it ended", () => {
+	it("may lack its stop reason", () => {
 		const message = { role: "assistant", content: "One" };
 		const other = { finishReason: "other", text: "One", calls: [] };
 		for (const response of [
@@ -162,7 +162,7 @@ describe("an answer", () => {
 		}
 	});
 
-	it("may hold nothing", () => {
+	it("may be empty", () => {
 		const nothing = { finishReason: "other", text: "", calls: [] };
 		for (const response of [
 			{ object: "chat.completion", choices: [] },
@@ -182,8 +182,8 @@ describe("an answer", () => {
 	});
 });
 
-describe("anything else", () => {
-	it("is refused, by kind and without its text", () => {
+describe("any other value", () => {
+	it("is refused by kind, without quoting its text", () => {
 		const kinds: [unknown, string][] = [
 			[null, "null"],
 			[undefined, "nothing"],
@@ -202,7 +202,7 @@ describe("anything else", () => {
 		}
 	});
 
-	it("is refused where it looks like an answer only", () => {
+	it("is refused even when it resembles an answer", () => {
 		for (const value of [
 			{},
 			{ messages: [{ role: "user", content: "Go." }] },
@@ -229,7 +229,7 @@ describe("anything else", () => {
 		}
 	});
 
-	it("never fails in another way", () => {
+	it("never causes another error", () => {
 		const keys = fc.constantFrom(
 			...["choices", "message", "content", "parts", "candidates", "output", "type", "role", "status", "text", "model"],
 			...[
@@ -306,7 +306,7 @@ describe("anything else", () => {
 		expect(count.refused).toBeGreaterThan(150);
 	});
 
-	it("is read however deep it is nested", () => {
+	it("is read at any nesting depth", () => {
 		let deep: unknown = "x";
 		for (let depth = 0; depth < 20_000; depth += 1) deep = { content: [deep], arguments: deep };
 		expect(refusalOf(deep).code).toBe("invalid_argument");
@@ -334,7 +334,7 @@ const anthropic = (reason: string, ...content: unknown[]) => ({ stop_reason: rea
 const use = (input: unknown) => ({ type: "tool_use", id: "a", name: "ls", input });
 
 describe("a call of Chat Completions", () => {
-	it("is usable where its arguments are a JSON object, cut or not", () => {
+	it("is usable when its arguments are a JSON object, truncated or not", () => {
 		for (const reason of ["length", "tool_calls"]) {
 			expect(usable(chat(reason, callWithArguments('{"path":"."}'), callWithArguments("{}")))).toEqual([true, true]);
 			for (const written of ['{"path":".', "[1]", "7", '"x"', "null", "x", "{} {}", 7, [1], true]) {
@@ -343,7 +343,7 @@ describe("a call of Chat Completions", () => {
 		}
 	});
 
-	it("may have no arguments, but not where the cut may have come before them", () => {
+	it("may have no arguments, unless the cut may have removed them", () => {
 		for (const nothing of ["", " ", null, undefined, {}]) {
 			expect(usable(chat("tool_calls", callWithArguments(nothing)))).toEqual([true]);
 			expect(usable(chat("length", callWithArguments(nothing), callWithArguments(nothing)))).toEqual([true, false]);
@@ -356,7 +356,7 @@ describe("a call of Chat Completions", () => {
 		expect(usable(chat("tool_calls", { id: "a", function: { arguments: "{}" } }))).toEqual([false]);
 	});
 
-	it("is cut wherever its text ends before it does", () => {
+	it("is truncated wherever its text ends early", () => {
 		const count = { cut: 0 };
 		const property = fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), (input) => {
 			const whole = JSON.stringify(input);
@@ -370,7 +370,7 @@ describe("a call of Chat Completions", () => {
 		expect(count.cut).toBeGreaterThan(50);
 	});
 
-	it("may take free text, which nobody can tell to be whole", () => {
+	it("may take free text, which is never known to be complete", () => {
 		const custom = { id: "a", type: "custom", custom: { name: "sh", input: "ls -l" } };
 		expect(usable(chat("tool_calls", custom))).toEqual([true]);
 		expect(usable(chat("length", custom, custom))).toEqual([true, false]);
@@ -383,10 +383,10 @@ describe("a call of Chat Completions", () => {
 	});
 });
 
-describe("a call that ends a cut answer", () => {
+describe("a call that ends a truncated answer", () => {
 	const whole = { path: "a.txt" };
 
-	it("is taken for cut where an object is made of what came", () => {
+	it("counts as truncated when an object was made from the partial text", () => {
 		expect(usable(anthropic("max_tokens", use(whole)))).toEqual([false]);
 		expect(usable(anthropic("max_tokens", use({})))).toEqual([false]);
 		expect(usable(anthropic("max_tokens", use(whole), use(whole)))).toEqual([true, false]);
@@ -399,7 +399,7 @@ describe("a call that ends a cut answer", () => {
 		expect(usable({ finishReason: "length", text: "", toolCalls })).toEqual([false]);
 	});
 
-	it("is whole where the SDK ran it", () => {
+	it("is complete when the SDK ran it", () => {
 		const given = { type: "tool-call", toolCallId: "a", toolName: "ls", input: whole };
 		const failed = { type: "tool-error", toolCallId: "a", toolName: "ls", input: whole, error: "x" };
 		const result = { type: "tool-result", toolCallId: "a", toolName: "ls", input: whole, output: "x" };
@@ -409,14 +409,14 @@ describe("a call that ends a cut answer", () => {
 		expect(usable(step(given, result))).toEqual([true]);
 	});
 
-	it("is none where the SDK says so", () => {
+	it("is not a call when the SDK says so", () => {
 		const given = { type: "tool-call", toolCallId: "a", toolName: "ls", input: whole, dynamic: true };
 		const step = (invalid: boolean) => ({ finishReason: "tool-calls", content: [{ ...given, invalid }] });
 		expect(usable(step(false))).toEqual([true]);
 		expect(usable(step(true))).toEqual([false]);
 	});
 
-	it("is whole where Gemini has parsed it", () => {
+	it("is complete when Gemini has parsed it", () => {
 		const gemini = (args: unknown) => ({
 			candidates: [{ finishReason: "MAX_TOKENS", content: { parts: [{ functionCall: { name: "ls", args } }] } }],
 		});
@@ -425,8 +425,8 @@ describe("a call that ends a cut answer", () => {
 	});
 });
 
-describe("a call that did not parse", () => {
-	it("is told of where Gemini gives its reason only", () => {
+describe("a call that failed to parse", () => {
+	it("is reported when Gemini gives only its reason", () => {
 		const candidate = { finishReason: "MALFORMED_FUNCTION_CALL", content: { role: "model" } };
 		expect(readLastResponse({ candidates: [candidate] })).toEqual({
 			finishReason: "other",
@@ -435,7 +435,7 @@ describe("a call that did not parse", () => {
 		});
 	});
 
-	it("is not usable in Bedrock", () => {
+	it("is unusable in Bedrock", () => {
 		const content = [{ toolUse: { toolUseId: "a", name: "ls", input: {} } }];
 		expect(usable({ stopReason: "malformed_tool_use", output: { message: { content } } })).toEqual([false]);
 	});
@@ -444,7 +444,7 @@ describe("a call that did not parse", () => {
 describe("calls of the provider's own tools", () => {
 	const responses = (...output: unknown[]) => ({ object: "response", status: "completed", output });
 
-	it("are none of the caller's", () => {
+	it("are not the caller's", () => {
 		const search = { type: "web_search_call", id: "w", status: "completed" };
 		const found = { type: "tool_search_call", call_id: "t", execution: "server", arguments: {} };
 		const shell = { type: "shell_call", call_id: "s", action: {} };
@@ -459,7 +459,7 @@ describe("calls of the provider's own tools", () => {
 		expect(usable({ finishReason: "stop", text: "", toolCalls: [executed] })).toEqual([]);
 	});
 
-	it("are the caller's where it is to run them", () => {
+	it("are the caller's when it must run them", () => {
 		const shell = { type: "local_shell_call", id: "l", call_id: "s", status: "completed", action: {} };
 		const custom = { type: "custom_tool_call", call_id: "c", name: "apply_patch", input: "*** Begin" };
 		const approval = { type: "mcp_approval_request", id: "m", name: "ls", server_label: "x", arguments: "{}" };

@@ -17,7 +17,7 @@ const assistant = (content: unknown) => ({ role: "assistant", content });
 const fitOf = (...messages: unknown[]) => mcpSampling.probe(locateMessages(messages)).fit;
 
 describe("MCP sampling messages", () => {
-	it("wins over Anthropic Messages where a result names its call by `toolUseId`", () => {
+	it("wins over Anthropic Messages when a result names its call by `toolUseId`", () => {
 		const text = [{ type: "text", text: "Go." }];
 		expect(readConversation([user(text), assistant([use("a")]), user([answer("a")])]).format).toBe(mcpSampling);
 		expect(readConversation([user(text), assistant([use("a")])]).format.name).toBe("anthropic-messages");
@@ -29,7 +29,7 @@ describe("MCP sampling messages", () => {
 		expect(messages[1]?.results[0]).toMatchObject({ callId: "a", whole: { path: [1, "content", "content"] } });
 	});
 
-	it("does not mask a result with structured content, whose long strings can be cut", async () => {
+	it("does not mask a result with structured content, but can cut its long strings", async () => {
 		const structuredContent = { lines: 3, output: outputOf("structured") };
 		const conversation = [
 			assistant([use("a")]),
@@ -71,7 +71,7 @@ describe("MCP sampling messages", () => {
 		expect(message?.mediaTokens).toBeGreaterThan(200);
 	});
 
-	it("does not fit what is not of MCP", () => {
+	it("does not match messages of other formats", () => {
 		const own = user({ type: "text", text: "x" });
 		expect(fitOf(own)).toBe("certain");
 		for (const content of [

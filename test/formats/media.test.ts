@@ -39,7 +39,7 @@ describe("image tokens", () => {
 		expect(tokens("gemini", size)).toBe(expected);
 	});
 
-	it("takes what the rule gives at most where the dimensions are not known", () => {
+	it("uses the maximum of the rule for unknown dimensions", () => {
 		expect(["openai", "anthropic", "gemini"].map((provider) => tokens(provider as "openai"))).toEqual([
 			1_445, 1_600, 1_120,
 		]);
@@ -47,13 +47,13 @@ describe("image tokens", () => {
 		expect(tokens("openai", undefined, "original")).toBe(10_000);
 	});
 
-	it("takes the largest where the provider is not known", () => {
+	it("uses the largest estimate for an unknown provider", () => {
 		expect(tokens("any")).toBe(1_600);
 		expect(tokens("any", [512, 512])).toBe(350);
 		expect(tokens("any", [30_720, 30_720])).toBe(16 * 258);
 	});
 
-	it.each([[[4_294_967_295, 4_294_967_295]], [[1, 4_294_967_295]], [[1, 1]]] as const)("is bounded for %j", (size) => {
+	it.each([[[4_294_967_295, 4_294_967_295]], [[1, 4_294_967_295]], [[1, 1]]] as const)("is limited for %j", (size) => {
 		for (const provider of ["openai", "anthropic", "gemini", "any"] as const) {
 			const count = tokens(provider, size);
 			expect(count).toBeGreaterThan(0);
@@ -66,7 +66,7 @@ const read = (part: Partial<MediaPart>) => readMedia({ path: [0], provider: "ant
 
 const url = (mediaType: string, base64: string) => `data:${mediaType};base64,${base64}`;
 
-describe("what a media part says of itself", () => {
+describe("metadata of a media part", () => {
 	it.each([
 		["image/png", pngOf(640, 480)],
 		["image/jpeg", jpegOf(640, 480)],
@@ -86,17 +86,17 @@ describe("what a media part says of itself", () => {
 		});
 	});
 
-	it("reads base64url, as some clients of Gemini write it", () => {
+	it("reads base64url, which some clients of Gemini write", () => {
 		const data = jpegOf(63, 63).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 		expect(data).toMatch(/[-_]/);
 		expect(read({ data, mediaType: "image/jpeg" }).dimensions).toEqual({ width: 63, height: 63 });
 	});
 
-	it("the part's own media type counts before that of the data URL", () => {
+	it("prefers the part's own media type over that of the data URL", () => {
 		expect(read({ data: url("image/gif", "AAAA"), mediaType: "image/png" }).mediaType).toBe("image/png");
 	});
 
-	it("does not look for a header past the first 192 kB", () => {
+	it("does not search for a header beyond the first 192 kB", () => {
 		const data = jpegOf(640, 480, 300_000);
 		expect(read({ data, kind: "image" })).toMatchObject({ dimensions: undefined, tokens: 1_600 });
 	});
@@ -111,7 +111,7 @@ describe("what a media part says of itself", () => {
 		[null],
 		[7],
 		[{ type: "Buffer", data: "AAAA" }],
-	])("knows nothing of what %j refers to", (data) => {
+	])("knows nothing about the target of %j", (data) => {
 		expect(read({ data, kind: "image" })).toMatchObject({ kind: "image", bytes: undefined, dimensions: undefined });
 	});
 
@@ -131,15 +131,15 @@ describe("what a media part says of itself", () => {
 		["application/octet-stream", "image", "image"],
 		[undefined, "video", "video"],
 		[undefined, undefined, "document"],
-	] as const)("tells the kind from the media type %j, else takes %j", (mediaType, kind, expected) => {
+	] as const)("reads the kind from the media type %j, with %j as fallback", (mediaType, kind, expected) => {
 		expect(read({ mediaType, kind }).kind).toBe(expected);
 	});
 
-	it("an image of no pixels is one of unknown dimensions", () => {
+	it("an image without pixels has unknown dimensions", () => {
 		expect(read({ data: pngOf(0, 5), kind: "image" }).dimensions).toBeUndefined();
 	});
 
-	it("writes a text part, or what the format says", () => {
+	it("writes a text part, or the format's own part", () => {
 		expect(read({}).write("x")).toEqual({ type: "text", text: "x" });
 		expect(read({ write: (text) => ({ text }) }).write("x")).toEqual({ text: "x" });
 	});
@@ -148,7 +148,7 @@ describe("what a media part says of itself", () => {
 describe("tokens of recordings and documents", () => {
 	const tokens = (provider: MediaPart["provider"], part: Partial<MediaPart>) => read({ provider, ...part }).tokens;
 
-	it("sound: by the seconds that a WAV header or a rate tells", () => {
+	it("sound: by the seconds from a WAV header or a rate", () => {
 		const wav = { data: wavOf(10), mediaType: "audio/wav" };
 		expect([tokens("openai", wav), tokens("gemini", wav), tokens("any", wav)]).toEqual([100, 320, 320]);
 		const pcm = { data: "A".repeat(64_000), mediaType: "audio/L16;rate=8000" };
@@ -156,7 +156,7 @@ describe("tokens of recordings and documents", () => {
 		expect(tokens("openai", { data: "A".repeat(64_000), mediaType: "audio/pcm16" })).toBe(10);
 	});
 
-	it("sound and video: else by an assumed rate, and a minute where no size is known", () => {
+	it("sound and video: otherwise by an assumed rate, and one minute for an unknown size", () => {
 		const data = "A".repeat(Math.ceil((8_000 * 4) / 3) * 10);
 		expect(tokens("gemini", { data, mediaType: "audio/mpeg" })).toBeGreaterThanOrEqual(320);
 		expect(tokens("openai", { kind: "audio" })).toBe(600);
@@ -170,7 +170,7 @@ describe("tokens of recordings and documents", () => {
 		expect(all.map((provider) => tokens(provider, pdf))).toEqual([5_415, 9_000, 774, 9_000]);
 	});
 
-	it("a PDF: the pages behind what is searched are reckoned by those seen, or by its size", () => {
+	it("a PDF: estimates pages beyond the searched part from the found ones or its size", () => {
 		const long = tokens("gemini", { data: pdfOf(100, 10_000), mediaType: "application/pdf" });
 		expect(long / 258).toBeGreaterThan(90);
 		expect(long / 258).toBeLessThan(115);
@@ -180,7 +180,7 @@ describe("tokens of recordings and documents", () => {
 		expect(tokens("gemini", { data: "https://example.com/a.pdf" })).toBe(2_580);
 	});
 
-	it("plain text: a token for each 4 bytes", () => {
+	it("plain text: one token per 4 bytes", () => {
 		const data = Buffer.from("x".repeat(4_000)).toString("base64");
 		for (const mediaType of ["text/plain", "text/csv; charset=utf-8", "application/json", "application/ld+json"]) {
 			expect(tokens("anthropic", { data, mediaType })).toBe(1_000);
@@ -210,13 +210,13 @@ describe("hostile media", () => {
 		detail: fc.option(fc.string(), { nil: undefined }),
 	}) as fc.Arbitrary<Omit<MediaPart, "path">>;
 
-	test.prop([parts], { numRuns: 2_000 })("never throws, and tells a whole number of tokens", (part) => {
+	test.prop([parts], { numRuns: 2_000 })("never throws, and gives an integer number of tokens", (part) => {
 		const { tokens, bytes } = readMedia({ path: [], ...part });
 		expect(Number.isSafeInteger(tokens) && tokens >= 0).toBe(true);
 		expect(bytes === undefined || (Number.isSafeInteger(bytes) && bytes >= 0)).toBe(true);
 	});
 
-	it("an endless chunk of a WAV header, a JPEG of fill bytes, a PDF of spaces end soon", () => {
+	it("an endless chunk of a WAV header, a JPEG of fill bytes, a PDF of spaces end early", () => {
 		const riff = Buffer.concat([Buffer.from("RIFF\0\0\0\0WAVE"), Buffer.alloc(300_000)]).toString("base64");
 		const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(300_000, 0xff)]).toString("base64");
 		const pdf = Buffer.from(`%PDF/Type${" /Type".repeat(50_000)}${" ".repeat(300_000)}`).toString("base64");
@@ -227,7 +227,7 @@ describe("hostile media", () => {
 		expect(performance.now() - start).toBeLessThan(20_000);
 	});
 
-	it("decodes of 64 MB only the beginning", () => {
+	it("decodes only the beginning of 64 MB", () => {
 		// Latin-1 bytes give one flat string, as JSON does.
 		const data =
 			Buffer.from(pngOf(640, 480)).toString("latin1") + Buffer.alloc(64 * 1024 * 1024, "A").toString("latin1");

@@ -21,7 +21,7 @@ const pairs = (...messages: unknown[]) =>
 	]);
 
 describe("Ollama: pairing", () => {
-	it("without ids, by name and order within the turn", () => {
+	it("pairs without ids, by name and order within the turn", () => {
 		const messages = [
 			user,
 			calls(call("ls"), call("cat"), call("ls")),
@@ -39,7 +39,7 @@ describe("Ollama: pairing", () => {
 		]);
 	});
 
-	it("without names either, as before servers took them, by order alone", () => {
+	it("pairs without names, as on old servers, by order only", () => {
 		const nameless = (content: string) => ({ role: "tool", content });
 		expect(pairs(calls(call("ls"), call("cat")), nameless("1"), nameless("2"), nameless("3"))).toEqual([
 			["1", 0, "ls#1"],
@@ -48,7 +48,7 @@ describe("Ollama: pairing", () => {
 		]);
 	});
 
-	it("by the tool's `name`, as older programs write it, with a user's message between", () => {
+	it("pairs by the tool's `name` of older programs, across a user message", () => {
 		const named = (name: string, content: string) => ({ role: "tool", name, content });
 		expect(pairs(calls(call("ls"), call("cat")), named("cat", "1"), user, named("ls", "2"))).toEqual([
 			["1", 0, "cat#1"],
@@ -56,7 +56,7 @@ describe("Ollama: pairing", () => {
 		]);
 	});
 
-	it("by the ids of newer servers, and where a program names the tool alone, by position", () => {
+	it("pairs by the ids of newer servers, and by position when only the tool is named", () => {
 		const [one, two] = ["a", "b"].map((id, index) => ({
 			id: `call_${id}`,
 			function: { index, name: "ls", arguments: { path: id } },
@@ -73,7 +73,7 @@ describe("Ollama: pairing", () => {
 	});
 });
 
-describe("Ollama: recognised", () => {
+describe("Ollama: detection", () => {
 	const chatCall = (args: unknown, rest = {}) => ({
 		id: "c",
 		type: "function",
@@ -113,7 +113,7 @@ describe("Ollama: recognised", () => {
 	});
 });
 
-describe("Ollama: masked and guarded", () => {
+describe("Ollama: masking and guarding", () => {
 	const turn = (name: string) => [calls(call(name)), answer(name, outputOf(name))];
 	const body = (...messages: unknown[]) => ({
 		model: "qwen3",

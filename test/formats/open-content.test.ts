@@ -10,7 +10,7 @@ const cutting = policyOf({
 	guard: { max_tool_result_chars: 400, truncate_head_chars: 100, truncate_tail_chars: 100, reserve_tokens: 0 },
 });
 
-describe("results that hold what a program returned", () => {
+describe("results that contain a program's return value", () => {
 	it.each(["openai-chat", "anthropic-messages"] as const)("in %s the guard cuts long texts inside", async (format) => {
 		const content = [{ query: "a.txt", result: outputOf("one"), success: true }];
 		const conversation = writeMessages(format, toolTurn("a", content));
@@ -20,7 +20,7 @@ describe("results that hold what a program returned", () => {
 		expect(after).toEqual([{ query: "a.txt", result: expect.stringMatching(/^one line 0/), success: true }]);
 	});
 
-	it("leaves data in base64 whole, since a part of it is of no use", () => {
+	it("keeps base64 data complete, since a part of it is useless", () => {
 		const data = Buffer.from(outputOf("data")).toString("base64");
 		const value = { data, url: `data:image/png;base64,${data}`, text: outputOf("text") };
 		const { texts, counted } = readJsonTexts(value, [], () => undefined);

@@ -35,7 +35,7 @@ async function maskFirst(...items: unknown[]) {
 describe("OpenAI Responses: answers", () => {
 	const said = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Let me look." }] };
 
-	it("reasoning, text and calls in a row are one message; each output is one of its own", () => {
+	it("consecutive reasoning, text and calls are one message; each output is its own message", () => {
 		const transcript = read(user("Go."), reasoning("r"), said, call("a"), call("b"), output("b"), output("a"));
 		expect(transcript.messages.map(({ role, paths }) => [role, paths.flat()])).toEqual([
 			["user", [0]],
@@ -46,12 +46,12 @@ describe("OpenAI Responses: answers", () => {
 		expect(toolTurns(transcript)).toEqual([1]);
 	});
 
-	it("an output and a message of the user end an answer", () => {
+	it("an output and a user message end an answer", () => {
 		const transcript = read(call("a"), output("a"), reasoning("r"), call("b"), user("Stop."), said);
 		expect(transcript.messages.map(({ paths }) => paths.flat())).toEqual([[0], [1], [2, 3], [4], [5]]);
 	});
 
-	it("what the model gives before all outputs are in belongs to the same answer, until then and no longer", async () => {
+	it("items between outputs belong to the same answer until all outputs arrived", async () => {
 		const items = [call("a"), user("Quick!"), call("b"), output("b"), output("a"), user("More."), call("c")];
 		expect(read(...items).messages.map(({ paths }) => paths.flat())).toEqual([[0, 2], [1], [3], [4], [5], [6]]);
 		const unanswered = [call("a"), user("Stop."), call("a"), output("a")];
@@ -65,7 +65,7 @@ describe("OpenAI Responses: answers", () => {
 		expect(outcome.error).toBeUndefined();
 	});
 
-	it("estimates what is encrypted in reasoning, and never takes the reasoning away from its call", () => {
+	it("estimates encrypted reasoning, and never separates reasoning from its call", () => {
 		const [message] = read(reasoning("r"), call("a")).messages;
 		expect(message?.counted).toContain("Thoughts of r.");
 		expect(JSON.stringify(message?.counted)).not.toContain("gAAAA");
@@ -83,7 +83,7 @@ describe("OpenAI Responses: answers", () => {
 		expect(outcome.conversation).toEqual(conversation.slice(-4));
 	});
 
-	it("an output whose call is only referred to is paired with the answer that refers to it", async () => {
+	it("an output with only a reference to its call is paired with the answer that contains the reference", async () => {
 		const references = (id: string) => [{ type: "item_reference", id: `rs_${id}` }, { id: `fc_${id}` }];
 		const conversation = [
 			user("Go."),
@@ -99,7 +99,7 @@ describe("OpenAI Responses: answers", () => {
 		expect(pairResults(read(output("a"), user("Go."))).map(({ caller }) => caller)).toEqual([undefined]);
 	});
 
-	it("a compaction stands for what it replaced, and stays as a system message does", () => {
+	it("a compaction replaces earlier items, and is kept like a system message", () => {
 		const [message] = read({ type: "compaction", encrypted_content: "gAAAA".repeat(1_000) }, user("Go.")).messages;
 		expect(message).toMatchObject({ role: "system", counted: [] });
 		expect(message?.mediaTokens).toBeGreaterThan(100);
@@ -110,7 +110,7 @@ describe("OpenAI Responses: kinds of calls", () => {
 	const pairs = (...items: unknown[]) =>
 		pairResults(read(...items)).map(({ result, call }) => [call?.name, result.texts[0]?.text, result.isError]);
 
-	it("custom calls, patches, programs and those still unknown are paired by `call_id`", () => {
+	it("custom calls, patches, programs and unknown ones are paired by `call_id`", () => {
 		expect(
 			pairs(
 				{ type: "custom_tool_call", call_id: "a", name: "run", input: "print(1)" },
@@ -150,7 +150,7 @@ describe("OpenAI Responses: kinds of calls", () => {
 		]);
 	});
 
-	it("a text stands for all streams of a shell call; each command keeps its outcome", async () => {
+	it("one text replaces all streams of a shell call; each command keeps its outcome", async () => {
 		const chunks = ["one", "two"].map((name, index) => ({
 			stdout: outputOf(name),
 			stderr: index === 0 ? "" : "warning",
@@ -173,7 +173,7 @@ describe("OpenAI Responses: kinds of calls", () => {
 		expect(pairs(items[0], items[1])).toMatchObject([["shell", chunks[0]?.stdout, false]]);
 	});
 
-	it("calls of the provider's own tools hold their output themselves", async () => {
+	it("calls of the provider's own tools contain their output", async () => {
 		const items = [
 			{ type: "mcp_call", id: "m", server_label: "s", name: "search", arguments: "{}", output: outputOf("mcp") },
 			{ type: "code_interpreter_call", id: "c", code: "print(1)", outputs: [{ type: "logs", logs: outputOf("logs") }] },
@@ -191,7 +191,7 @@ describe("OpenAI Responses: kinds of calls", () => {
 		expect(toolTurns(read(items[3], user("Go."), call("a")))).toEqual([2]);
 	});
 
-	it("a screenshot is kept, since such a call takes no text for an answer", async () => {
+	it("a screenshot is kept, since such a call accepts no text as its output", async () => {
 		const items = [
 			{ type: "computer_call", call_id: "a", action: { type: "screenshot" } },
 			{
@@ -218,7 +218,7 @@ describe("OpenAI Responses: kinds of calls", () => {
 		expect(byClient.messages[1]?.counted.join()).toContain('"name":"ls"');
 	});
 
-	it("what an approval answers is not parted from its request", () => {
+	it("an approval response stays with its request", () => {
 		const transcript = read(
 			{ type: "mcp_approval_request", id: "r", server_label: "s", name: "rm", arguments: "{}" },
 			{ type: "mcp_approval_response", approval_request_id: "r", approve: true },
@@ -227,8 +227,8 @@ describe("OpenAI Responses: kinds of calls", () => {
 	});
 });
 
-describe("OpenAI Responses: finding the format", () => {
-	it("texts alone under `input` are of this format, in a bare list they are not", () => {
+describe("OpenAI Responses: format detection", () => {
+	it("texts only under `input` match this format, but not in a bare list", () => {
 		expect(readConversation({ input: [user("Hello")] }).format.name).toBe("openai-responses");
 		expect(readConversation([user("Hello")]).format.name).toBe("openai-chat");
 	});
@@ -255,7 +255,7 @@ describe("OpenAI Responses: finding the format", () => {
 		[{ role: "assistant", content: null, tool_calls: [] }],
 		[{ role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] }],
 		[{ role: "user", parts: [{ text: "x" }] }],
-	])("does not take %j", (item) => {
+	])("does not match %j", (item) => {
 		expect(() => read(call("a"), item)).toThrow(/OpenAI Responses items .*: message 1 does not fit/);
 	});
 });

@@ -32,7 +32,7 @@ const resultOf = (part: Json) => read(assistant("msg_1", part)).messages[0]?.res
 const masking = policyOf({ mask: { window_turns: 1 } });
 const mask = (...conversation: readonly unknown[]) => maskConversation({ conversation, policy: masking });
 
-describe("opencode: finding the format", () => {
+describe("opencode: format detection", () => {
 	it.each([
 		["a bare list", (records: unknown) => records, ""],
 		[
@@ -51,7 +51,7 @@ describe("opencode: finding the format", () => {
 		expect(edits.map(({ path }) => path)).toEqual([`${base}/1/parts/1/state/output`]);
 	});
 
-	it("texts alone are its own, since no other format wraps them so", () => {
+	it("texts only match, since no other format wraps them this way", () => {
 		expect(opencode.probe(locateMessages([user("msg_0", text("Hello"))]))).toEqual({ fit: "certain" });
 	});
 
@@ -62,13 +62,13 @@ describe("opencode: finding the format", () => {
 		[[{ info: {}, parts: [] }], 0],
 		[[{ info: { role: "user" }, parts: [{ text: "x" }] }], 0],
 		[[{ id: "1", role: "user", parts: [{ type: "text", text: "x" }] }], 0],
-	])("does not fit %j", (records, message) => {
+	])("does not match %j", (records, message) => {
 		expect(opencode.probe(locateMessages(records))).toMatchObject({ fit: "none", message });
 	});
 });
 
-describe("opencode: what the model is sent", () => {
-	it("texts, made-up ones too, but not those that are ignored, nor what is kept for display", () => {
+describe("opencode: content sent to the model", () => {
+	it("includes texts, synthetic ones too, but no ignored or display-only ones", () => {
 		const [asked, answered] = read(
 			user("msg_0", text("Look."), text("Made up.", { synthetic: true }), text("Not sent.", { ignored: true })),
 			assistant("msg_1", { type: "reasoning", text: "Hm." }, text("I see."), {
@@ -81,11 +81,11 @@ describe("opencode: what the model is sent", () => {
 		expect(answered).toMatchObject({ role: "assistant", counted: ["Hm.", "I see."] });
 	});
 
-	it("a user message without a word for the model is none, nor one without parts", () => {
+	it("excludes a user message without text for the model or without parts", () => {
 		expect(read(user("msg_0", text("x", { ignored: true })), user("msg_1")).messages).toEqual([]);
 	});
 
-	it("answers that failed are left out, unless they had begun to speak", () => {
+	it("excludes failed answers, unless they had begun to speak", () => {
 		const failed = (name: string, ...parts: readonly Json[]) => {
 			const record = assistant("msg_1");
 			return { info: { ...record.info, error: { name, data: {} } }, parts: [{ type: "step-start" }, ...parts] };
@@ -96,7 +96,7 @@ describe("opencode: what the model is sent", () => {
 		expect(read(failed("MessageAbortedError", spoken)).messages).toHaveLength(1);
 	});
 
-	it("the stand-ins for parts of a user message", () => {
+	it("includes the substitutes for parts of a user message", () => {
 		const parts = [
 			{ type: "subtask", prompt: "Long.", agent: "x" },
 			{ type: "agent", name: "x" },
@@ -104,13 +104,13 @@ describe("opencode: what the model is sent", () => {
 		expect(read(user("msg_0", ...parts)).messages[0]?.counted).toEqual(["The following tool was executed by the user"]);
 	});
 
-	it("files of a user message, except those whose text stands beside them", () => {
+	it("includes files of a user message, except those with their text beside them", () => {
 		const file = (mime: string) => ({ type: "file", mime, url: `data:${mime};base64,AAAA` });
 		expect(read(user("msg_0", file("image/png"))).messages[0]?.mediaTokens).toBeGreaterThan(500);
 		expect(read(user("msg_0", text("x"), file("text/plain"))).messages[0]?.mediaTokens).toBe(0);
 	});
 
-	it("counts the system prompt that the newest user message carries", () => {
+	it("counts the system prompt in the newest user message", () => {
 		const first = user("msg_0", text("a"));
 		const last = user("msg_1", text("b"));
 		const withSystem = (record: typeof first, system: string) => ({ ...record, info: { ...record.info, system } });
@@ -119,7 +119,7 @@ describe("opencode: what the model is sent", () => {
 });
 
 describe("opencode: tools", () => {
-	it("a part is a call and its result, parallel ones are one turn", async () => {
+	it("a part is a call and its result, and parallel ones are one turn", async () => {
 		const { messages } = read(assistant("msg_1", done("a"), done("b")));
 		expect(messages).toHaveLength(1);
 		expect(messages[0]?.calls).toEqual([
@@ -135,7 +135,7 @@ describe("opencode: tools", () => {
 		expect((await mask(both, assistant("msg_2", done("c")))).edits).toHaveLength(2);
 	});
 
-	it("masks the repetitions for display with the output, and nothing else", async () => {
+	it("masks the display copies with the output, and nothing else", async () => {
 		const metadata = { output: outputOf("a"), exit: 0, description: outputOf("described"), truncated: false };
 		const outcome = await mask(
 			assistant("msg_1", done("a", outputOf("a"), { metadata })),
@@ -151,13 +151,13 @@ describe("opencode: tools", () => {
 		);
 	});
 
-	it("a failed call is an error, its text the error's", () => {
+	it("a failed call is an error with the error's text", () => {
 		const result = resultOf(tool("a", { status: "error", error: "No such file", time: { start: 1, end: 2 } }));
 		expect(result).toMatchObject({ isError: true, texts: [{ text: "No such file" }] });
 		expect(jsonPointer(result?.whole?.path ?? [])).toBe("/0/parts/1/state/error");
 	});
 
-	it("of a call that was aborted the model is sent what had come out by then", () => {
+	it("an aborted call sends its partial output to the model", () => {
 		const metadata = { interrupted: true, output: "half" };
 		const result = resultOf(tool("a", { status: "error", error: "Tool execution aborted", metadata }));
 		expect(result).toMatchObject({ isError: true, texts: [{ text: "half" }], copies: [] });
@@ -170,7 +170,7 @@ describe("opencode: tools", () => {
 		expect(message?.counted).toContain("[Tool execution was interrupted]");
 	});
 
-	it("an output that opencode has cleared itself is counted as it is sent, and never edited", async () => {
+	it("an output that opencode cleared is counted as sent, and never edited", async () => {
 		const cleared = assistant("msg_1", done("a", outputOf("a"), { time: { start: 1, end: 2, compacted: 3 } }));
 		const [message] = read(cleared).messages;
 		expect(message?.counted).toEqual(["bash", '{"command":"ls"}', "[Old tool result content cleared]"]);
@@ -178,7 +178,7 @@ describe("opencode: tools", () => {
 		expect(outcome.edits).toEqual([]);
 	});
 
-	it.each([[null], [undefined], [7], "no object"])("a part whose state is %j is a call without arguments", (state) => {
+	it.each([[null], [undefined], [7], "no object"])("a part with state %j is a call without arguments", (state) => {
 		const part = { type: "tool", callID: "a", tool: "bash", state };
 		expect(read(assistant("msg_1", part)).messages[0]?.calls).toEqual([{ id: "a", name: "bash" }]);
 	});
@@ -188,12 +188,12 @@ describe("opencode: attachments of results", () => {
 	const image = { id: "prt_1", type: "file", mime: "image/png", url: "data:image/png;base64,AAAA", filename: "a.png" };
 	const withImage = assistant("msg_1", done("a", outputOf("a"), { attachments: [image] }));
 
-	it("keep a result from being masked as a whole, and are counted", async () => {
+	it("prevent masking of the complete result, and are counted", async () => {
 		expect(read(withImage).messages[0]?.mediaTokens).toBeGreaterThan(500);
 		expect((await mask(withImage, assistant("msg_2", done("b")))).edits).toEqual([]);
 	});
 
-	it("give way to a file of plain text where the policy masks media, once", async () => {
+	it("become a plain text file when the policy masks media, once", async () => {
 		const policy = policyOf({ mask: { window_turns: 1 }, media: "mask" });
 		const conversation = [withImage, assistant("msg_2", done("b"))];
 		const outcome = await maskConversation({ conversation, policy });
@@ -230,7 +230,7 @@ describe("opencode: reasoning", () => {
 		expect(blockOf(metadata)?.fixed).toBe(fixed);
 	});
 
-	it("a message that held nothing else stays a message without it", async () => {
+	it("a message with only reasoning stays a message without it", async () => {
 		const metadata = { anthropic: { signature: "c2ln" } };
 		const policy = policyOf({ mask: { window_turns: 1 }, thinking: "strip_after_edit" });
 		const conversation = [
@@ -247,7 +247,7 @@ describe("opencode: reasoning", () => {
 describe("opencode: several steps in one record", () => {
 	const steps = assistant("msg_1", done("a"), { type: "step-start" }, done("b"), { type: "step-start" }, done("c"));
 
-	it("are as many turns", async () => {
+	it("are separate turns", async () => {
 		const { messages } = read(steps);
 		expect(messages.map(({ calls }) => calls.map(({ id }) => id))).toEqual([["a"], ["b"], ["c"]]);
 		expect(messages.map(({ paths }) => paths.length)).toEqual([2, 2, 3]);
@@ -280,7 +280,7 @@ describe("opencode: compaction", () => {
 	const after = [user("msg_6", text("Go on.")), assistant("msg_7", done("c")), assistant("msg_8", done("d"))];
 	const session = (more?: Json) => [...before, request(more), summary, ...after];
 
-	it("what stands before it is no longer sent; its summary stays as a system message does", () => {
+	it("messages before it are not sent; its summary is kept like a system message", () => {
 		const { messages } = read(...session());
 		expect(messages.map(({ role }) => role)).toEqual(["system", "system", "user", "assistant", "assistant"]);
 		expect(messages.slice(0, 2).map(({ counted }) => counted)).toEqual([
@@ -289,7 +289,7 @@ describe("opencode: compaction", () => {
 		]);
 	});
 
-	it("a tail that it keeps is sent, even where its first message is gone", () => {
+	it("its kept tail is sent, even when its first message is gone", () => {
 		const kept = (records: readonly unknown[]) => read(...records).messages.flatMap(({ calls }) => calls);
 		const records = session({ tail_start_id: "msg_1" });
 		expect(kept(records)).toHaveLength(4);
@@ -297,13 +297,13 @@ describe("opencode: compaction", () => {
 		expect(kept(session({ tail_start_id: "msg_2" }))).toHaveLength(3);
 	});
 
-	it("one that has not come to its end changes nothing", () => {
+	it("an unfinished one changes nothing", () => {
 		expect(read(...before, request()).messages).toHaveLength(4);
 		const failed = { ...summary, info: { ...summary.info, error: { name: "APIError" } } };
 		expect(read(...before, request(), failed, ...after).messages).toHaveLength(7);
 	});
 
-	it("guarding never brings back what it stands for", async () => {
+	it("guarding never restores the messages it replaced", async () => {
 		for (const more of [{}, { tail_start_id: "msg_1" }]) {
 			for (const contextWindow of [50, 300, 700, 1_200]) {
 				const policy = policyOf({ preset: "context-guard", guard: { reserve_tokens: 0 } });

@@ -44,7 +44,7 @@ const apis = [
 	},
 ] as const;
 
-describe.each(apis)("$title: what an MCP server returned", ({ turn, at }) => {
+describe.each(apis)("$title: results of an MCP server", ({ turn, at }) => {
 	const mask = async (result: unknown) => {
 		const outcome = await maskConversation({ conversation: [...turn(result), ...turn("ok")], policy: masking });
 		expect(outcome.error).toBeUndefined();
@@ -52,7 +52,7 @@ describe.each(apis)("$title: what an MCP server returned", ({ turn, at }) => {
 	};
 	const resultOf = (value: unknown) => readConversation(turn(value)).transcript.messages[1]?.results[0];
 
-	it("is masked in its own shape; what stands around the text stays", async () => {
+	it("is masked in its own shape, with content around the text kept", async () => {
 		const two = {
 			...mcp(outputOf("one")),
 			content: [...mcp(outputOf("one")).content, ...mcp(outputOf("two")).content],
@@ -69,7 +69,7 @@ describe.each(apis)("$title: what an MCP server returned", ({ turn, at }) => {
 		expect(await mask(result)).toEqual(result);
 	});
 
-	it("leaves one with an image, and counts the image by estimate", async () => {
+	it("keeps one with an image, and counts the image by estimate", async () => {
 		const image = { type: "image", data: Buffer.from(outputOf("image")).toString("base64"), mimeType: "image/png" };
 		const result = { content: [...mcp(outputOf("one")).content, image] };
 		expect(await mask(result)).toEqual(result);
@@ -78,7 +78,7 @@ describe.each(apis)("$title: what an MCP server returned", ({ turn, at }) => {
 	});
 });
 
-describe("failures that an MCP server returned", () => {
+describe("failures returned by an MCP server", () => {
 	it.each(apis.filter(({ title }) => title !== "Bedrock Converse"))("$title: are flagged", ({ turn }) => {
 		const flags = [true, false].map(
 			(isError) => readConversation(turn(mcp("No.", { isError }))).transcript.messages[1]?.results[0]?.isError,
@@ -88,7 +88,7 @@ describe("failures that an MCP server returned", () => {
 });
 
 describe("objects around one text", () => {
-	it("null beside the text says nothing, as Python clients dump it", async () => {
+	it("null beside the text is ignored, as Python clients write it", async () => {
 		const { turn, at } = apis[0];
 		const conversation = [...turn({ result: outputOf("one"), error: null }), ...turn({ result: "ok" })];
 		const outcome = await maskConversation({ conversation, policy: masking });

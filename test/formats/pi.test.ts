@@ -42,7 +42,7 @@ const textsOf = (records: readonly unknown[]) =>
 	]);
 
 describe("pi sessions", () => {
-	it("messages are read from their records; the others are no messages", async () => {
+	it("reads messages from their records; other records are no messages", async () => {
 		const model = { type: "model_change", provider: "p", modelId: "m" };
 		const conversation = [session, model, user("Go."), ...turn("a", outputOf("a")), ...turn("b", "ok")];
 		const { messages } = read(conversation);
@@ -60,7 +60,7 @@ describe("pi sessions", () => {
 		]);
 	});
 
-	it("thinking is bound where it is signed", () => {
+	it("thinking is tied to its place when signed", () => {
 		const content = [
 			{ type: "thinking", thinking: "Hm.", thinkingSignature: "c2ln" },
 			{ type: "thinking", thinking: "Ah." },
@@ -85,7 +85,7 @@ describe("pi sessions", () => {
 		expect(messages[1]?.mediaTokens).toBeGreaterThan(500);
 	});
 
-	it("failures are flagged; details that repeat the output are masked along", async () => {
+	it("failures are flagged; details that repeat the output are masked too", async () => {
 		const failed = result("a", text(outputOf("a")), { isError: true });
 		expect(read([session, call("a"), failed]).messages[1]?.results[0]?.isError).toBe(true);
 		const output = outputOf("cut");
@@ -101,7 +101,7 @@ describe("pi sessions", () => {
 		]);
 	});
 
-	it("what pi sends as user messages: commands of the user, extensions' messages, summaries of branches", () => {
+	it("reads what pi sends as user messages: user commands, extension messages, branch summaries", () => {
 		const records = [
 			session,
 			entry({ role: "bashExecution", command: "ls", output: "a.txt", exitCode: 0 }),
@@ -146,7 +146,7 @@ describe("pi sessions", () => {
 			expect(textsOf(session2)[0]).toBe(first);
 		});
 
-		it("where the first kept record is dropped, the compaction names the next one that stays", async () => {
+		it("when the first kept record is dropped, the compaction names the next one that stays", async () => {
 			const more = [...turn("c", outputOf("third")), user("Three.")];
 			const conversation = [session, ...tied([...records, { ...compaction, firstKeptEntryId: "e3" }, ...more])];
 			const before = read(conversation).messages.length;
@@ -163,7 +163,7 @@ describe("pi sessions", () => {
 		});
 	});
 
-	it("an edit of the context takes a message out, or another content in", async () => {
+	it("an edit of the context removes a message or replaces its content", async () => {
 		const output = outputOf("replaced");
 		const edits = [
 			{ type: "context_edit", targetId: "e0", replacement: null },
@@ -185,7 +185,7 @@ describe("pi sessions", () => {
 		["records without any message", [session]],
 		["a record whose message has no role", [session, entry({ content: "Hi" })]],
 		["nothing", []],
-	])("does not fit %s", (_, records) => {
+	])("does not match %s", (_, records) => {
 		expect(pi.probe(locateMessages(records)).fit).toBe("none");
 	});
 });

@@ -59,8 +59,8 @@ function generatedBy(input: string, unified: "length" | "tool-calls") {
 	return generateText({ model, prompt: "Go.", tools: { ls: tool({ inputSchema }) } });
 }
 
-describe("what SDKs give", () => {
-	it("is read from a stream of Anthropic's, whose cut input is an object", async () => {
+describe("answers of SDKs", () => {
+	it("reads an Anthropic stream whose truncated input is an object", async () => {
 		const message = await streamedByAnthropic();
 		expect(message.content[1]).toMatchObject({ type: "tool_use", input: { path: "src" } });
 		expect(readLastResponse(message)).toEqual({
@@ -70,7 +70,7 @@ describe("what SDKs give", () => {
 		});
 	});
 
-	it.each(['{"path":"sr', "{}", '{"path":"src"}'])("is read from the Vercel AI SDK: %s, cut", async (input) => {
+	it.each(['{"path":"sr', "{}", '{"path":"src"}'])("reads the Vercel AI SDK: %s, truncated", async (input) => {
 		const result = await generatedBy(input, "length");
 		for (const given of [result, JSON.parse(JSON.stringify(result)), result.steps[0]]) {
 			expect(readLastResponse(given)).toEqual({
@@ -81,7 +81,7 @@ describe("what SDKs give", () => {
 		}
 	});
 
-	it("is read from the Vercel AI SDK, not cut", async () => {
+	it("reads the Vercel AI SDK, complete", async () => {
 		const result = await generatedBy("{}", "tool-calls");
 		for (const given of [result, JSON.parse(JSON.stringify(result)), result.steps[0]]) {
 			expect(readLastResponse(given)).toMatchObject({ finishReason: "tool_calls", calls: [{ isUsable: true }] });

@@ -47,12 +47,12 @@ describe("tau2-bench trajectories", () => {
 		]);
 	});
 
-	it("never masks what answers the user's side", async () => {
+	it("never masks results for the user's side", async () => {
 		const { edits } = await maskConversation({ conversation, policy: masking });
 		expect(edits.map(({ path }) => path)).toEqual(["/4/content"]);
 	});
 
-	it("counts what a model is sent, and nothing that the simulator records", () => {
+	it("counts only the content sent to a model, not the simulator's records", () => {
 		expect(transcript.messages[1]?.counted.join("")).toBe('look_up{"user_id":"u"}');
 	});
 
@@ -79,7 +79,7 @@ describe("tau2-bench trajectories", () => {
 		[{ role: "tool", tool_call_id: "a", content: "x" }],
 		[{ role: "assistant", content: [{ type: "text", text: "x" }] }],
 		[{ role: "user", parts: [] }],
-	])("does not fit %j", (message) => {
+	])("does not match %j", (message) => {
 		expect(tau2.probe(locateMessages([call("a", "assistant"), message]))).toMatchObject({ fit: "none", message: 1 });
 	});
 });

@@ -7,7 +7,7 @@ const ids = ["a", "b", "c", "d"];
 const policies = (thinking: "strip_after_edit" | "refuse") => policyOf({ thinking, mask: { window_turns: 2 } });
 const signaturesIn = (document: unknown) => JSON.stringify(document).match(/signature-of-\w+/g) ?? [];
 
-describe("reasoning that cannot be taken out", () => {
+describe("reasoning that cannot be removed", () => {
 	const policy = policies("strip_after_edit");
 	const turn = (id: string, ...before: unknown[]) => [
 		{ role: "assistant", content: [...before, { type: "tool_use", id, name: "look", input: {} }] },
@@ -16,7 +16,7 @@ describe("reasoning that cannot be taken out", () => {
 	const signed = { type: "thinking", thinking: "Hm.", signature: "c2ln" };
 	const redacted = { type: "redacted_thinking", data: "ZGF0YQ==" };
 
-	it("is the only content of its message: it stays, and the report says so", async () => {
+	it("stays as the only content of its message, and the report says so", async () => {
 		const conversation = [
 			...turn("a", signed),
 			...turn("b", signed),
@@ -36,7 +36,7 @@ describe("reasoning that cannot be taken out", () => {
 		expect(outcome.report.thinking?.advice).toContain("drop_block");
 	});
 
-	it("is a record that is all there is of its message", async () => {
+	it("stays as the only record of its message", async () => {
 		const record = (index: number, type: string, message: object) => ({
 			...{ type, sessionId: "s", uuid: `u${index}`, parentUuid: index ? `u${index - 1}` : null },
 			message,
@@ -56,7 +56,7 @@ describe("reasoning that cannot be taken out", () => {
 		expect(outcome.report.thinking).toMatchObject({ count: 2, stripped: 1, left: ["/4"] });
 	});
 
-	it("is Gemini's signature on a call", async () => {
+	it("includes Gemini's signature on a call", async () => {
 		const conversation = ["a", "b", "c", "d"].flatMap((id) => [
 			{ role: "model", parts: [{ functionCall: { name: id, args: {} }, thoughtSignature: `sig-${id}` }] },
 			{ role: "user", parts: [{ functionResponse: { name: id, response: { output: "output ".repeat(300) } } }] },
@@ -71,7 +71,7 @@ describe("reasoning that cannot be taken out", () => {
 		expect(JSON.stringify(outcome.conversation).match(/sig-./g)).toEqual(["sig-a", "sig-b", "sig-c", "sig-d"]);
 	});
 
-	it("is what a gateway hands through beside the content", async () => {
+	it("includes reasoning that a gateway passes beside the content", async () => {
 		const conversation = ["a", "b", "c", "d"].flatMap((id) => [
 			{
 				role: "assistant",
@@ -89,7 +89,7 @@ describe("reasoning that cannot be taken out", () => {
 		]);
 	});
 
-	it("is OpenAI's: encrypted, but checked against nothing that stands before it", async () => {
+	it("includes OpenAI's, which is encrypted but independent of earlier content", async () => {
 		const conversation = ["a", "b", "c", "d"].flatMap((id) => [
 			{ type: "reasoning", id: `rs_${id}`, summary: [], encrypted_content: "gAAAA" },
 			{ type: "function_call", id: `fc_${id}`, call_id: id, name: "look", arguments: "{}" },
@@ -104,7 +104,7 @@ describe("reasoning that cannot be taken out", () => {
 });
 
 describe("several steps in one message", () => {
-	it("counts the reasoning behind a masked result of the same message, not the one before it", async () => {
+	it("counts the reasoning after a masked result of the same message, not before it", async () => {
 		const steps = ids.flatMap((id) => [
 			{ type: "reasoning", text: "Hm.", providerMetadata: { anthropic: { signature: `signature-of-${id}` } } },
 			{ type: "tool-look", toolCallId: id, state: "output-available", input: {}, output: "output ".repeat(300) },

@@ -37,7 +37,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 	const { transcript } = readConversation(messages);
 	const bound = transcript.messages.flatMap(({ thinking }) => thinking.filter((block) => block.bound));
 
-	it("is found, bound, and can be taken out as a whole", () => {
+	it("is found, tied to its place, and can be removed completely", () => {
 		expect(readConversation(messages).format.name).toBe(format);
 		expect(bound.map(({ text }) => text)).toEqual(ids.map((id) => `Thought of ${id}.`));
 		for (const [index, block] of bound.entries()) {
@@ -47,7 +47,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 	});
 
 	describe.each(ways)("%s", (_, edit) => {
-		it("keep: leaves every block as it was, and lists those behind an edit", async () => {
+		it("keep: keeps every block, and lists those after an edit", async () => {
 			const { conversation, report, edits, error } = await edit({ conversation: messages, policy: policies("keep") });
 			expect(error).toBeUndefined();
 			expect(edits.map(({ reason }) => reason)).toEqual(["mask", "mask"]);
@@ -61,7 +61,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 			});
 		});
 
-		it("strip_after_edit: takes out exactly those, and what is left is valid", async () => {
+		it("strip_after_edit: removes exactly those, and the rest is valid", async () => {
 			const { conversation, report, edits, error } = await edit({
 				conversation: messages,
 				policy: policies("strip_after_edit"),
@@ -83,7 +83,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 			expect(again.conversation).toBe(conversation);
 		});
 
-		it("refuse: changes nothing and says why", async () => {
+		it("refuse: changes nothing and gives the reason", async () => {
 			const refused = edit({ conversation: messages, policy: policies("refuse") });
 			await expect(refused).rejects.toMatchObject({
 				code: "thinking_bound",
@@ -91,12 +91,12 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 			});
 		});
 
-		it("refuse: edits where no bound block stands behind", async () => {
+		it("refuse: edits when no tied block follows", async () => {
 			const policy = { ...policies("refuse"), mask: { ...policies("refuse").mask, window_turns: 4 } };
 			expect((await edit({ conversation: messages, policy })).edits).toEqual([]);
 		});
 
-		it("the edits fit the text and can be taken back", async () => {
+		it("the edits apply to the text and can be undone", async () => {
 			const text = JSON.stringify(messages, null, 1);
 			const { conversation, edits } = await edit({
 				conversation: JSON.parse(text),
@@ -108,7 +108,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 		});
 	});
 
-	it("is left as it was by truncation, and is valid: what is too large is cut before it is sent", async () => {
+	it("is unchanged by truncation and stays valid, since large texts are cut before they are sent", async () => {
 		const guard = {
 			ladder: ["truncate" as const],
 			max_tool_result_chars: 300,
@@ -125,7 +125,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 		for (const { path } of bound) expect(valueAt(outcome.conversation, path)).toBe(valueAt(messages, path));
 	});
 
-	it("goes with its message where the guard drops, and what stands behind is listed", async () => {
+	it("is dropped with its message by the guard, and later blocks are listed", async () => {
 		const policy = policyOf({ preset: "context-guard", guard: { ladder: ["drop"], reserve_tokens: 0 } });
 		const whole = (await maskConversation({ conversation: messages, policy })).report.tokens.before;
 		const contextWindow = Math.floor(whole * 0.6);

@@ -45,25 +45,25 @@ describe("Vercel AI SDK: outputs of v5 and later", () => {
 		["json", [{ line: value }]],
 		["json", null],
 		["content", [{ type: "text", text: value }, { type: "custom" }]],
-	])("does not mask %s that holds more than text", async (type, before) => {
+	])("does not mask %s that contains more than text", async (type, before) => {
 		const { part, kept } = await mask({ output: { type, value: before } });
 		expect(part).toMatchObject({ output: { type, value: before } });
 		expect(kept.not_text).toBe(1);
 	});
 
-	it("long strings inside objects can be cut, and all the rest is counted once", () => {
+	it("long strings inside objects can be cut, and the rest is counted once", () => {
 		const [, message] = read(call("a"), result("a", { output: { type: "json", value: { exit: 1, stdout: value } } }));
 		expect(message?.results[0]?.texts).toEqual([{ path: [1, "content", 0, "output", "value", "stdout"], text: value }]);
 		expect(message?.counted.join("")).toBe('{"exit":1,"stdout":""}');
 	});
 
-	it("an output of an error kind has failed; other kinds do not say", () => {
+	it("an output of an error kind has failed; other kinds are undecided", () => {
 		const flag = (type: string) =>
 			read(call("a"), result("a", { output: { type, value: "x" } }))[1]?.results[0]?.isError;
 		expect(["error-text", "error-json", "text", "json"].map(flag)).toEqual([true, true, undefined, undefined]);
 	});
 
-	it("a denied execution counts its reason and is left alone", async () => {
+	it("a denied execution counts its reason and stays unchanged", async () => {
 		const output = { type: "execution-denied", reason: "Not on my machine." };
 		expect((await mask({ output })).part).toMatchObject({ output });
 		expect(read(call("a"), result("a", { output }))[1]?.counted).toContain("Not on my machine.");
@@ -85,7 +85,7 @@ describe("Vercel AI SDK: outputs of v5 and later", () => {
 		expect(message?.counted.join("")).toBe("");
 	});
 
-	it("a listing of files in a JSON output is no media", () => {
+	it("a list of files in a JSON output is no media", () => {
 		const value = [{ type: "file", name: "a.txt", url: "https://example.org/a.txt" }];
 		const [, message] = read(call("a"), result("a", { output: { type: "json", value } }));
 		expect(message?.results[0]?.media).toEqual([]);
@@ -111,7 +111,7 @@ describe("Vercel AI SDK: CoreMessage of v4", () => {
 		expect(flags.map((one) => one?.results[0]?.isError)).toEqual([true, false, undefined]);
 	});
 
-	it("an object stays, a string is masked with the parts that models are sent in its place", async () => {
+	it("an object stays, and a string is masked with the parts sent instead of it", async () => {
 		const object = { files: [outputOf("files")] };
 		expect((await mask({ result: object })).part).toMatchObject({ result: object });
 		const text = outputOf("files");
@@ -121,7 +121,7 @@ describe("Vercel AI SDK: CoreMessage of v4", () => {
 });
 
 describe("Vercel AI SDK: messages", () => {
-	it("a tool that the provider ran has its result beside its call, in one turn", async () => {
+	it("a tool run by the provider has its result beside its call, in one turn", async () => {
 		const inline = {
 			role: "assistant",
 			content: [
@@ -136,7 +136,7 @@ describe("Vercel AI SDK: messages", () => {
 		expect(edits.map(({ path }) => path)).toEqual(["/0/content/1/output/value"]);
 	});
 
-	it("an approval goes with the call that waited for it, and is no result to mask", () => {
+	it("an approval belongs to the call that waited for it, and is no maskable result", () => {
 		const request = { type: "tool-approval-request", approvalId: "ok-1", toolCallId: "a" };
 		const conversation = [
 			{ role: "user", content: "Delete it." },
@@ -154,7 +154,7 @@ describe("Vercel AI SDK: messages", () => {
 		expect(transcript.messages[2]?.counted.join("")).toContain("Sure.");
 	});
 
-	it("reads reasoning: bound where it carries a signature, fixed where its provider wants it beside what follows", () => {
+	it("reads reasoning: tied when signed, fixed when its provider requires it beside the next part", () => {
 		const content = [
 			{ type: "reasoning", text: "a" },
 			{ type: "reasoning", text: "b", providerOptions: { anthropic: { signature: "c2ln" } } },
@@ -195,7 +195,7 @@ describe("Vercel AI SDK: messages", () => {
 		[{ type: "reasoning", text: "Hm." }],
 		[{ type: "file", data: "AAAA", mediaType: "image/png" }],
 		[{ type: "image", image: "https://example.org/a.png" }],
-	])("is certain of %j", (part) => {
+	])("identifies %j with certainty", (part) => {
 		expect(readConversation([{ role: "assistant", content: [part] }]).format).toBe(vercelModel);
 	});
 
@@ -206,7 +206,7 @@ describe("Vercel AI SDK: messages", () => {
 		[{ role: "assistant", content: [{}] }],
 		[{ role: "assistant", content: {} }],
 		[{ role: "user", content: "x", parts: [] }],
-	])("does not fit %j", (message) => {
+	])("does not match %j", (message) => {
 		expect(vercelModel.probe(locateMessages([...last, message]))).toMatchObject({ fit: "none", message: 2 });
 	});
 });

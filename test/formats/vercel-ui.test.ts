@@ -43,7 +43,7 @@ const answer = assistant(
 );
 
 describe("Vercel AI SDK UI messages: steps", () => {
-	it("each step of an answer is a message of its parts, and a tool turn where it calls tools", () => {
+	it("each step of an answer is a message with its parts, and a tool turn when it calls tools", () => {
 		const transcript = read(user, answer);
 		const parts = (...indexes: number[]) => indexes.map((index) => [1, "parts", index]);
 		expect(transcript.messages.map(({ role, paths }) => [role, paths])).toEqual([
@@ -62,7 +62,7 @@ describe("Vercel AI SDK UI messages: steps", () => {
 		]);
 	});
 
-	it("a message of one step is one message, whatever stands beside for the screen", () => {
+	it("a message of one step is one message, with any display parts beside it", () => {
 		const source = { type: "source-url", sourceId: "s", url: "https://example.org" };
 		const { messages } = read(user, assistant(source, start, tool("a"), start, { type: "data-x", data: 1 }));
 		expect(messages.map(({ paths }) => paths)).toEqual([[[0]], [[1]]]);
@@ -74,7 +74,7 @@ describe("Vercel AI SDK UI messages: steps", () => {
 		expect(edits.map(({ path }) => path)).toEqual(["/1/parts/2/output", "/1/parts/3/output", "/1/parts/7/output"]);
 	});
 
-	it("drops whole steps; what is left is valid and converts to calls with their results", async () => {
+	it("drops complete steps; the rest is valid and converts to calls with their results", async () => {
 		const conversation = deepFreeze([user, answer, { ...user, id: "m2" }]);
 		for (const contextWindow of [600, 400, 200, 100, 1]) {
 			const outcome = await guardConversation({ conversation, policy: dropping, contextWindow });
@@ -93,7 +93,7 @@ describe("Vercel AI SDK UI messages: steps", () => {
 		}
 	});
 
-	it("an answer that lost all its steps stays as a shell that sends nothing", async () => {
+	it("an answer without any step left stays as an empty shell that sends nothing", async () => {
 		const conversation = [user, answer, { ...user, id: "m2" }];
 		const outcome = await guardConversation({ conversation, policy: dropping, contextWindow: 1 });
 		const shell = { id: "m1", role: "assistant", parts: [] };
@@ -102,7 +102,7 @@ describe("Vercel AI SDK UI messages: steps", () => {
 		expect(await convertToModelMessages([shell as UIMessage])).toEqual([]);
 	});
 
-	it("reasoning that is all there is of a step stays", () => {
+	it("keeps reasoning that is the only content of a step", () => {
 		const reasoning = { type: "reasoning", text: "Hm.", providerMetadata: { anthropic: { signature: "c2ln" } } };
 		const { messages } = read(user, assistant(start, reasoning, start, reasoning, tool("a")));
 		expect(messages[1]?.thinking).toMatchObject([{ bound: true, fixed: true }]);
@@ -122,11 +122,11 @@ describe("Vercel AI SDK UI messages: tools", () => {
 		},
 	);
 
-	it("what is still coming in is not counted", () => {
+	it("does not count partial streaming input", () => {
 		expect(read(user, assistant(tool("a", { state: "input-streaming" }))).messages[1]?.counted).toEqual([]);
 	});
 
-	it("reads the tool's name from the part's type, or beside it", () => {
+	it("reads the tool's name from the part's type, or from its own field", () => {
 		const dynamic = { ...tool("b"), type: "dynamic-tool", toolName: "find" };
 		expect(read(user, assistant(tool("a"), dynamic)).messages[1]?.calls.map(({ name }) => name)).toEqual([
 			"ls",
@@ -134,7 +134,7 @@ describe("Vercel AI SDK UI messages: tools", () => {
 		]);
 	});
 
-	it("a failure is read from `errorText`, and its input from `rawInput` where that is all there is", () => {
+	it("reads a failure from `errorText`, and its input from `rawInput` as fallback", () => {
 		const part = tool("a", {
 			state: "output-error",
 			input: undefined,
@@ -149,14 +149,14 @@ describe("Vercel AI SDK UI messages: tools", () => {
 		expect(message?.counted).toEqual(["ls", "{"]);
 	});
 
-	it("a denied call is answered by its reason, and nothing of it can be masked", () => {
+	it("a denied call is answered by its reason and cannot be masked", () => {
 		const approval = { id: "x", approved: false, reason: "Too risky." };
 		const part = tool("a", { state: "output-denied", output: undefined, approval });
 		expect(resultsOf(part)).toMatchObject([{ callId: "a", texts: [], whole: undefined }]);
 		expect(read(user, assistant(part)).messages[1]?.counted).toContain("Too risky.");
 	});
 
-	it("an image inside an output of MCP is media", () => {
+	it("an image inside an MCP output is media", () => {
 		const output = { content: [{ type: "image", data: "A".repeat(900), mimeType: "image/png" }], isError: false };
 		const [result] = resultsOf(tool("a", { output })) ?? [];
 		expect(result?.media).toMatchObject([{ kind: "image", path: [1, "parts", 0, "output", "content", 0] }]);
@@ -184,7 +184,7 @@ describe("Vercel AI SDK UI messages of v4", () => {
 	const part = (id: string) => ({ type: "tool-invocation", toolInvocation: invocation(id) });
 	const last = { id: "m9", role: "assistant", content: "", parts: [start, part("last")] };
 
-	it("calls in `toolInvocations` alone are one message", async () => {
+	it("calls only in `toolInvocations` are one message", async () => {
 		const message = {
 			id: "m1",
 			role: "assistant",
@@ -204,7 +204,7 @@ describe("Vercel AI SDK UI messages of v4", () => {
 		expect(edits.map(({ path }) => path)).toEqual(["/1/toolInvocations/0/result"]);
 	});
 
-	it("calls in the parts are read once; the copies beside them are masked and dropped with them", async () => {
+	it("calls in the parts are read once; their copies are masked and dropped with them", async () => {
 		const message = {
 			id: "m1",
 			role: "assistant",
@@ -253,7 +253,7 @@ describe("Vercel AI SDK UI messages of v4", () => {
 	});
 });
 
-describe("Vercel AI SDK UI messages: finding the format", () => {
+describe("Vercel AI SDK UI messages: format detection", () => {
 	it.each([
 		[{ role: "user", parts: [{ text: "Gemini" }] }],
 		[{ role: "model", parts: [{ type: "text", text: "x" }] }],
@@ -261,7 +261,7 @@ describe("Vercel AI SDK UI messages: finding the format", () => {
 		[{ role: "user", content: [{ type: "text", text: "x" }] }],
 		[{ role: "tool", content: "x", tool_call_id: "a" }],
 		[{ role: "assistant", content: null, tool_calls: [] }],
-	])("does not fit %j", (message) => {
+	])("does not match %j", (message) => {
 		expect(vercelUi.probe(locateMessages([user, message]))).toMatchObject({ fit: "none", message: 1 });
 	});
 });

@@ -37,7 +37,7 @@ describe("a written message for an API", () => {
 		expect(write(name, "assistant")).toStrictEqual(assistant);
 	});
 
-	it("keeps the name and the place of a message, where it has such", () => {
+	it("keeps the name and position of a message, if it has them", () => {
 		expect(write("inspect", "user", { id: "m1", role: "assistant", content: "Hi", source: "generate" })).toStrictEqual({
 			id: "m1",
 			...named,
@@ -47,7 +47,7 @@ describe("a written message for an API", () => {
 		expect(write("tau2", "user", simulated)).toStrictEqual({ ...named, tool_calls: null, ...turn });
 	});
 
-	it("has an id of its own where it is a Vercel UI message, and the text as `content` where others of v4 have it", () => {
+	it("has its own id as a Vercel UI message, and the text as `content` when other v4 messages have it", () => {
 		const parts = [{ type: "text", text }];
 		const [user, assistant] = [write("vercel-ui", "user"), write("vercel-ui", "assistant")] as { id: string }[];
 		expect(user?.id).not.toBe(assistant?.id);
@@ -71,7 +71,7 @@ describe("a written record of a session", () => {
 		timestamp: "t",
 	};
 
-	it("of Claude Code is a prompt, tied as the record was", () => {
+	it("of Claude Code is a prompt, linked like the original record", () => {
 		const prompt = { type: "user", message: { role: "user", content: text }, uuid: "u1", timestamp: "t" };
 		expect(write("claude-code", "user", answered)).toStrictEqual({ parentUuid: "u0", ...session, ...prompt });
 		const own = { toolUseResult: {}, sourceToolAssistantUUID: "u0", isMeta: true, isVisibleInTranscriptOnly: true };
@@ -83,7 +83,7 @@ describe("a written record of a session", () => {
 		});
 	});
 
-	it("of Claude Code begins a conversation only where the record in its place did", () => {
+	it("of Claude Code starts a conversation only if the replaced record did", () => {
 		const start = {
 			type: "user",
 			uuid: "u0",
@@ -102,7 +102,7 @@ describe("a written record of a session", () => {
 		expect(records[1]).toMatchObject({ isCompactSummary: true, isVisibleInTranscriptOnly: true });
 	});
 
-	it("of Codex is an item that the model is sent, in a record where there are records", () => {
+	it("of Codex is an item for the model, wrapped in a record when the others are", () => {
 		const item = { type: "message", role: "user", content: [{ type: "input_text", text }] };
 		const call = { type: "function_call", name: "exec", arguments: "{}", call_id: "c" };
 		const record = { timestamp: "t", type: "response_item", payload: call };
@@ -115,7 +115,7 @@ describe("a written record of a session", () => {
 		expect(write("codex-rollout", "assistant", call)).toMatchObject({ content: [{ type: "output_text", text }] });
 	});
 
-	it("of pi is a message, whatever the record was", () => {
+	it("of pi is a message, whatever the replaced record was", () => {
 		const ties = { id: "e1", parentId: "e0", timestamp: "2026-01-01T00:00:00.000Z" };
 		const content = [{ type: "text", text }];
 		const expected = { type: "message", ...ties, message: { role: "user", content, timestamp: 5 } };
@@ -130,7 +130,7 @@ describe("a written record of a session", () => {
 		});
 	});
 
-	it("of opencode asks the agent and the model that answered", () => {
+	it("of opencode names the agent and the model that answered", () => {
 		const tied = { id: "msg_1", sessionID: "ses_1" };
 		const parts = [{ id: "prt_1", sessionID: "ses_1", messageID: "msg_1", type: "text", text }];
 		const ran = { modelID: "m", providerID: "p", mode: "build", agent: "build", path: { cwd: "/", root: "/" } };

@@ -95,18 +95,18 @@ describe("callTarget reads file tools by their arguments", () => {
 	});
 
 	it.each(["", "not json", "{broken", "[1]", "null", '{"path": 5}', '{"path": ""}', '{"__proto__": {"path": "a"}}'])(
-		"makes nothing of %j",
+		"finds no target in %j",
 		(given) => {
 			expect(target("read_file", given)).toEqual({ kind: "other", paths: [], reads: [], writes: [] });
 		},
 	);
 
-	it("takes a call without name or arguments", () => {
+	it("accepts a call without name or arguments", () => {
 		expect(callTarget({ name: undefined, argumentsText: undefined }).kind).toBe("other");
 	});
 });
 
-describe("callTarget reads shells whatever they are called", () => {
+describe("callTarget reads shells under any name", () => {
 	it.each<[string, unknown]>([
 		["Bash", { command: "cat ./a.ts" }],
 		["bash", { cmd: "cat a.ts" }],
@@ -135,12 +135,12 @@ describe("resultTargets", () => {
 		expect(targets[1]?.writes).toEqual(["/a.ts"]);
 	});
 
-	it("knows nothing of an orphan", () => {
+	it("finds none for an orphan", () => {
 		const orphan = messageOf({ role: "tool", results: [resultOf("gone")] });
 		expect(resultTargets(transcriptOf(orphan))).toMatchObject([{ kind: "other", paths: [] }]);
 	});
 
-	it("takes relative paths for files of the folder that a command changed to", () => {
+	it("resolves relative paths in the folder that a command changed to", () => {
 		expect(pathsOf(bash("cd /repo && ls"), read("src/a.ts"), read("/repo/src/a.ts"))).toEqual([
 			[],
 			["/repo/src/a.ts"],
@@ -155,7 +155,7 @@ describe("resultTargets", () => {
 		]);
 	});
 
-	it("does not guess where two files end alike, or by a name alone", () => {
+	it("does not guess when two paths end alike, or by a name only", () => {
 		const twice = [read("/x/src/a.ts"), read("/y/src/a.ts"), bash("cat src/a.ts")];
 		expect(pathsOf(...twice)[2]).toEqual(["src/a.ts"]);
 		expect(pathsOf(read("/x/docs/README.md"), bash("cat README.md"))[1]).toEqual(["README.md"]);

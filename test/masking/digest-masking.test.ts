@@ -36,20 +36,20 @@ describe("maskResult with a digest", () => {
 		expect(written(outcome)).toBe(plain.replace(")]", ", mentions=exit 1, bash.ts)]"));
 	});
 
-	it("writes the placeholder as ever without one", () => {
+	it("writes the usual placeholder without one", () => {
 		expect(written(mask("x".repeat(200)))).toBe(plain);
 		expect(written(mask("x".repeat(200), { digest: () => "" }))).toBe(plain);
 	});
 
-	it("goes without where only that makes the result smaller", () => {
+	it("omits it when only that makes the result smaller", () => {
 		expect(written(mask("x".repeat(100), { digest: () => "aName" }))).toContain("mentions=aName");
 		expect(written(mask("x".repeat(100), { digest: () => "aLongerName".repeat(5) }))).toBe(plain.replace("200", "100"));
 		expect(written(mask("x".repeat(70), { digest: () => "aName" }))).toBe("not_smaller");
 	});
 });
 
-describe("maskResult with another rule for errors", () => {
-	it("keeps what that takes for an error, where errors are kept", () => {
+describe("maskResult with a custom error rule", () => {
+	it("keeps results that the rule reads as errors, when errors are kept", () => {
 		const source = `setTimeout(run, 5); ${"x".repeat(200)}`;
 		expect(written(mask(source))).toBe("error");
 		expect(written(mask(source, { isError: () => false }))).toContain("chars=220");

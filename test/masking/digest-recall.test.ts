@@ -94,7 +94,7 @@ const sizes = [0, 25, 50, 100];
 
 const tallies = new Map<number, Tally>();
 
-describe.skipIf(!hasRealData)("identifiers that digests save, on real conversations of 20 tool turns or more", () => {
+describe.skipIf(!hasRealData)("identifiers saved by digests, on real conversations of 20 tool turns or more", () => {
 	let conversations = 0;
 	for (const size of sizes) tallies.set(size, { used: 0, inView: 0, inDigests: 0, masked: 0, tokens: 0 });
 	for (const { transcript } of realTranscripts()) {
@@ -108,7 +108,7 @@ describe.skipIf(!hasRealData)("identifiers that digests save, on real conversati
 		[25, 0.4],
 		[50, 0.6],
 		[100, 0.75],
-	])("digests of %d tokens save more than %d of what a window of 8 loses", (size, least) => {
+	])("digests of %d tokens save more than %d of the identifiers lost by a window of 8", (size, least) => {
 		const { used, inView, inDigests, masked, tokens } = tallies.get(size) as Tally;
 		expect(conversations).toBeGreaterThan(40);
 		expect(used - inView).toBeGreaterThan(200);

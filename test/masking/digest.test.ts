@@ -15,22 +15,22 @@ const digest = (text: string, maxTokens = 50, isElsewhere?: (identifier: string)
 	digestOf({ text, maxTokens, countTokens, ...(isElsewhere ? { isElsewhere } : {}) });
 
 describe("digestOf", () => {
-	it("gives outcome, then identifiers", () => {
+	it("gives the outcome, then identifiers", () => {
 		const text = "FAILED src/order.ts totalPrice\n=== 2 failed, 31 passed in 4.2s ===\n\nCommand exited with code 1";
 		expect(digest(text)).toBe("exit 1, 2 failed, 31 passed, totalPrice src/order.ts");
 	});
 
-	it("puts first what stands more than once, then what is short", () => {
+	it("puts repeated identifiers first, then short ones", () => {
 		expect(digest("aLongIdentifier shortName otherShort aLongIdentifier aLongIdentifier")).toBe(
 			"aLongIdentifier shortName otherShort",
 		);
 	});
 
-	it("leaves out what stands elsewhere", () => {
+	it("omits identifiers present elsewhere", () => {
 		expect(digest("firstName secondName", 50, (identifier) => identifier === "firstName")).toBe("secondName");
 	});
 
-	it("is empty where there is nothing to name, or no room", () => {
+	it("is empty without identifiers or room", () => {
 		expect(digest("it was all right, and nothing else")).toBe("");
 		expect(digest("firstName secondName", 0)).toBe("");
 		expect(digest("firstName secondName", -1)).toBe("");
@@ -42,7 +42,7 @@ describe("digestOf", () => {
 		expect(digest(text)).toBe("KeyError, a.py load_orders");
 	});
 
-	it("says an exit code only where it failed, and each count once, as it was last", () => {
+	it("gives an exit code only after a failure, and each count once, with its last value", () => {
 		expect(digest("1 passed\n2 passed\n<returncode>0</returncode>")).toBe("2 passed");
 		expect(digest("<returncode>0</returncode>\n<output>fine</output>")).toBe("");
 	});
@@ -67,7 +67,7 @@ const words = fc.constantFrom(
 );
 
 test.prop([fc.array(words, { maxLength: 60 }), fc.integer({ min: 0, max: 80 })], { numRuns: 1_000 })(
-	"never has more tokens than it may, nor line breaks or brackets, and is the same each time",
+	"never exceeds its tokens, has no line breaks or brackets, and is always the same",
 	(all, maxTokens) => {
 		const text = all.join(" ");
 		const found = digest(text, maxTokens);
@@ -127,7 +127,7 @@ describe("a placeholder with a digest", () => {
 		}
 	});
 
-	it("is worded so in each locale, the recall hint behind it", () => {
+	it("has its own wording in each locale, with the recall hint after it", () => {
 		const digest = digestOf({ text: "src/a.ts totalPrice", maxTokens: 50, countTokens: (text) => text.length });
 		expect(write(policyOf({ locale: "fr" }), "not_archived", digest)).toBe(
 			"[Observation masquée: résultat d'outil ancien (tool_call_id=call_1, outil=read_file, chars=1234, mentions=src/a.ts totalPrice)]",
@@ -140,7 +140,7 @@ describe("a placeholder with a digest", () => {
 		);
 	});
 
-	it("is the placeholder as it ever was where there is no digest", () => {
+	it("is the usual placeholder without a digest", () => {
 		for (const locale of localeNames) {
 			for (const originals of kinds) {
 				const { digestPlaceholder, ...others } = wordings(policyOf({ locale }), originals);
@@ -151,7 +151,7 @@ describe("a placeholder with a digest", () => {
 		}
 	});
 
-	it("stands in a template of one's own that asks for it, a dash where there is none", () => {
+	it("uses a custom template that asks for it, with a dash for an empty one", () => {
 		const policy = policyOf({ mask: { placeholder_template: "gone ({digest})" } });
 		const read = placeholderReaderOf(policy);
 		for (const [digest, written] of [
@@ -165,7 +165,7 @@ describe("a placeholder with a digest", () => {
 		expect(write(without, "archived", "src/a.ts")).toBe("gone");
 	});
 
-	it("does not pass for one by its opening: brackets, line breaks or too long a digest", () => {
+	it("is not recognised by its opening only: brackets, line breaks or too long a digest", () => {
 		const isPlaceholder = placeholderRecogniser(["(has={digest})"]);
 		expect(isPlaceholder(`(has=${"a".repeat(2_000)})`)).toBe(true);
 		for (const digest of ["a\nb", "a)b", "a]b", "a".repeat(2_001), "a".repeat(1_000_000)]) {

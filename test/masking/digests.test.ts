@@ -15,7 +15,7 @@ const digests = (maxTokens: number, ...messages: Message[]) =>
 const bash = (text: string, command = "look") => ({ name: "bash", given: { command }, text: `${text} ${filler}` });
 
 describe("digestsOf", () => {
-	it("names what stands in no message before and in no earlier digest", () => {
+	it("names identifiers absent from earlier messages and digests", () => {
 		const said = messageOf({ counted: ["I know knownName."] });
 		const messages = called(
 			bash("knownName firstName"),
@@ -25,7 +25,7 @@ describe("digestsOf", () => {
 		expect(digests(50, said, ...messages)).toEqual(["firstName", "secondName", ""]);
 	});
 
-	it("names again what an earlier digest had no room for", () => {
+	it("names identifiers for which an earlier digest had no room", () => {
 		const names = "aRatherLongName anotherLongName";
 		expect(digests(5, ...called(bash(names), bash(names)))).toEqual(["aRatherLongName", "anotherLongName"]);
 	});
@@ -47,7 +47,7 @@ describe("digestsOf", () => {
 		expect(digests(50, ...messages)).toEqual(["name_0", "name_1", "name_2"]);
 	});
 
-	it("gives none where no tokens are allowed", () => {
+	it("gives none when no tokens are allowed", () => {
 		expect(digests(0, ...called(bash("aName")))).toEqual([""]);
 	});
 });

@@ -59,7 +59,7 @@ describe("detectError", () => {
 		]);
 	});
 
-	it("broken JSON is judged by its words", () => {
+	it("judges broken JSON by its words", () => {
 		expect(detectError('{"status": "timeout"')).toBe("timeout");
 	});
 });
@@ -94,19 +94,19 @@ describe("errorInText trusts exit codes first", () => {
 		).not.toBe("exit_code");
 	});
 
-	it("says nothing of what went well, whatever its words", () => {
+	it("reports no error for success, whatever its words", () => {
 		const words = "Error: it failed\nnpm ERR! code 1\nTraceback (most recent call last):\nValueError: x";
 		expect(errorInText(`${words}\n\nCommand exited with code 0`, of("run"))).toBeUndefined();
 		expect(errorInText(`<returncode>0</returncode>\n<output>\n${words}</output>`, of("run"))).toBeUndefined();
 	});
 
-	it("takes no code from the midst of an output", () => {
+	it("reads no code from the middle of an output", () => {
 		expect(errorInText(`${filler}Exit code 1\n${filler}`, of("run"))).toBeUndefined();
 		expect(errorInText('{ "docs": "Process exited with code 1" }', of("read"))).toBeUndefined();
 	});
 });
 
-describe("errorInText judges the rest by what kind of call gave it", () => {
+describe("errorInText judges the rest by the kind of call", () => {
 	it.each<[TargetKind, string, string]>([
 		["read", "error_tag", "<tool_use_error>File does not exist.</tool_use_error>"],
 		["read", "error_message", "EISDIR: illegal operation on a directory, read"],
@@ -160,7 +160,7 @@ describe("errorInText judges the rest by what kind of call gave it", () => {
 		expect(errorInText(text, of(kind))).toBeUndefined();
 	});
 
-	it("looks behind what Claude Code adds to an output", () => {
+	it("looks beyond Claude Code's additions to an output", () => {
 		const reminder = "\n\n<system-reminder>\nError: no. FAIL\n</system-reminder>\n";
 		expect(errorInText(`${filler}FAIL${reminder}`, of("run"))).toBe("failed_run");
 		expect(errorInText(`${filler}fine${reminder}`, of("run"))).toBeUndefined();
@@ -219,7 +219,7 @@ describe("findErrors", () => {
 		]);
 	});
 
-	it("settles nothing by another failure, nor before the error", () => {
+	it("does not settle by another failure, nor by earlier results", () => {
 		expect(errorsOf(bash("npm test"), failed(bash("npm test")), failed(bash("npm test")))).toEqual([
 			undefined,
 			["exit_code", undefined],
@@ -235,7 +235,7 @@ describe("findErrors", () => {
 		]);
 	});
 
-	it("takes no error for settled by a result that came as a placeholder: that call may have failed too", () => {
+	it("does not settle an error by a result that is a placeholder: that call may have failed too", () => {
 		const tried = [failed(bash("npm test")), bash("npm test", "[masked]"), bash("npm test")];
 		const settledBy = (...all: Called[]) =>
 			findErrors(transcriptOf(...called(...all)), new Set([1])).map((one) => one?.resolvedFrom);

@@ -41,8 +41,8 @@ const texts: Readonly<Record<string, string>> = Object.fromEntries(
 
 const run = { ...otherTarget, kind: "run" } as const;
 
-describe("long texts take no longer than they are long", () => {
-	it.each(Object.keys(texts))("%s, over and over", (name) => {
+describe("long texts take linear time", () => {
+	it.each(Object.keys(texts))("%s, repeated", (name) => {
 		const text = texts[name] as string;
 		for (const tool of ["bash", "apply_patch", "Edit"]) {
 			const target = callTarget({ name: tool, argumentsText: text });
@@ -59,7 +59,7 @@ describe("long texts take no longer than they are long", () => {
 		expect(digest.split(" ").length).toBeGreaterThan(20);
 	});
 
-	it("a command with very many words and heredocs", () => {
+	it("a command with a large number of words and heredocs", () => {
 		const words = "x ".repeat(300_000);
 		const heredocs = "<<E ".repeat(300_000);
 		expect(callTarget({ name: "bash", argumentsText: `cat a | rm ${words}\ncat ${heredocs}\nE\nE` }).writes).toEqual([

@@ -33,15 +33,15 @@ function copiesMasked(...copies: readonly string[]) {
 }
 
 describe("second copies of a masked result", () => {
-	it("give way to the same placeholder", () => {
+	it("become the same placeholder", () => {
 		expect(copiesMasked(text, text)).toEqual([`[masked ${text.length}]`, `[masked ${text.length}]`]);
 	});
 
-	it("too short for a placeholder are emptied, so that nothing of the output stays readable", () => {
+	it("too short for a placeholder are emptied, so that no output stays readable", () => {
 		expect(copiesMasked("src/a.ts")).toEqual([""]);
 	});
 
-	it("that are empty stay", () => {
+	it("that are empty stay empty", () => {
 		expect(copiesMasked("")).toEqual([]);
 	});
 });

@@ -50,36 +50,33 @@ const histories = fc
 		]),
 	);
 
-test.prop([histories], { numRuns: 300 })(
-	"what is known of a history is what is known of it when it goes on",
-	(history) => {
-		const whole = transcriptOf(...history);
-		const [stale, errors, targets] = [findStale(whole), findErrors(whole), resultTargets(whole)];
-		for (let end = 0; end <= history.length; end += 1) {
-			const part = transcriptOf(...history.slice(0, end));
-			const count = pairResults(part).length;
-			expect(findStale(part)).toEqual(
-				stale.slice(0, count).map((known) => (known && known.from < end ? known : undefined)),
-			);
-			expect(findErrors(part)).toEqual(
-				errors.slice(0, count).map((known) => {
-					const isSettled = known?.resolvedFrom !== undefined && known.resolvedFrom < end;
-					return known && { ...known, resolvedFrom: isSettled ? known.resolvedFrom : undefined };
-				}),
-			);
-			expect(resultTargets(part)).toEqual(targets.slice(0, count));
-		}
-		for (const known of stale) if (known) seen.stale.set(known.reason, (seen.stale.get(known.reason) ?? 0) + 1);
-		for (const [place, known] of stale.entries()) {
-			const own = pairResults(whole)[place]?.message ?? 0;
-			expect(known === undefined || known.from >= own).toBe(true);
-			if (known && known.from > own) seen.later += 1;
-		}
-		seen.errors += errors.filter(Boolean).length;
-		seen.settled += errors.filter((error) => error?.resolvedFrom !== undefined).length;
-		seen.resolvedPaths += targets.filter(({ paths }) => paths[0] === "/p/src/a.ts").length;
-	},
-);
+test.prop([histories], { numRuns: 300 })("facts about a history stay the same when it continues", (history) => {
+	const whole = transcriptOf(...history);
+	const [stale, errors, targets] = [findStale(whole), findErrors(whole), resultTargets(whole)];
+	for (let end = 0; end <= history.length; end += 1) {
+		const part = transcriptOf(...history.slice(0, end));
+		const count = pairResults(part).length;
+		expect(findStale(part)).toEqual(
+			stale.slice(0, count).map((known) => (known && known.from < end ? known : undefined)),
+		);
+		expect(findErrors(part)).toEqual(
+			errors.slice(0, count).map((known) => {
+				const isSettled = known?.resolvedFrom !== undefined && known.resolvedFrom < end;
+				return known && { ...known, resolvedFrom: isSettled ? known.resolvedFrom : undefined };
+			}),
+		);
+		expect(resultTargets(part)).toEqual(targets.slice(0, count));
+	}
+	for (const known of stale) if (known) seen.stale.set(known.reason, (seen.stale.get(known.reason) ?? 0) + 1);
+	for (const [place, known] of stale.entries()) {
+		const own = pairResults(whole)[place]?.message ?? 0;
+		expect(known === undefined || known.from >= own).toBe(true);
+		if (known && known.from > own) seen.later += 1;
+	}
+	seen.errors += errors.filter(Boolean).length;
+	seen.settled += errors.filter((error) => error?.resolvedFrom !== undefined).length;
+	seen.resolvedPaths += targets.filter(({ paths }) => paths[0] === "/p/src/a.ts").length;
+});
 
 afterAll(() => {
 	for (const reason of ["identical", "reread", "covered", "edited", "repeated"]) {

@@ -36,7 +36,7 @@ describe("cleanValue", () => {
 	});
 
 	it.each(["a [ b", "x, y = z", " = a", `${"a, ".repeat(60)}`, `${"🦊".repeat(70)}=`, "\ud83d,\udd8a"])(
-		"cleans %j once for all",
+		"cleans %j in one pass",
 		(value) => {
 			const once = cleanValue(value);
 			expect(cleanValue(once)).toBe(once);
@@ -55,11 +55,11 @@ describe("writePlaceholder", () => {
 		expect(write("ls")).toBe("[masked (id=call_1, tool=ls, chars=1234)]");
 	});
 
-	it("fills a variable wherever it stands, and leaves other braces", () => {
+	it("fills a variable at any position, and keeps other braces", () => {
 		expect(write("ls", "{tool_name} {tool_name} {other} {}")).toBe("ls ls {other} {}");
 	});
 
-	it("names an unknown tool with the given word", () => {
+	it("calls an unknown tool by the given word", () => {
 		expect(write(undefined)).toContain("tool=unknown");
 		expect(write("")).toContain("tool=unknown");
 		expect(write("[]\n")).toContain("tool=unknown");
@@ -87,7 +87,7 @@ describe("placeholderRecogniser", () => {
 		["🦊".repeat(100)],
 		["{original_chars}"],
 		["\ud83d"],
-	])("recognises what is written for the name %j", (name) => {
+	])("recognises the placeholder written for the name %j", (name) => {
 		expect(isPlaceholder(write(name))).toBe(true);
 	});
 
@@ -116,7 +116,7 @@ describe("placeholderRecogniser", () => {
 	});
 
 	it.each(["{0} {tool_name} {original_chars}", "{tool_name} ".repeat(12), "{x}{tool_call_id}", "a|b {original_chars}"])(
-		"recognises what it writes from the template %j",
+		"recognises its own output of the template %j",
 		(placeholder) => {
 			expect(placeholderRecogniser([placeholder])(write("n".repeat(100), placeholder))).toBe(true);
 		},
@@ -130,12 +130,12 @@ describe("placeholderRecogniser", () => {
 		["{tool_name} {ref} {tool_call_id}", { isRefCertain: false, toolCallId: undefined }],
 		["{tool_name}{ref}", { isRefCertain: false, toolCallId: undefined }],
 		["{digest}, ref={ref}, {digest}", { isRefCertain: false, toolCallId: undefined }],
-	])("tells what can be read for certain in the template %j", (placeholder, expected) => {
+	])("knows which values can be read with certainty from the template %j", (placeholder, expected) => {
 		const written = writePlaceholder({ ...wording, placeholder }, { ...values, ref: "abc12", digest: "a.ts" });
 		expect(placeholderReader([placeholder])(written)).toMatchObject(expected);
 	});
 
-	it("recognises nothing where there are no templates", () => {
+	it("recognises nothing without templates", () => {
 		expect(placeholderRecogniser([])("anything")).toBe(false);
 	});
 });

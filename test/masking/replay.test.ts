@@ -27,7 +27,7 @@ function moments(messages: unknown[], mask: PolicyLayer["mask"], more: { budget?
 
 describe("cadences", () => {
 	test.prop([conversations, maskSettings], { numRuns: 200 })(
-		"every turn and by age, the last state is what masking the whole history plans",
+		"every turn and by age, the last state equals masking the complete history",
 		({ document }, { windowTurns, keepErrors, keepLastK }) => {
 			const { transcript } = readConversation(document);
 			const policy = policyOf({
@@ -51,13 +51,13 @@ describe("cadences", () => {
 		},
 	);
 
-	it("stride masks what is older than the window every so many turns", () => {
+	it("stride masks turns older than the window every given number of turns", () => {
 		// Message 2t + 2 makes the call of turn t, 2t + 3 answers it.
 		const acted = moments(turnsOf(outputs(12)), { window_turns: 2, cadence: "stride", stride_turns: 4 });
 		expect(acted).toEqual([14, 14, 14, 14, 22, 22, 22, 22, -1, -1, -1, -1]);
 	});
 
-	it("break_even acts rarely, and then masks all that may go", () => {
+	it("break_even acts rarely, and then masks everything eligible", () => {
 		const acted = moments(turnsOf(outputs(60)), { window_turns: 4, cadence: "break_even" });
 		const times = [...new Set(acted.filter((moment) => moment !== -1))];
 		expect(times.length).toBeGreaterThan(1);
@@ -65,14 +65,14 @@ describe("cadences", () => {
 		expect(acted.slice(0, 30)).not.toContain(-1);
 	});
 
-	it("break_even with reading as dear as writing is every_turn", () => {
+	it("break_even with equal prices for reading and writing is every_turn", () => {
 		const prices = { cache_read: 1, cache_write: 1 };
 		const document = turnsOf(outputs(30));
 		const patient = moments(document, { window_turns: 3, cadence: "break_even" }, { prices });
 		expect(patient).toEqual(moments(document, { window_turns: 3 }));
 	});
 
-	it("break_even never bills more than 1.05 × doing nothing two calls after it has acted", () => {
+	it("break_even never bills more than 1.05 × the unmasked costs two calls after it acted", () => {
 		const policy = policyOf({ mask: { window_turns: 3, cadence: "break_even", patience: 0 } });
 		for (let turns = 22; turns < 60; turns += 1) {
 			const history = historyOf(transcriptFrom(turnsOf(outputs(turns, 300 + 40 * turns))), policy);
@@ -85,7 +85,7 @@ describe("cadences", () => {
 		}
 	});
 
-	it("acts at once where the context would pass the budget, whatever the cadence", () => {
+	it("acts at once when the context would exceed the budget, at any cadence", () => {
 		const mask = { window_turns: 2, cadence: "stride", stride_turns: 1_000 } as const;
 		expect(moments(turnsOf(outputs(12)), mask)).toEqual(Array(12).fill(-1));
 		const acted = moments(turnsOf(outputs(12)), mask, { budget: 700 });
@@ -102,7 +102,7 @@ describe("selections", () => {
 		expect(acted.slice(8 - kept)).toEqual(Array(kept).fill(-1));
 	});
 
-	it("by use, what was come back to stays and what was not goes", () => {
+	it("by use, keeps used results and masks unused ones", () => {
 		const words = Array.from({ length: 10 }, (_, turn) => `Now handleTurnZero, step ${turn}.`);
 		const texts = outputs(10).map((text, turn) => (turn === 0 ? `function handleTurnZero() {} ${text}` : text));
 		const mask = { window_turns: 2, selection: "use", keep_tokens: 400 } as const;
@@ -110,7 +110,7 @@ describe("selections", () => {
 		expect(moments(turnsOf(texts), mask)[0]).not.toBe(-1);
 	});
 
-	it("by use, a result that stands again later goes first, however much is kept", () => {
+	it("by use, masks a result repeated later first, however much is kept", () => {
 		const texts = outputs(8).map((text, turn) => (turn === 5 ? output(0) : text));
 		const acted = moments(turnsOf(texts), { window_turns: 2, selection: "use", keep_tokens: 1_000_000 });
 		expect(acted.map((moment) => moment !== -1)).toEqual([true, ...Array(7).fill(false)]);
@@ -125,7 +125,7 @@ describe("selections", () => {
 		expect(moments(document, { window_turns: 7, tools: JSON.parse('{"constructor": "never"}') })[0]).toBe(18);
 	});
 
-	it("keeps a structural error until the same call has succeeded", () => {
+	it("keeps a structural error until the same call succeeds", () => {
 		const failing = JSON.parse(JSON.stringify(turnsOf(outputs(8)))) as { content: string }[];
 		const error = `Exit code 1\n${output(0)}`;
 		const retried = (turn: number, of: number) => {

@@ -4,7 +4,7 @@ import type { CallTarget, FileRead } from "../../src/masking/targets.ts";
 
 const lines = (from: number, to: number): FileRead["lines"] => ({ from, to });
 
-describe("shellTarget: what is read", () => {
+describe("shellTarget: files read", () => {
 	it.each<[string, FileRead["lines"]]>([
 		["cat f", "whole"],
 		["cat < /dev/null f 2>/dev/null", "whole"],
@@ -34,7 +34,7 @@ describe("shellTarget: what is read", () => {
 		expect(shellTarget(script)).toMatchObject({ kind: "read", reads: [{ path: "f", lines: expected }], writes: [] });
 	});
 
-	it("tells one range of one file", () => {
+	it("finds one range of one file", () => {
 		expect(shellTarget("sed -n 1,5p f").reads).toEqual([{ path: "f", lines: { from: 1, to: 5 } }]);
 		expect(shellTarget("cat f").reads).toEqual([{ path: "f", lines: "whole" }]);
 	});
@@ -53,19 +53,19 @@ describe("shellTarget: what is read", () => {
 		if (kind !== "list" || paths[0] === "src") expect(shellTarget(script).paths).toEqual(paths);
 	});
 
-	it("joins paths to the folder that it changes to", () => {
+	it("resolves paths in the folder that it changes to", () => {
 		expect(shellTarget("cd /repo && cat ./src/../a.ts")).toMatchObject({ paths: ["/repo/a.ts"], folder: "/repo" });
 		expect(shellTarget("cd sub; cat a", "/repo").paths).toEqual(["/repo/sub/a"]);
 		expect(shellTarget("cd ..; cat a", "/repo/sub").paths).toEqual(["/repo/a"]);
 		expect(shellTarget("cat /b ~/c", "/repo").paths).toEqual(["/b", "~/c"]);
 	});
 
-	it("leaves what is no plain path", () => {
+	it("ignores anything but plain paths", () => {
 		expect(shellTarget('cat *.ts "$FILE" /dev/stdin https://a.b/c').paths).toEqual([]);
 	});
 });
 
-describe("shellTarget: what is written", () => {
+describe("shellTarget: files written", () => {
 	it.each<[string, CallTarget["kind"], readonly string[]]>([
 		["echo x > f", "write", ["f"]],
 		["echo x >> f", "write", ["f"]],

@@ -8,7 +8,7 @@ const staleOf = (...all: Called[]) =>
 	findStale(transcriptOf(...called(...all))).map((one) => one && [one.reason, (one.from - 1) / 2]);
 
 describe("findStale", () => {
-	it("finds a file read whole again", () => {
+	it("finds a file read again completely", () => {
 		expect(staleOf(read("/a", "first text"), read("/b"), read("/a", "another text"))).toEqual([
 			["reread", 2],
 			undefined,
@@ -20,7 +20,7 @@ describe("findStale", () => {
 		]);
 	});
 
-	it("finds lines that a later read holds", () => {
+	it("finds lines contained in a later read", () => {
 		const reads = [
 			read("/a", "lines 5-9", [5, 9]),
 			read("/a", "lines 10-12", [10, 12]),
@@ -30,7 +30,7 @@ describe("findStale", () => {
 		expect(staleOf(read("/a", "all of it"), read("/a", "lines 1-9", [1, 9]))).toEqual([undefined, undefined]);
 	});
 
-	it("finds a file written since, and what earlier edits showed of it", () => {
+	it("finds a file written later, and the text shown by earlier edits of it", () => {
 		expect(staleOf(read("/a"), edit("/a", "first"), edit("/a", "second"), edit("/b"))).toEqual([
 			["edited", 1],
 			["edited", 2],
@@ -40,7 +40,7 @@ describe("findStale", () => {
 		expect(staleOf(read("/a"), bash("sed -i s/x/y/ /a"))[0]).toEqual(["edited", 1]);
 	});
 
-	it("finds the same text in a later result, before all else", () => {
+	it("finds the same text in a later result, before any other reason", () => {
 		expect(staleOf(bash("x", "same"), bash("y", "other"), bash("z", "same"), bash("x", "same"))).toEqual([
 			["identical", 2],
 			undefined,
@@ -51,7 +51,7 @@ describe("findStale", () => {
 		expect(staleOf(bash("x", ""), bash("y", ""))).toEqual([undefined, undefined]);
 	});
 
-	it("tells equal texts from texts of equal length, however long", () => {
+	it("distinguishes different texts of equal length, however long", () => {
 		const long = (end: string) => `${"x".repeat(40_000)}${end}`;
 		expect(staleOf(bash("x", long("a")), bash("y", long("b")), bash("z", long("a")))).toEqual([
 			["identical", 2],
@@ -60,7 +60,7 @@ describe("findStale", () => {
 		]);
 	});
 
-	it("finds a command that was run again, but no page turned and no poll", () => {
+	it("finds a repeated command, but no page turns or polls", () => {
 		expect(staleOf(bash("npm test", "1 failed"), bash("npm test", "all passed"))[0]).toEqual(["repeated", 1]);
 		expect(staleOf(bash("open a.py", "page 1"), bash("goto 9", "page 2"), bash("goto 9", "page 2 now"))).toEqual([
 			undefined,
@@ -71,22 +71,22 @@ describe("findStale", () => {
 		expect(staleOf(poll("a"), poll("b"))).toEqual([undefined, undefined]);
 	});
 
-	it("waits until all files of a result are out of date", () => {
+	it("waits until all files of a result are outdated", () => {
 		expect(staleOf(bash("cat /a /b"), read("/a"), bash("ls"), read("/b"))[0]).toEqual(["reread", 3]);
 	});
 
-	it("does not take a failed call for a read or an edit, nor its error for a newer state", () => {
+	it("does not treat a failed call as a read or an edit, nor its error as a newer state", () => {
 		const refused = { ...edit("/a"), text: "<tool_use_error>String to replace not found in file.</tool_use_error>" };
 		expect(staleOf(read("/a"), { ...read("/a", "x".repeat(60)), isError: true }, refused)[0]).toBeUndefined();
 		expect(staleOf(bash("npm test", "fine"), { ...bash("npm test", "aborted"), isError: true })[0]).toBeUndefined();
 	});
 
-	it("does not take a notice in the place of the content for the content", () => {
+	it("does not treat a notice as the content it replaces", () => {
 		const notice = "File unchanged since last read.";
 		expect(staleOf(read("/a", "content ".repeat(20)), read("/a", notice))[0]).toBeUndefined();
 	});
 
-	it("knows parallel calls: with the message that holds both", () => {
+	it("treats parallel calls by the message that contains both", () => {
 		const calls = ["c1", "c2"].map((id) => ({ id, name: "read" }));
 		const counted = calls.flatMap(({ name }) => [name, '{"path":"/a"}']);
 		const transcript = transcriptOf(
@@ -96,7 +96,7 @@ describe("findStale", () => {
 		expect(findStale(transcript)).toEqual([{ from: 1, reason: "identical" }, undefined]);
 	});
 
-	it("knows nothing of orphans but their text", () => {
+	it("compares only the text of orphans", () => {
 		const orphan = (text: string) => messageOf({ role: "tool", results: [resultOf(undefined, text)] });
 		expect(findStale(transcriptOf(orphan("a"), orphan("b"), orphan("a")))).toEqual([
 			{ from: 2, reason: "identical" },
@@ -105,7 +105,7 @@ describe("findStale", () => {
 		]);
 	});
 
-	it("takes no result for out of date by one that came as a placeholder, of which only edits can be known", () => {
+	it("does not outdate a result by a placeholder, which only proves edits", () => {
 		const reasons = (masked: number, ...all: Called[]) =>
 			findStale(transcriptOf(...called(...all)), new Set([masked])).map((one) => one?.reason);
 		expect(reasons(1, read("/a"), read("/a", "[masked]"))).toEqual(["edited", undefined]);

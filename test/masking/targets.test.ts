@@ -28,13 +28,13 @@ describe("normalisePath", () => {
 		},
 	);
 
-	it("joins a relative path to a folder", () => {
+	it("resolves a relative path in a folder", () => {
 		expect(normalisePath("../a.ts", "/repo/src")).toBe("/repo/a.ts");
 		expect(normalisePath("/a.ts", "/repo")).toBe("/a.ts");
 		expect(normalisePath("a.ts", "/")).toBe("/a.ts");
 	});
 
-	it("knows what starts at a root", () => {
+	it("recognises absolute paths", () => {
 		expect(["/a", "~/a", "C:/a", "c:\\a"].every(isAbsolute)).toBe(true);
 		expect(["a", "./a", "../a", "C:a", ""].some(isAbsolute)).toBe(false);
 	});

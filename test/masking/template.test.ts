@@ -12,11 +12,11 @@ import {
 import { locales } from "../../src/policy/wordings.ts";
 
 describe("fillTemplate", () => {
-	it("fills every occurrence and does not fill what a value brings", () => {
+	it("fills every occurrence, but no variables inside values", () => {
 		expect(fillTemplate("{a}-{b}-{a}", { a: "{b}", b: 2 })).toBe("{b}-2-{b}");
 	});
 
-	it("takes no value from a prototype", () => {
+	it("reads no value from a prototype", () => {
 		expect(fillTemplate("{constructor}", {})).toBe("{constructor}");
 	});
 
@@ -34,7 +34,7 @@ function byExpression(template: string): RegExp {
 }
 
 describe("matchTemplate", () => {
-	it("finds the values that a regular expression finds", () => {
+	it("finds the same values as a regular expression", () => {
 		const variables = fc
 			.subarray(["{name}", "{size}", "{ref}"])
 			.chain((chosen) => fc.shuffledSubarray(chosen, { minLength: chosen.length }));
@@ -67,7 +67,7 @@ describe("matchTemplate", () => {
 		expect(missed).toBeGreaterThan(1_000);
 	});
 
-	it("goes through a text once for each part, however many ways there are to divide it", () => {
+	it("scans a text once per part, however many ways there are to divide it", () => {
 		const long = { one: "[^x]{0,2000}", two: "[^x]{0,64}", three: "[^x]{0,64}", four: "\\d+" };
 		const parts = templateParts("{one}{two}{three}{four}!", long);
 		expect(waysToDivide(parts)).toBe(2_000 * 64 * 64);
@@ -95,7 +95,7 @@ describe("waysToDivide", () => {
 		expect(waysToDivide(templateParts(template, grammar))).toBe(ways);
 	});
 
-	it("of every wording of ours is few, so that each is read by a regular expression", () => {
+	it("of every built-in wording is low enough for a regular expression", () => {
 		const value = "[^\\[\\](){}<>\\r\\n]{0,128}";
 		const own = {
 			tool_call_id: value,
@@ -113,24 +113,24 @@ describe("waysToDivide", () => {
 	});
 });
 
-describe("a template of a caller's own whose variables run into each other", () => {
+describe("a custom template with adjacent variables", () => {
 	// Divided by a regular expression, a text such as these takes hours.
 	const digits = "1".repeat(3_000);
 
-	it("is recognised where it was filled in, and holds nothing up where it was not", () => {
+	it("is recognised where it was filled in, and matches nothing else without delay", () => {
 		const read = placeholderReader(["{digest}{tool_name}{tool_call_id}{original_chars}{ref}!"]);
 		expect(read(digits)).toBeUndefined();
 		expect(read(`${digits.slice(0, 2_050)}!`)).toMatchObject({ ref: "1" });
 		expect(read("see a.ts, b.tsreadcall_112abc!")).toMatchObject({ ref: expect.any(String) });
 	});
 
-	it("is not looked for within texts", () => {
+	it("is not searched for within texts", () => {
 		const count = { omitted: "\\d{1,16}", total: "\\d{1,16}", ref: "[A-Za-z0-9-]{1,40}" };
 		expect(digits.match(templateFinder("{omitted}{total}{ref}!", count))).toBeNull();
 		expect("cut 12 of 40: x1".match(templateFinder("{omitted} of {total}: {ref}", count))).toEqual(["12 of 40: x1"]);
 	});
 
-	it("is exact as long as it can be divided in few ways", () => {
+	it("is exact as long as there are few ways to divide it", () => {
 		const pattern = templatePattern("{name} {name}", { name: "[a-z ]{0,64}" });
 		expect([pattern.test("a a"), pattern.test("a b")]).toEqual([true, false]);
 	});
@@ -139,20 +139,20 @@ describe("a template of a caller's own whose variables run into each other", () 
 const patternGrammar = { name: "[a-z]{0,64}", size: "\\d+" };
 
 describe("templatePattern", () => {
-	it("matches what filling the template gives, from start to end", () => {
+	it("matches the filled template, from start to end", () => {
 		const pattern = templatePattern("[{name} ({size})]", patternGrammar);
 		expect(pattern.test("[ls (12)]")).toBe(true);
 		expect(pattern.test("[ls (12)] ")).toBe(false);
 		expect(pattern.test("[ls ()]")).toBe(false);
 	});
 
-	it("takes what is no variable literally", () => {
+	it("reads all other text literally", () => {
 		expect(templatePattern("{0} {other} $^ a.b", patternGrammar).test("{0} {other} $^ a.b")).toBe(true);
 		expect(templatePattern("{0}", patternGrammar).test("anything")).toBe(false);
 		expect(templatePattern("{constructor}", patternGrammar).test("{constructor}")).toBe(true);
 	});
 
-	it("a variable that stands again has the same value again", () => {
+	it("a repeated variable has the same value each time", () => {
 		const pattern = templatePattern("{name}-{name}", patternGrammar);
 		expect(pattern.test("ls-ls")).toBe(true);
 		expect(pattern.test("ls-cat")).toBe(false);

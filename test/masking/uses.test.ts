@@ -18,7 +18,7 @@ const document = turnsOf(
 const transcript = transcriptFrom(document);
 
 describe("findUses", () => {
-	it("counts a string when an answer first contains what stood only in results", () => {
+	it("counts a string when an answer first contains text that was only in results", () => {
 		const { identifiers, lines } = findUses(transcript);
 		const texts = identifiers.map((taken) => taken.map(({ text, holders }) => `${text} ${holders.join()}`));
 		expect(texts[8]).toEqual(["loadUserTable 0", "saveUserTable 1"]);
@@ -26,20 +26,20 @@ describe("findUses", () => {
 		expect(lines.flat()).toEqual([{ text: line, holders: [0] }]);
 	});
 
-	it("leaves out what stood in a message before", () => {
+	it("omits text that an earlier message contained", () => {
 		const told = document.with(1, { role: "user", content: "Use loadUserTable." });
 		const { identifiers } = findUses(transcriptFrom(told));
 		expect(identifiers.flat().map(({ text }) => text)).toEqual(["saveUserTable"]);
 	});
 
-	it("says which results an answer came back to, and counts identifiers where they stood first", () => {
+	it("names the results that an answer used, and counts identifiers by their first result", () => {
 		const { touches, fresh } = findUses(transcript);
 		expect(touches[8]?.map(({ result }) => result)).toEqual([0, 1]);
 		expect(touches[8]?.[0]?.weight).toBeCloseTo(2);
 		expect(fresh).toEqual([1, 1, 0, 0, 0]);
 	});
 
-	it("counts a path of a result's call that is named again as coming back to it", () => {
+	it("counts a repeated path of a result's call as a use of it", () => {
 		const again = turnsOf([padding, padding, padding], ["a", "b", "As src/file-0.ts says."]);
 		expect(findUses(transcriptFrom(again)).touches[6]).toEqual([{ result: 0, weight: 1 }]);
 	});
@@ -50,7 +50,7 @@ describe("measureRecall", () => {
 	const history = historyOf(transcript, policy);
 	const never = history.results.map(() => Number.POSITIVE_INFINITY);
 
-	it("counts what the call was still sent", () => {
+	it("counts strings still present at the call", () => {
 		expect(measureRecall(history, never)).toEqual({
 			identifiers: { used: 2, inView: 2, inDigest: 0 },
 			lines: { used: 1, inView: 1, inDigest: 0 },
@@ -61,7 +61,7 @@ describe("measureRecall", () => {
 		expect(measureRecall(history, never.with(0, 9)).identifiers.inView).toBe(2);
 	});
 
-	it("counts what a digest shows apart", () => {
+	it("counts strings shown by a digest separately", () => {
 		const digesting = historyOf(transcript, policyOf({ mask: { keep_errors: false, digest_tokens: 40 } }));
 		expect(measureRecall(digesting, never.with(0, 8)).identifiers).toEqual({ used: 2, inView: 1, inDigest: 1 });
 	});
@@ -81,7 +81,7 @@ describe("measureRecall", () => {
 		expect(digests).toEqual([["loadUserTable"], ["saveUserTable"], [], [], []]);
 	});
 
-	it("has a clairvoyant bound that keeps what pays: all where there is room, nothing where there is none", () => {
+	it("has a clairvoyant bound that keeps the best: everything with room, nothing without", () => {
 		const all = { inputTokens: 1_000_000, kind: "identifiers" } as const;
 		expect(clairvoyantRecall(history, all)).toBe(2);
 		expect(clairvoyantRecall(history, { ...all, inputTokens: 0 })).toBe(0);
@@ -94,7 +94,7 @@ describe("measureRecall", () => {
 });
 
 describe("wholeLines", () => {
-	it("takes off indentation and line numbers, and reads escapes of JSON", () => {
+	it("removes indentation and line numbers, and decodes JSON escapes", () => {
 		expect(wholeLines(`   12→\t${line}`)).toEqual(new Set([line]));
 		expect(wholeLines(`12:${line}\n`)).toEqual(new Set([line]));
 		expect(wholeLines(JSON.stringify({ text: `x\n\t${line}\ny` }))).toEqual(new Set([line]));
@@ -103,7 +103,7 @@ describe("wholeLines", () => {
 		);
 	});
 
-	it("leaves out short lines and data", () => {
+	it("omits short lines and data", () => {
 		expect(wholeLines("return null;\n}\n").size).toBe(0);
 		expect(wholeLines("x".repeat(1_001)).size).toBe(0);
 	});

@@ -33,7 +33,7 @@ const steps = fc.array(
 	{ minLength: 2, maxLength: 30 },
 );
 
-it("each number is larger than the one before, and no larger than the total, whatever the clock says", () => {
+it("each number exceeds the previous one and never the total, whatever the clock says", () => {
 	let retries = 0;
 	fc.assert(
 		fc.property(steps, (progress) => {
@@ -54,13 +54,13 @@ it("each number is larger than the one before, and no larger than the total, wha
 	expect(new Set(toldOf(between).map(({ progress }) => progress)).size).toBe(between.length);
 });
 
-it("a retry is reported as documented, and only to those who asked (docs/specs/robustness.md#retries)", () => {
+it("a retry is reported as documented, and only on request (docs/specs/robustness.md#retries)", () => {
 	const retry = { kind: "retry", attempt: 2, max_retries: 3, delay: 4, code: "rate_limit", status_code: 429 } as const;
 	expect(toldOf([retry])[0]?._meta).toEqual({ "palimpsest/retry": { attempt: 2, max_retries: 3, delay: 4 } });
 	expect(callProgress({ progressToken: undefined, sendNotification: async () => undefined })).toBeUndefined();
 });
 
-it("a client that has gone away is no defect", async () => {
+it("a client that disconnected is not logged as a defect", async () => {
 	const tell = callProgress({ progressToken: "t", sendNotification: () => Promise.reject(new Error("gone")) });
 	tell?.({ kind: "phase", phase: "asking", elapsed: 0, expected: 1 });
 	await new Promise((resolve) => setImmediate(resolve));

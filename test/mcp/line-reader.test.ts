@@ -33,12 +33,12 @@ describe("lines", () => {
 		["with carriage returns", ["one\r", "\n"], ["one\r"]],
 		["of exactly the limit", [`${"x".repeat(19)}\n`], ["x".repeat(19)]],
 		["whose last has no end", ["one\ntw"], ["one"]],
-	])("are handed on: %s", (_what, chunks, expected) => {
+	])("are passed on: %s", (_what, chunks, expected) => {
 		expect(linesOf(chunks)).toEqual({ out: expected, oversized: [] });
 	});
 
 	const text = "é\n中文 🙂\r\n\nlast one\n";
-	it("come out the same wherever two cuts fall, inside characters too", () => {
+	it("are the same wherever two cuts fall, inside characters too", () => {
 		const bytes = Buffer.from(text);
 		let cuts = 0;
 		for (let first = 0; first <= bytes.length; first += 1) {
@@ -52,7 +52,7 @@ describe("lines", () => {
 		expect(linesOf(Array.from(bytes, (byte) => Buffer.of(byte))).out).toEqual(["é", "中文 🙂\r", "", "last one"]);
 	});
 
-	it("replace invalid bytes as decoding the whole line does", () => {
+	it("replace invalid bytes like a decoder of the complete line", () => {
 		let broken = 0;
 		const byte = fc.oneof(fc.constantFrom(0x0a, 0x0d, 0xc3, 0xe4, 0xb8, 0xad, 0xf0, 0x9f, 0xff), fc.nat(255));
 		fc.assert(
@@ -70,7 +70,7 @@ describe("lines", () => {
 });
 
 describe("a line that is too long", () => {
-	it("is passed over, its ends are told, and the next one is read", () => {
+	it("is skipped with its ends reported, and the next one is read", () => {
 		const long = `${"a".repeat(15)}${"b".repeat(15)}\n`;
 		for (const chunks of [
 			[`${long}two\n`],
@@ -83,12 +83,12 @@ describe("a line that is too long", () => {
 		}
 	});
 
-	it("tells no more than its ends, and the end of what came last", () => {
+	it("reports only its ends, and the last bytes that arrived", () => {
 		const { oversized } = linesOf(["x".repeat(100_000), "y".repeat(100_000), "z", "\nok\n"]);
 		expect(oversized).toEqual([{ bytes: 200_002, head: "x".repeat(300), tail: `${"y".repeat(299)}z` }]);
 	});
 
-	it("by its line break alone is told too", () => {
+	it("because of its line break only is reported too", () => {
 		expect(linesOf([`${"x".repeat(20)}\n`]).oversized).toMatchObject([{ bytes: 21 }]);
 	});
 });

@@ -131,7 +131,7 @@ const badArguments: readonly [tool: string, given: Record<string, unknown>, says
 ];
 
 describe("errors over the protocol", () => {
-	it.each(badRequests)("%s with %j is refused in words of ours", async (method, params, says) => {
+	it.each(badRequests)("%s with %j is refused with our own message", async (method, params, says) => {
 		const { error } = await send(method, params);
 		expect(error?.code).toBe(-32_602);
 		expect(error?.message).toMatch(says);

@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 describe("the text of an answer", () => {
-	it("repeats it up to 256 kB of JSON, and is a summary from the next byte on", async () => {
+	it("repeats it up to 256 kB of JSON, and is a summary from one byte more", async () => {
 		const fits = await resultOf(answerOfBytes(largestRepeated));
 		expect(textOf(fits)).toBe(JSON.stringify(fits.structuredContent));
 		expect(Buffer.byteLength(textOf(fits))).toBe(256_000);
@@ -47,14 +47,14 @@ describe("the text of an answer", () => {
 		expect(textOf(await resultOf({ messages }))).toMatch(/^This answer is 2560\d\d bytes/);
 	});
 
-	it("says in its summary what happened, and shows what is short", async () => {
+	it("summarises the result and shows short parts", async () => {
 		const text = textOf(await resultOf({ messages: [{ content: secret.repeat(50_000) }], report }));
 		expect(text).toContain("The conversation: messages 30 → 20, tokens 9000000 → 5000, it does not fit.");
 		expect(JSON.parse(text.split("\n").at(-1) ?? "")).toEqual({ report });
 		expect(text).not.toContain(secret);
 	});
 
-	it("says what happened where the report itself is long, and nothing where there is none", async () => {
+	it("summarises the result when the report itself is long, and is empty without a report", async () => {
 		const long = { ...report, fits: true, largest: "x".repeat(300_000) };
 		expect(textOf(await resultOf({ report: long })).split("\n")).toEqual([
 			expect.stringContaining("leaves out `report`"),
@@ -68,7 +68,7 @@ describe("the text of an answer", () => {
 		).toEqual(['{"truncated":true}']);
 	});
 
-	it("repeats all of it where the policy says so, and the policy is asked for nothing else", async () => {
+	it("repeats all of it when the policy says so, and reads no other setting", async () => {
 		const large = await resultOf(answerOfBytes(3_000_000), { text: () => "full" });
 		expect(JSON.parse(textOf(large))).toEqual(large.structuredContent);
 		const text = vi.fn(() => "full" as const);
@@ -77,10 +77,10 @@ describe("the text of an answer", () => {
 	});
 });
 
-describe("what stands beside an answer", () => {
+describe("content beside an answer", () => {
 	const link = { type: "resource_link", uri: "original://x", name: "x" } as const;
 
-	it("words of its own take the place of the JSON, and blocks follow", async () => {
+	it("own text replaces the JSON, and blocks follow", async () => {
 		const answer = { found: 1, [beside]: { text: "One was found.", blocks: [link] } };
 		expect(await resultOf(answer)).toEqual({
 			content: [{ type: "text", text: "One was found." }, link],
@@ -88,7 +88,7 @@ describe("what stands beside an answer", () => {
 		});
 	});
 
-	it("a large answer is summarised all the same, and one whose part is in a file shows what is left", async () => {
+	it("a large answer is still summarised, and one with a part in a file shows the rest", async () => {
 		const large = { ...answerOfBytes(largestRepeated + 1), [beside]: { text: "words" } };
 		expect(textOf(await resultOf(large))).toMatch(/^This answer is 256001 bytes/);
 		expect(textOf(await resultOf(large, { text: () => "full" }))).toBe("words");
@@ -98,7 +98,7 @@ describe("what stands beside an answer", () => {
 		expect(content.at(-1)).toEqual(link);
 	});
 
-	it("counts in what can be sent", async () => {
+	it("counts towards the size limit", async () => {
 		const image = { type: "image", data: "A".repeat(1_000_000), mimeType: "image/png" } as const;
 		const answer = { ...answerOfBytes(largestAnswer - 500_000), [beside]: { blocks: [image] } };
 		await expect(resultOf(answer)).rejects.toMatchObject({ code: "payload_too_large" });
@@ -106,8 +106,8 @@ describe("what stands beside an answer", () => {
 	});
 });
 
-describe("an answer that is too large to send", () => {
-	it("is refused where client and server share no files", async () => {
+describe("an answer too large to send", () => {
+	it("is refused when client and server share no files", async () => {
 		const tooLarge = { code: "payload_too_large", message: expect.stringContaining('respond_with "edits"') };
 		await expect(resultOf(answerOfBytes(largestAnswer + 1))).rejects.toMatchObject(tooLarge);
 		const full = { text: () => "full" as const };
@@ -131,10 +131,10 @@ describe("an answer that is too large to send", () => {
 	});
 });
 
-describe("what is written to the client", () => {
+describe("the message written to the client", () => {
 	const envelope = (result: CallToolResult): JSONRPCMessage => ({ result, jsonrpc: "2.0", id: "a" });
 
-	it("is the message as JSON.stringify writes it, whether or not its parts were written before", async () => {
+	it("equals JSON.stringify, whether or not its parts were written before", async () => {
 		let remembered = 0;
 		for (const answer of [
 			{ ...answerOfBytes(300_000), report, absent: undefined },
@@ -157,7 +157,7 @@ describe("what is written to the client", () => {
 		expect(remembered).toBe(3);
 	});
 
-	it("has no part that was turned into JSON twice", async () => {
+	it("converts no part to JSON twice", async () => {
 		const answer = { messages: [{ content: "x".repeat(2_000_000) }], report };
 		const stringify = vi.spyOn(JSON, "stringify");
 		const message = envelope(await resultOf(answer));

@@ -17,7 +17,7 @@ function endOf(given: Readonly<Record<string, unknown>>, structuredContent: Reco
 	return end;
 }
 
-it("measures a call's sizes only when they are asked for, and once", () => {
+it("measures a call's sizes only on request, and once", () => {
 	const [given, answered] = [countedValue(), countedValue()];
 	const end = endOf({ given }, { answered });
 	expect([given.times, answered.times]).toEqual([0, 0]);
@@ -27,7 +27,7 @@ it("measures a call's sizes only when they are asked for, and once", () => {
 	expect([given.times, answered.times]).toEqual([1, 1]);
 });
 
-it("tells sizes in bytes, and 0 for what is nested too deep to be written", () => {
+it("reports sizes in bytes, and 0 for values nested too deep to be written", () => {
 	let deep: unknown = [];
 	for (let level = 0; level < 100_000; level += 1) deep = [deep];
 	const end = endOf({ text: "é" }, { deep });

@@ -13,7 +13,7 @@ test("the page on security has a row for each attack, with three columns", () =>
 	for (const row of rows) expect(row).toHaveLength(3);
 });
 
-test.each(rows)("%s: the tests that the page names are there", (_attack, _outcome, tests) => {
+test.each(rows)("%s: the tests that the page names exist", (_attack, _outcome, tests) => {
 	const named = [...String(tests).matchAll(/\]\((?<file>[^)]+)\): (?<titles>(?:"[^"]+"(?:, )?)+)/g)];
 	expect(named.length).toBeGreaterThan(0);
 	for (const { groups } of named) {

@@ -63,7 +63,7 @@ describe("a defect in a handler", () => {
 		expect(JSON.stringify(log)).not.toContain(secret);
 	});
 
-	it("that throws at once is answered the same", async () => {
+	it("that throws at once is answered the same way", async () => {
 		const { answer } = await callOf(() => {
 			throw new Error(secret);
 		});
@@ -88,7 +88,7 @@ describe("definitions", () => {
 	};
 	const policyOf = (tool: Tool) => (toolDefinition(tool).inputSchema as JsonSchema).properties?.policy;
 
-	it("the tools on conversations show what becomes of media and reasoning, which their reports advise to set", () => {
+	it("the conversation tools show the policy fields for media and reasoning, which their reports advise to set", () => {
 		for (const name of ["mask_conversation", "guard_context"]) {
 			const tool = tools.find((one) => one.name === name) as Tool;
 			expect(policyOf(tool)?.properties).toMatchObject({
@@ -111,7 +111,7 @@ describe("definitions", () => {
 			...(description?.split(", ").map((field) => `${name}.${field}`) ?? []),
 		]);
 
-	it.each(tools.filter(policyOf))("$name names every field of its sections of the policy, and no other", (tool) => {
+	it.each(tools.filter(policyOf))("$name names exactly the fields of its sections of the policy", (tool) => {
 		const ofTool = sections[tool.name as keyof typeof sections];
 		const wanted = fieldsOf(policyJsonSchema() as JsonSchema).filter((field) =>
 			ofTool.includes(field.split(".")[0] ?? ""),

@@ -47,7 +47,7 @@ describe.each([
 	["our transport", ours],
 	["the SDK's transport", ofSdk],
 ])("%s", (_whose, make) => {
-	it("hands on requests, notifications and responses, with ids as they came", async () => {
+	it("passes on requests, notifications and responses, with unchanged ids", async () => {
 		const { feed, messages, errors } = await started(make);
 		const sent = [
 			ping(0),
@@ -62,7 +62,7 @@ describe.each([
 		expect(errors).toEqual([]);
 	});
 
-	it("takes messages cut anywhere, with carriage returns, one over many chunks or many in one", async () => {
+	it("accepts messages cut anywhere, with carriage returns, one in many chunks or many in one", async () => {
 		const { feed, messages, errors } = await started(make);
 		const message = { jsonrpc: "2.0", method: "x", params: { text: "é 中文 🙂\u2028" } };
 		const bytes = Buffer.from(`${JSON.stringify(message)}\r\n`);
@@ -72,7 +72,7 @@ describe.each([
 		expect(errors).toEqual([]);
 	});
 
-	it("tells of what is no message, answers nothing, and goes on", async () => {
+	it("reports a line that is no message, answers nothing, and continues", async () => {
 		const { feed, messages, errors, written, closed } = await started(make);
 		const bad = [
 			"{",
@@ -94,7 +94,7 @@ describe.each([
 		expect([written, closed()]).toEqual([[], 0]);
 	});
 
-	it("tells of a handler that throws, and goes on", async () => {
+	it("reports a handler that throws, and continues", async () => {
 		const { feed, transport, errors } = await started(make);
 		transport.onmessage = () => {
 			throw new Error("of the handler");
@@ -103,14 +103,14 @@ describe.each([
 		expect(errors.map((error) => error.message)).toEqual(["of the handler", "of the handler"]);
 	});
 
-	it("writes a message a line, in order, and nothing else", async () => {
+	it("writes one message per line, in order, and nothing else", async () => {
 		const { transport, written } = await started(make);
 		const sent = [ping(1), { jsonrpc: "2.0", id: 2, result: { text: "a\nb\u2028c" } } as const, ping(3)];
 		await Promise.all(sent.map((message) => transport.send(message)));
 		expect(written.join("")).toBe(sent.map(lineOf).join(""));
 	});
 
-	it("drops a last line without an end, and stays open for answers when its input ends", async () => {
+	it("drops an unfinished last line, and stays open for answers when its input ends", async () => {
 		const { input, feed, messages, transport, written, closed } = await started(make);
 		await feed(lineOf(ping(1)), '{"jsonrpc"');
 		input.end();
@@ -120,7 +120,7 @@ describe.each([
 		expect(written).toEqual([lineOf(ping(2))]);
 	});
 
-	it("takes nothing any more once it is closed, and cannot be started twice", async () => {
+	it("accepts nothing once it is closed, and cannot be started twice", async () => {
 		const { feed, transport, messages, closed } = await started(make);
 		await expect(transport.start()).rejects.toThrow("started");
 		await transport.close();
@@ -130,7 +130,7 @@ describe.each([
 });
 
 describe("a message over the limit", () => {
-	it("is told and passed over, and the connection goes on", async () => {
+	it("is reported and skipped, and the connection continues", async () => {
 		const { feed, messages, errors, oversized } = await started(ours);
 		await feed(lineOf({ ...ping(1), params: { text: "x".repeat(1_000) } }), lineOf(ping(2)));
 		expect(messages).toEqual([ping(2)]);
@@ -155,7 +155,7 @@ describe("a client that does not read", () => {
 		return { output, takeOne };
 	}
 
-	it("gets every message in order later, and each send waits until its message is out", async () => {
+	it("gets every message in order later, and each send waits until its message is written", async () => {
 		const { output, takeOne } = stuckOutput();
 		const transport = createStdioTransport({
 			input: new PassThrough(),
@@ -175,7 +175,7 @@ describe("a client that does not read", () => {
 		expect(out).toEqual([1, 2, 3]);
 	});
 
-	it("is asked for no more while too much is unread, and is listened to again once it has read", async () => {
+	it("is not read from while too much is unread, and is read again afterwards", async () => {
 		const { output, takeOne } = stuckOutput();
 		const input = new PassThrough();
 		const transport = createStdioTransport({ input, output, largestMessage: 1_000, onOversized: () => {} });
@@ -204,7 +204,7 @@ describe("a client that does not read", () => {
 		expect(most).toBeLessThan(mostUnread + 2 * answer.length);
 	});
 
-	it("and goes away ends the connection without an error, and no send waits any longer", async () => {
+	it("and disconnects ends the connection without an error, and no send keeps waiting", async () => {
 		const { output } = stuckOutput();
 		const input = new PassThrough();
 		const transport = createStdioTransport({ input, output, largestMessage: 1_000, onOversized: () => {} });

@@ -7,7 +7,7 @@ import { createServer } from "../../src/mcp/server.ts";
 import { patience } from "../support/patience.ts";
 import { stubPolicySource } from "./http/harness.ts";
 
-test("names that a client subscribes to without end are not kept", async () => {
+test("does not keep an endless list of unknown names that a client subscribes to", async () => {
 	setFlagsFromString("--expose_gc");
 	const gc = runInNewContext("gc") as () => void;
 	const client = new Client({ name: "test", version: "1" });

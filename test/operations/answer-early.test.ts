@@ -17,7 +17,7 @@ const smallTurns = (count: number) =>
 const large = smallTurns(70);
 
 describe("a conversation of over a million characters", () => {
-	it("that fits by the most tokens that it can have is not counted", async () => {
+	it("that fits even by its maximum token count is not counted", async () => {
 		const request = { conversation: large, policy, contextWindow: 2_000_000 };
 		const { report, edits } = await guardConversation(request);
 		expect(report.chars.after).toBeGreaterThan(1_000_000);
@@ -31,7 +31,7 @@ describe("a conversation of over a million characters", () => {
 		expect(report.tokens).toEqual({ before: report.band.high, after: report.band.high });
 	});
 
-	it("that is over by the least is not counted where the ladder is empty", async () => {
+	it("that is over even by its minimum token count is not counted when the ladder is empty", async () => {
 		const empty = policyOf({ guard: { reserve_tokens: 0, ladder: [] } });
 		const request = { conversation: large, policy: empty, contextWindow: 10_000 };
 		expect((await guardConversation(request)).report).toMatchObject({ method: "bounded", fits: false });
@@ -39,7 +39,7 @@ describe("a conversation of over a million characters", () => {
 		expect(report.method).toBe("exact");
 	});
 
-	it("is counted where a result has to be cut, and where usage calibrates", async () => {
+	it("is counted when a result must be cut or when usage calibrates", async () => {
 		const huge = [...large, ...openaiMessages(toolTurn("huge", outputOf("huge", 3_000)))];
 		const request = { conversation: huge, policy, contextWindow: 3_000_000 };
 		expect((await guardConversation(request)).report).toMatchObject({ method: "exact", truncated_tool_results: 1 });
@@ -48,7 +48,7 @@ describe("a conversation of over a million characters", () => {
 		expect(calibrated.report.method).toBe("calibrated");
 	});
 
-	it("that is smaller is counted", async () => {
+	it("is counted when it is smaller", async () => {
 		const request = { conversation: smallTurns(20), policy, contextWindow: 2_000_000 };
 		expect((await guardConversation(request)).report.method).toBe("exact");
 	});
@@ -68,7 +68,7 @@ const windows = fc.oneof(fc.integer({ min: 10, max: 2_000 }), fc.integer({ min: 
 const models = fc.constantFrom("gpt-4o", "gpt-4", "claude-opus-4-8", "llama-3.3-70b", "nobody-1");
 
 test.prop([conversations, guards, windows, models], { numRuns: 600 })(
-	"decides what a count decides",
+	"gets the same decision as with a count",
 	async ({ document }, guard, contextWindow, model) => {
 		const answer = (count: "auto" | "always") => {
 			const counting = policyOf({ guard, tokens: { count } });

@@ -43,7 +43,7 @@ describe("masking with an archive", () => {
 		}
 	});
 
-	it("writes the template without a reference where there is no archive", async () => {
+	it("writes the template without a reference when there is no archive", async () => {
 		const { edits } = await maskConversation({ conversation, policy: masking() });
 		expect(edits.every(({ ref, replacement }) => ref === undefined && !String(replacement).includes("réf"))).toBe(true);
 		const own = masking({ mask: { window_turns: 2, placeholder_template: "gone: {ref}" } });
@@ -51,7 +51,7 @@ describe("masking with an archive", () => {
 		expect(ofOwn[0]?.replacement).toBe("gone: -");
 	});
 
-	it("gives the same placeholders whoever asks and however often", async () => {
+	it("gives the same placeholders to any caller at any time", async () => {
 		const first = await maskConversation({ conversation, policy: masking(), archive });
 		const again = await maskConversation({ conversation: structuredClone(conversation), policy: masking(), archive });
 		expect(again).toEqual(first);
@@ -60,7 +60,7 @@ describe("masking with an archive", () => {
 		expect(longer.edits.slice(0, first.edits.length)).toEqual(first.edits);
 	});
 
-	it("takes no placeholder for an original", async () => {
+	it("does not archive a placeholder as an original", async () => {
 		const first = await maskConversation({ conversation, policy: masking(), archive });
 		const before = (await archive.stats()).originals;
 		const again = await maskConversation({ conversation: first.conversation, policy: masking(), archive });
@@ -68,7 +68,7 @@ describe("masking with an archive", () => {
 		expect((await archive.stats()).originals).toBe(before);
 	});
 
-	it("changes nothing where the archive cannot be written, and says why", async () => {
+	it("changes nothing when the archive is not writable, and gives the reason", async () => {
 		const outcome = await maskConversation({ conversation, policy: masking(), archive: unavailable() });
 		expect(outcome.conversation).toBe(conversation);
 		expect(outcome.edits).toEqual([]);
@@ -76,7 +76,7 @@ describe("masking with an archive", () => {
 		expect(outcome.report).toMatchObject({ changed: false, masked_tool_results: 0 });
 	});
 
-	it("masks all the same where the policy says so, and promises nothing", async () => {
+	it("masks anyway when the policy says so, without promising recall", async () => {
 		const policy = masking({ on_archive_failure: "mask_without_recall" });
 		const outcome = await maskConversation({ conversation, policy, archive: unavailable() });
 		expect(outcome.error).toBeUndefined();
@@ -91,7 +91,7 @@ describe("guarding with an archive", () => {
 	});
 	const large = openaiMessages(system("S"), user("The task."), toolTurn("big", textOfLength(9_000)), ...turns(4));
 
-	it("names the whole of a cut result in its marker", async () => {
+	it("names the original of a cut result in its marker", async () => {
 		const outcome = await guardConversation({ conversation: large, policy, archive, contextWindow: 100_000 });
 		const cut = outcome.edits.find(({ reason }) => reason === "truncate");
 		expect(String(cut?.replacement)).toContain(`caractères omis, réf=${cut?.ref} ...]`);
@@ -120,7 +120,7 @@ describe("guarding with an archive", () => {
 		}
 	});
 
-	it("leaves everything as it was where the archive cannot be written", async () => {
+	it("changes nothing when the archive is not writable", async () => {
 		const outcome = await guardConversation({
 			conversation: large,
 			policy,
@@ -136,14 +136,14 @@ describe("guarding with an archive", () => {
 describe("truncating with an archive", () => {
 	const text = textOfLength(60_000);
 
-	it("keeps the whole, and names it in the marker and in the report", async () => {
+	it("keeps the original, and names it in the marker and in the report", async () => {
 		const cut = await truncateText({ text, policy: policyOf(), archive });
 		expect(cut.text).toContain(`réf=${cut.report.ref} ...]`);
 		expect((await archive.get(cut.report.ref ?? "")).text).toBe(text);
 		expect((await truncateText({ text: "short", policy: policyOf(), archive })).report.ref).toBeUndefined();
 	});
 
-	it("fails where the whole cannot be kept, unless the policy allows it", async () => {
+	it("fails when the original cannot be kept, unless the policy allows it", async () => {
 		const request = { text, archive: unavailable() };
 		await expect(truncateText({ ...request, policy: policyOf() })).rejects.toMatchObject({
 			code: "archive_unavailable",

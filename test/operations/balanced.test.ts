@@ -11,7 +11,7 @@ const conversation = turnsOf(outputs);
 const policy = policyOf({ preset: "balanced", mask: { thrift: "high", keep_tokens: 2_000, patience: 1 } });
 
 describe("the preset balanced", () => {
-	it("masks rarely, never takes back what it did, and says what that costs and saves", async () => {
+	it("masks rarely, never undoes a masking, and reports costs and savings", async () => {
 		let before = new Map<string, unknown>();
 		let acts = 0;
 		let economics: unknown;
@@ -30,14 +30,14 @@ describe("the preset balanced", () => {
 		expect(economics).toMatchObject({ first_changed_message: 3, calls_to_break_even: expect.any(Number) });
 	});
 
-	it("comes to the same whether or not the beginning was seen before", async () => {
+	it("gives the same result whether or not it saw the beginning before", async () => {
 		const fresh = await maskConversation({ conversation, policy });
 		for (const end of [41, 42, 80, 122]) await maskConversation({ conversation: conversation.slice(0, end), policy });
 		const seen = await maskConversation({ conversation, policy });
 		expect(seen.edits).toEqual(fresh.edits);
 	});
 
-	it("guards with hysteresis: what fits is left alone, what does not goes down to the target", async () => {
+	it("guards with hysteresis: leaves a fitting conversation unchanged, and shrinks others to the target", async () => {
 		const fitting = await guardConversation({ conversation, policy, contextWindow: 200_000 });
 		expect(fitting.report).toMatchObject({ fits: true, changed: false });
 		let cuts = 0;

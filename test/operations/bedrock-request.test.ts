@@ -11,12 +11,12 @@ const tools = [{ toolSpec: { name: "weather", inputSchema: { json: { type: "obje
 const policy = policyOf();
 
 describe("a request of Bedrock's Converse", () => {
-	it("names its model, whose window and tokenizer count", async () => {
+	it("names its model, whose window and tokenizer are used", async () => {
 		const { report } = await guardConversation({ conversation: { modelId, messages }, policy });
 		expect(report).toMatchObject({ context_window: 200_000, method: "estimated", factor: 1.2 });
 	});
 
-	it("has the system prompt that Anthropic adds for tools, as the Messages API has", async () => {
+	it("counts the system prompt that Anthropic adds for tools, like the Messages API", async () => {
 		const sizeOf = async (conversation: unknown, model?: string) =>
 			(await guardConversation({ conversation, policy, model, contextWindow: 200_000 })).report.tokens.before;
 		const unknown = await sizeOf({ messages, toolConfig: { tools } });
@@ -27,7 +27,7 @@ describe("a request of Bedrock's Converse", () => {
 		expect(await sizeOf({ modelId, messages, toolConfig: { tools: [] } })).toBeLessThan(withoutTools[1] + 20);
 	});
 
-	it("takes no other tools beside its own, which would count twice", async () => {
+	it("rejects separate tools, which would count twice", async () => {
 		const conversation = { modelId, messages, toolConfig: { tools } };
 		await expect(guardConversation({ conversation, policy, tools })).rejects.toMatchObject({
 			code: "invalid_argument",

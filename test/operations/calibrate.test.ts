@@ -23,8 +23,8 @@ const overhead = seenByProvider.length * policy.tokens.message_overhead;
 
 const usageFor = (factor: number) => ({ input_tokens: Math.round((counted - overhead) * factor) + overhead });
 
-describe("usage", () => {
-	it("scales the whole by what the provider counted of the messages before the last answer", async () => {
+describe("provider usage", () => {
+	it("scales the total by the provider's count of the messages before the last answer", async () => {
 		const all = (await report(answered)).tokens.after;
 		const texts = all - answered.length * policy.tokens.message_overhead;
 		const calibrated = await report(answered, { model, usage: usageFor(1.3) });
@@ -32,14 +32,14 @@ describe("usage", () => {
 		expect(calibrated.tokens.after).toBe(Math.round(texts * 1.3) + answered.length * policy.tokens.message_overhead);
 	});
 
-	it("is taken with parallel and consecutive answers: the last run of them is the answer", async () => {
+	it("treats parallel and consecutive answers at the end as the last answer", async () => {
 		const pieces = [...answered, { role: "assistant", content: "So." }, { role: "assistant", content: "Done." }];
 		const before = (await report(answered)).tokens.after - answered.length * 4;
 		const usage = { input_tokens: Math.round(before * 1.25) + answered.length * 4 };
 		expect(await report(pieces, { model, usage })).toMatchObject({ method: "calibrated", factor: 1.25 });
 	});
 
-	it("is of the answer after the last results where messages hold the results of their own calls", async () => {
+	it("belongs to the answer after the last results when messages contain the results of their own calls", async () => {
 		const step = (id: string, ...parts: readonly object[]) => ({ info: { id, role: "assistant" }, parts });
 		const run = (callID: string) => ({
 			type: "tool",
@@ -55,14 +55,14 @@ describe("usage", () => {
 		expect(await report(done, { model, usage })).toMatchObject({ method: "calibrated", factor: 1.25 });
 	});
 
-	it("is of all messages where there is no answer yet", async () => {
+	it("covers all messages before the first answer", async () => {
 		const asked = openaiMessages(user(outputOf("question", 40)));
 		const { tokens } = await report(asked);
 		const usage = { input_tokens: (tokens.after - 4) * 2 + 4 };
 		expect(await report(asked, { model, usage })).toMatchObject({ method: "calibrated", factor: 2 });
 	});
 
-	it("narrows the band, the more so the more of it the provider has seen", async () => {
+	it("narrows the band, more so when the provider has seen more", async () => {
 		const width = ({ band, tokens }: Awaited<ReturnType<typeof report>>) => (band.high - band.low) / tokens.after;
 		const [estimated, calibrated] = [
 			await report(answered, { model }),
@@ -73,7 +73,7 @@ describe("usage", () => {
 		expect(width(await report(longer, { model, usage: usageFor(1.2) }))).toBeGreaterThan(width(calibrated));
 	});
 
-	it("stands before an exact count, since the provider knows what else it sends", async () => {
+	it("takes precedence over an exact count, since the provider knows what else it sends", async () => {
 		expect(await report(answered, { model: "gpt-4o", usage: usageFor(1.05) })).toMatchObject({ method: "calibrated" });
 	});
 
@@ -83,24 +83,24 @@ describe("usage", () => {
 		["a tenth of what was counted", Math.round(counted / 10)],
 		["six times as many", counted * 6],
 		["a thousand times as many", counted * 1_000],
-	])("is left aside with a note where it says %s", async (_what, input_tokens) => {
+	])("is ignored with a note when it gives %s", async (_what, input_tokens) => {
 		const aside = await report(answered, { model, usage: { input_tokens } });
 		expect(aside).toMatchObject({ method: "estimated", factor: 1.2 });
 		expect(aside.notes).toEqual([expect.stringContaining(`${input_tokens} input tokens, cannot be`)]);
 	});
 
-	it("says nothing of a conversation without texts", async () => {
+	it("has no effect on a conversation without texts", async () => {
 		const { method, tokens, notes } = await report([], { usage: { input_tokens: 9 } });
 		expect({ method, after: tokens.after, notes: notes.length }).toEqual({ method: "exact", after: 0, notes: 2 });
 	});
 
-	it("notes where it is more than the conversation explains", async () => {
+	it("causes a note when it exceeds the size of the conversation", async () => {
 		const { notes, method } = await report(answered, { model, usage: usageFor(3) });
 		expect(method).toBe("calibrated");
 		expect(notes).toEqual([expect.stringContaining("pass the system prompt and the tools")]);
 	});
 
-	it("that says nothing is refused", async () => {
+	it("is refused without an input count", async () => {
 		await expect(report(answered, { usage: { output_tokens: 5 } })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 });
@@ -108,7 +108,7 @@ describe("usage", () => {
 const seen = { calibrated: 0, aside: 0, edits: 0 };
 
 test.prop([conversations, fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 500, max: 8_000 })], { numRuns: 200 })(
-	"any number leaves low ≤ tokens ≤ high, and the upper end decides",
+	"any number keeps low ≤ tokens ≤ high, and the upper end decides",
 	async ({ document }, input_tokens, contextWindow) => {
 		const request = { conversation: document, policy, contextWindow, usage: { input_tokens } };
 		const { report: told, edits, error } = await guardConversation(request);

@@ -21,7 +21,7 @@ const by = (change: (history: unknown[]) => unknown): CompactionStrategy => ({
 	compact: ({ history }) => change([...history]) as readonly unknown[],
 });
 
-describe("a strategy of a program's own", () => {
+describe("a custom strategy of a program", () => {
 	const expected = [...conversation.slice(0, 2), note, ...conversation.slice(-2)];
 
 	it.each<[string, CompactionStrategy, string]>([
@@ -36,14 +36,14 @@ describe("a strategy of a program's own", () => {
 		expect(outcome.report.tokens.after).toBeLessThan(outcome.report.tokens.before);
 	});
 
-	it("rewrites the messages within a request body, and nothing beside them", async () => {
+	it("rewrites only the messages within a request body", async () => {
 		const body = deepFreeze({ model: "gpt-4o", messages: conversation, tools: [{ type: "function" }] });
 		const outcome = await compact(body, { strategy: new DropMiddle(), force: true });
 		expect(outcome.conversation).toEqual({ ...body, messages: expected });
 		expect(outcome.conversation.tools).toBe(body.tools);
 	});
 
-	it("may change its history as it likes: that changes nothing", async () => {
+	it("may change its history object without any effect", async () => {
 		const text = JSON.stringify(conversation);
 		const vandal = by((history) => {
 			for (const message of history as Record<string, unknown>[]) {
@@ -58,7 +58,7 @@ describe("a strategy of a program's own", () => {
 		expect(JSON.stringify(conversation)).toBe(text);
 	});
 
-	it("may put what its history shares in two places of its answer, and change it afterwards", async () => {
+	it("may reuse objects of its history in its answer and change them later", async () => {
 		const kept: Record<string, unknown>[] = [];
 		const strategy = by((history) => {
 			const mine = { ...note };
@@ -70,7 +70,7 @@ describe("a strategy of a program's own", () => {
 		expect(outcome.conversation[2]).toEqual(note);
 	});
 
-	it("finds nothing to change: `null`, or what is equal to the history", async () => {
+	it("reports no change by `null` or by an answer equal to the history", async () => {
 		for (const change of [() => null, (history: unknown[]) => structuredClone(history)]) {
 			const outcome = await compact(conversation, { strategy: by(change) });
 			expect(outcome.conversation).toBe(conversation);
@@ -78,7 +78,7 @@ describe("a strategy of a program's own", () => {
 		}
 	});
 
-	it("has a model to ask where the program gives one, and none where it does not", async () => {
+	it("gets the model of the program, if there is one", async () => {
 		const asking: CompactionStrategy = {
 			async compact({ history, llm }) {
 				const content = llm ? await llm.complete("Sum up.") : "Nobody to ask.";
@@ -94,7 +94,7 @@ describe("a strategy of a program's own", () => {
 	});
 });
 
-describe("what a strategy may not give is refused, and the original stands", () => {
+describe("an invalid answer of a strategy is refused, and the original stays", () => {
 	const refused = async (strategy: CompactionStrategy, options: CompactOptions = {}): Promise<PalimpsestError> => {
 		const outcome = await compact(conversation, { strategy, ...options }).catch((error: unknown) => {
 			if (!(error instanceof PalimpsestError)) throw error;
@@ -147,7 +147,7 @@ describe("what a strategy may not give is refused, and the original stands", () 
 		expect((await refused(by(change))).code).toBe("strategy_failed");
 	});
 
-	it("an error of its own: told by its kind, never by its words", async () => {
+	it("its own error: reported by kind, never with its message", async () => {
 		const cause = new RangeError(`Cannot read ${secret}`);
 		for (const compact of [
 			() => {
@@ -162,21 +162,21 @@ describe("what a strategy may not give is refused, and the original stands", () 
 		}
 	});
 
-	it("what is no error at all", async () => {
+	it("a thrown value that is no error", async () => {
 		const error = await refused({ compact: () => Promise.reject(secret) });
 		expect(error.message).toMatch(/It threw a string\./);
 		expect(error.message).not.toContain(secret);
 	});
 
-	it("the model's errors stay what they are", async () => {
+	it("errors of the model are passed on unchanged", async () => {
 		const summariser = standInSummariser(() => Promise.reject(new SummariserError("rate_limit", "Too often.", 429)));
 		const strategy: CompactionStrategy = { compact: async ({ llm }) => [await llm?.complete("Sum up.")] };
 		expect(await refused(strategy, { summariser })).toMatchObject({ code: "rate_limit", status_code: 429 });
 	});
 });
 
-describe("a call that is no longer wanted", () => {
-	it("is told to the strategy by its signal, and ends with the signal's reason, whatever the strategy does", async () => {
+describe("a cancelled call", () => {
+	it("aborts the strategy's signal and rejects with the signal's reason, whatever the strategy does", async () => {
 		for (const after of ["throws", "returns", "never ends"]) {
 			const controller = new AbortController();
 			const reason = new Error("no longer wanted");
@@ -195,7 +195,7 @@ describe("a call that is no longer wanted", () => {
 		}
 	});
 
-	it("is not begun where that is known before", async () => {
+	it("does not start when it was cancelled before", async () => {
 		let calls = 0;
 		const strategy = by(() => {
 			calls += 1;

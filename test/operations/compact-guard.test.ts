@@ -21,7 +21,7 @@ const compacting = (options: GuardOptions = {}) =>
 		...options,
 	});
 
-describe("a guarding that begins with a compaction", () => {
+describe("the guard with a compaction first", () => {
 	it("adds up both rounds in its report", async () => {
 		const { report, edits, conversation: after } = await compacting({ contextWindow: 9_500 });
 		expect(report.compaction).toMatchObject({ result: "summarised", summary: { by: "stand-in" } });
@@ -33,7 +33,7 @@ describe("a guarding that begins with a compaction", () => {
 		expect(report.tokens.before - report.tokens.after).toBe(saved);
 	});
 
-	it("names messages by their indexes in the input, whichever round dropped them", async () => {
+	it("names messages by their input indexes in both rounds", async () => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const { report } = await compacting({ archive, contextWindow: 9_500 });
 		for (const { ref, messages } of report.dropped_groups ?? []) {
@@ -50,7 +50,7 @@ describe("a guarding that begins with a compaction", () => {
 		expect(report.largest.length).toBeGreaterThan(2);
 	});
 
-	it("names what takes the most in the conversation as it came, also where the compaction hides it", async () => {
+	it("names the largest messages of the input, even if compaction hides them", async () => {
 		const policy = { locale: "en", compaction: { strategy: "tool-result-hiding", keep_tool_groups: 1 } } as const;
 		const options = { contextWindow: 9_500, policy };
 		const { report } = await compacting({
@@ -62,7 +62,7 @@ describe("a guarding that begins with a compaction", () => {
 		expect(report.largest).toEqual((await guard(conversation, options)).report.largest);
 	});
 
-	it("does not calibrate what is left by the usage of the whole", async () => {
+	it("does not apply usage of the complete conversation to the compacted one", async () => {
 		const options = { contextWindow: 9_500, model: "some-model" };
 		const [plain, told] = [await compacting(options), await compacting({ ...options, usage: { input_tokens: 9_000 } })];
 		expect(told.conversation).toEqual(plain.conversation);
@@ -77,7 +77,7 @@ describe("a guarding that begins with a compaction", () => {
 		],
 		["the summary is refused", { summariser: standInSummariser("") }, "summary_refused"],
 		["the strategy fails", { strategy: { compact: () => [] } }, "strategy_failed"],
-	])("goes on without where %s", async (_, options, code) => {
+	])("continues without compaction when %s", async (_, options, code) => {
 		const { report, conversation: after } = await compacting({ ...options, contextWindow: 9_500 });
 		expect(report.compaction).toMatchObject({ result: "failed", code });
 		expect(report.fits).toBe(true);
@@ -86,7 +86,7 @@ describe("a guarding that begins with a compaction", () => {
 		expect(after).toEqual(plain.conversation);
 	});
 
-	it("comes back as it was where the second round cannot be archived, with the numbers of what it was", async () => {
+	it("returns the input and its numbers when the second round cannot be archived", async () => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		let rounds = 0;
 		const put: Archive["put"] = (originals) => {
@@ -104,7 +104,7 @@ describe("a guarding that begins with a compaction", () => {
 		expect(compaction).toMatchObject({ result: "failed", code: "archive_unavailable" });
 	});
 
-	it("ends with its signal", async () => {
+	it("stops on its signal", async () => {
 		const controller = new AbortController();
 		const summariser = standInSummariser(async () => {
 			controller.abort();

@@ -48,8 +48,8 @@ const rolesOf = (messages: unknown) => (messages as { role: string }[]).map(({ r
 describe.each([
 	["bedrock-converse", converse, (outcome: unknown) => outcome],
 	["gemini", { contents: gemini }, (outcome: unknown) => (outcome as { contents: unknown }).contents],
-] as const)("a summary where user and assistant speak in turn: %s", (format, conversation, messagesOf) => {
-	it("leaves them in turn, however many messages are kept", async () => {
+] as const)("a summary with alternating user and assistant messages: %s", (format, conversation, messagesOf) => {
+	it("keeps them alternating for any number of kept messages", async () => {
 		let summarised = 0;
 		for (let keep = 0; keep < speakers.length; keep += 1) {
 			const outcome = await compactTo(keep, conversation);
@@ -62,7 +62,7 @@ describe.each([
 		expect(summarised).toBeGreaterThan(5);
 	});
 
-	it("keeps the answer before a question that stays", async () => {
+	it("keeps the answer before a kept question", async () => {
 		const { conversation: after } = await compactTo(3, conversation);
 		const said = JSON.stringify(messagesOf(after));
 		expect(said).toContain("assistant 5: ");

@@ -7,11 +7,11 @@ import { standInSummariser } from "../support/stand-in-summariser.ts";
 
 const policy = { locale: "en" } as const;
 
-describe("a conversation with next to nothing between the task and the last messages", () => {
+describe("a conversation with very little between the task and the last messages", () => {
 	const conversation = openaiMessages(user("Go."), toolTurn("a", "ok"), assistant("Done."), user("Thanks."));
 	const options = { policy, strategy: "llm-summary", force: true } as const;
 
-	it("is left alone, and nobody is asked for a summary that could not be shorter", async () => {
+	it("stays unchanged, and nobody is asked for a summary that could not be shorter", async () => {
 		const summariser = standInSummariser();
 		for (const given of [{ summariser }, {}]) {
 			const outcome = await compact(conversation, { ...options, ...given });
@@ -22,13 +22,13 @@ describe("a conversation with next to nothing between the task and the last mess
 		expect(summariser.requests).toEqual([]);
 	});
 
-	it("is summarised from a hundred tokens on or so", async () => {
+	it("is summarised from about a hundred tokens on", async () => {
 		const longer = conversation.with(2, { ...conversation[2], content: outputOf("a", 15) });
 		const { report } = await compact(longer, { ...options, summariser: standInSummariser() });
 		expect(report.result).toBe("summarised");
 	});
 
-	it("takes a summary that the caller brings though it is not due", async () => {
+	it("accepts a summary from the caller though compaction is not due", async () => {
 		const longer = conversation.with(2, { ...conversation[2], content: outputOf("a", 15) });
 		const given = { policy, contextWindow: 100_000, reserveTokens: 0 };
 		const { report: before } = await compact(longer, given);
@@ -37,7 +37,7 @@ describe("a conversation with next to nothing between the task and the last mess
 		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
 	});
 
-	it("refuses a summary that the caller brings all the same", async () => {
+	it("refuses such a summary from the caller anyway", async () => {
 		const refused = compact(conversation, { ...options, summary: "Read a." });
 		await expect(refused).rejects.toMatchObject({ code: "summary_refused" });
 	});
@@ -69,7 +69,7 @@ describe("a session that was compacted before", () => {
 		...turns("uvwxy", "s", 30),
 	];
 
-	it("has nothing left to hide but what is no longer sent, so that it is summarised", async () => {
+	it("has only unsent results left to hide, so it is summarised", async () => {
 		const { transcript } = readConversation(session);
 		expect(transcript.messages.some(({ sent }) => sent === false)).toBe(true);
 		const summariser = standInSummariser();

@@ -35,7 +35,7 @@ async function memoryArchive(): Promise<Archive> {
 type OpenAi = readonly { readonly role: string; readonly content: string }[];
 
 describe("llm-summary", () => {
-	it("puts a framed summary in the place of all but system, task and the last 2 messages", async () => {
+	it("replaces all messages but system, task and the last 2 by a framed summary", async () => {
 		const log: LogEvent[] = [];
 		const outcome = await compactConversation(request({ log: (event) => log.push(event) }));
 		expect(outcome.error).toBeUndefined();
@@ -59,7 +59,7 @@ describe("llm-summary", () => {
 		expect(log.map(({ data }) => data?.event)).toEqual(["summarised"]);
 	});
 
-	it("archives what the summary stands for, whole and by its groups, and names it", async () => {
+	it("archives the summarised messages, together and by group, and names the archive entry", async () => {
 		const archive = await memoryArchive();
 		const { conversation: after, report } = await compactConversation(request({ archive }));
 		const ref = report.summary?.ref ?? "";
@@ -72,14 +72,14 @@ describe("llm-summary", () => {
 		for (const { ref: group } of report.dropped_groups ?? []) expect((await archive.get(group)).kind).toBe("group");
 	});
 
-	it("changes nothing where it is asked for again: a summary alone is not summarised", async () => {
+	it("changes nothing the second time: a summary alone is not summarised", async () => {
 		const once = await compactConversation(request({}));
 		const twice = await compactConversation(request({ conversation: once.conversation }));
 		expect(twice.conversation).toBe(once.conversation);
 		expect(twice.report.result).toBe("unchanged");
 	});
 
-	it("leaves the conversation as it was where the model fails, and says with what", async () => {
+	it("leaves the conversation unchanged when the model fails, and reports the error", async () => {
 		const summariser = standInSummariser(() => {
 			throw new SummariserError("rate_limit", "Too often.", 429);
 		});
@@ -111,13 +111,13 @@ describe("llm-summary", () => {
 		expect(after[2]?.content).not.toContain("<|im_start|>");
 	});
 
-	it("lists the identifiers that the summary lost", async () => {
+	it("lists the identifiers missing from the summary", async () => {
 		const { report } = await compactConversation(request({}));
 		expect(report.summary?.identifiers.lost).toBeGreaterThan(0);
 		expect(report.summary?.lost_identifiers.length).toBeGreaterThan(0);
 	});
 
-	it("asks the model once, also where the archive fails and the policy goes on without", async () => {
+	it("asks the model once, even if the archive fails and the policy continues without it", async () => {
 		const put = () => Promise.reject(new PalimpsestError("archive_unavailable", "full"));
 		const full = { ...(await memoryArchive()), put };
 		const summariser = standInSummariser();
@@ -134,7 +134,7 @@ describe("llm-summary", () => {
 });
 
 describe("tool-result-hiding", () => {
-	it("hides all results but those of the last 5 groups, and is no change where none is left", async () => {
+	it("hides all results except those of the last 5 groups, and changes nothing when none is left", async () => {
 		const strategy = { kind: "built_in", name: "tool-result-hiding" } as const;
 		const once = await compactConversation(request({ strategy }));
 		expect(once.report).toMatchObject({ result: "hidden", masked_tool_results: 7 });
@@ -163,7 +163,7 @@ describe("hiding-then-summary", () => {
 	});
 });
 
-describe("when it is due", () => {
+describe("when compaction is due", () => {
 	const ask = (given: Partial<CompactRequest>) => compactConversation(request({ force: false, ...given }));
 
 	it("is decided by token_count + reserved >= max_context_size", async () => {
@@ -175,13 +175,13 @@ describe("when it is due", () => {
 		expect((await at(tokens + 101)).report.trigger).toBe("not_due");
 	});
 
-	it("is decided by the messages, where the policy says from how many", async () => {
+	it("is decided by the number of messages when the policy sets one", async () => {
 		const due = (at_messages: number) => ask({ policy: policyOf({ compaction: { at_messages } }) });
 		expect((await due(conversation.length)).report.trigger).toBe("messages");
 		expect((await due(conversation.length + 1)).report.trigger).toBe("not_due");
 	});
 
-	it("is decided by the call itself where there is nothing else to decide by", async () => {
+	it("is decided by the call itself without any other criterion", async () => {
 		const { report } = await ask({});
 		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
 		expect(report.context_window).toBeUndefined();
@@ -190,8 +190,8 @@ describe("when it is due", () => {
 	});
 });
 
-describe("where nobody is asked", () => {
-	it("the guard takes the place of the summary", async () => {
+describe("without anybody to ask", () => {
+	it("the guard replaces the summary", async () => {
 		const outcome = await compactConversation(request({ answer: { kind: "none" }, contextWindow: 9_000 }));
 		expect(outcome.report.result).toBe("guarded");
 		expect(outcome.report.tokens.after).toBeLessThanOrEqual(9_000 - 8_192);
@@ -201,8 +201,8 @@ describe("where nobody is asked", () => {
 	});
 });
 
-describe("where the caller is asked", () => {
-	it("the answer is a request, and the summary goes in by its token, also when the conversation has grown", async () => {
+describe("with the caller as the model", () => {
+	it("returns a request, and inserts the summary by its token, even if the conversation has grown", async () => {
 		const asked = await compactConversation(request({ answer: { kind: "caller" } }));
 		expect(asked.conversation).toBe(conversation);
 		expect(asked.report).toMatchObject({ changed: false, result: "summary_requested" });
@@ -224,7 +224,7 @@ describe("where the caller is asked", () => {
 		await expect(compactConversation(forged)).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	it("the request stays within the policy's tokens", async () => {
+	it("keeps the request within the policy's tokens", async () => {
 		const long = agentConversation(200);
 		const small = policyOf({ locale: "en", compaction: { caller_prompt_tokens: 1_500 } });
 		const asked = await compactConversation(request({ conversation: long, policy: small, answer: { kind: "caller" } }));

@@ -81,7 +81,7 @@ const layers: fc.Arbitrary<PolicyLayer> = fc.record({
 });
 
 test.prop([conversations, layers, fc.integer({ min: 100, max: 3_000 }), fc.boolean()], { numRuns: 400 })(
-	"one list of edits does what a compaction and a guard after it do",
+	"one list of edits combines a compaction and the guard after it",
 	async ({ format, document }, layer, contextWindow, isCut) => {
 		const before = JSON.parse(JSON.stringify(document));
 		// Behind calls that nobody answered nothing can be appended.
@@ -108,13 +108,13 @@ test.prop([conversations, layers, fc.integer({ min: 100, max: 3_000 }), fc.boole
 	},
 );
 
-describe("a value that the first round has put in", () => {
+describe("a value inserted by the first round", () => {
 	const strategyOf = (change: (history: readonly unknown[]) => readonly unknown[]): CompactionStrategy => ({
 		compact: ({ history }) => change(history),
 	});
 	const turn = (id: string, text: string) => openaiMessages(toolTurn(id, text));
 
-	it("is cut by the second round within it", async () => {
+	it("is cut by the second round", async () => {
 		const document = [...openaiMessages(user("Go.")), ...turn("a", outputOf("a", 400)), ...turn("b", "short")];
 		const strategy = strategyOf((history) =>
 			history.map((message, index) =>
@@ -128,7 +128,7 @@ describe("a value that the first round has put in", () => {
 		expect(outcome.edits).toHaveLength(2);
 	});
 
-	it("is taken out again: then it was never there, and what it took the place of is gone", async () => {
+	it("is removed again: it is absent, and the values it replaced are gone", async () => {
 		const document = [
 			...openaiMessages(user("Go.")),
 			...turn("a", outputOf("a", 400)),
@@ -149,7 +149,7 @@ describe("a value that the first round has put in", () => {
 		expect(outcome.edits.map(({ kind }) => kind)).toEqual(["remove", "remove"]);
 	});
 
-	it("moves the parts behind it: what is appended to a message stands behind them", async () => {
+	it("moves the parts after it: appended content stands behind them", async () => {
 		const text = (value: string) => ({ text: value });
 		const calls = Array.from({ length: 6 }, (_, index) => [
 			{ role: "model", parts: [{ functionCall: { name: "ls", args: { index } } }] },
@@ -171,7 +171,7 @@ describe("a value that the first round has put in", () => {
 		]);
 	});
 
-	it("that was hidden goes with its group, and tells the size that it had", async () => {
+	it("is dropped with its group when hidden, and reports its original size", async () => {
 		const turns = Array.from({ length: 9 }, (_, index) => turn(`c${index}`, outputOf(`${index}`, 60))).flat();
 		const document = [...openaiMessages(user("Go.")), ...turns, ...openaiMessages(assistant("Done."))];
 		const layer: PolicyLayer = { compaction: { strategy: "tool-result-hiding" }, guard: { ladder: ["drop"] } };

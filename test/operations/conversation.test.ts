@@ -36,7 +36,7 @@ const remove = (message: number): Edit => ({
 });
 
 describe("applyAndVerify", () => {
-	it("returns the very document for an empty plan", () => {
+	it("returns the same document for an empty plan", () => {
 		expect(applyAndVerify({ source, plan: [], meter: { countTokens: roughCount, messageOverhead: 0 } })).toEqual({
 			document,
 		});
@@ -45,7 +45,7 @@ describe("applyAndVerify", () => {
 		);
 	});
 
-	it("returns the edited document where every promise holds", () => {
+	it("returns the edited document when every promise holds", () => {
 		const applied = applyAndVerify({
 			source,
 			plan: [replace([2, "content"])],
@@ -64,7 +64,7 @@ describe("applyAndVerify", () => {
 		],
 		["a path that is not there", [replace([9, "content"])], /^The plan could not be applied/],
 		["a result that can no longer be read", [replace([1, "role"])], /left as it was/],
-	])("keeps the original and tells why: %s", (_, plan, message) => {
+	])("keeps the original and gives the reason: %s", (_, plan, message) => {
 		const applied = applyAndVerify({ source, plan: plan, meter: { countTokens: roughCount, messageOverhead: 0 } });
 		expect(applied).toMatchObject({ error: { code: "broken_promise" } });
 		expect(applied.document).toBe(document);
@@ -83,7 +83,7 @@ describe("applyAndVerify", () => {
 		expect(applied.error?.message).toMatch(/ and 4 more, so /);
 	});
 
-	it("notices a result that was not read, though it was not read before either", () => {
+	it("detects an unread result, even one that was unread before", () => {
 		const { value } = readTextDocument(claudeCodeSession(3), "the session");
 		const whole = readConversation(value);
 		const without = (messages: readonly Message[]) =>

@@ -34,7 +34,7 @@ describe("a model whose tokenizer is not public", () => {
 		["claude-opus-4-8", "claude-4.7"],
 		["gemini-2.5-pro", "gemini"],
 		["grok-4", "unmeasured"],
-	] as const)("%s: texts are scaled, delimiters are not", async (model, family) => {
+	] as const)("%s: scales texts, but not delimiters", async (model, family) => {
 		const { low, factor, high } = modelFamilies[family].scale;
 		const { report } = await guardFor(model);
 		expect(report).toMatchObject({ encoding: "o200k_base", method: "estimated", factor, notes: [] });
@@ -53,14 +53,14 @@ describe("a model whose tokenizer is not public", () => {
 		}
 	});
 
-	it("an encoding that the policy names is exact, whatever the model", async () => {
+	it("an encoding set by the policy is exact for any model", async () => {
 		const named = policyOf({ guard: { reserve_tokens: 0 }, tokens: { encoding: "o200k_base" } });
 		const request = { conversation: messages, policy: named, model: "claude-sonnet-4-5", contextWindow: 1_000_000 };
 		const { report } = await guardConversation(request);
 		expect(report).toMatchObject({ method: "exact", factor: 1, tokens: exact.tokens });
 	});
 
-	it("a model that nobody knows is estimated with a note, by every tool", async () => {
+	it("an unknown model is estimated with a note by every tool", async () => {
 		const body = { model: "nobody-1", messages };
 		const note = expect.stringContaining("Nothing is known of this model's tokenizer");
 		expect((await guardFor("nobody-1")).report).toMatchObject({ method: "estimated", notes: [note] });
@@ -71,7 +71,7 @@ describe("a model whose tokenizer is not public", () => {
 		expect(high).toBeGreaterThan(masked.report.tokens.after);
 	});
 
-	it("sizes of edits, steps and the largest messages are the model's too", async () => {
+	it("sizes of edits, steps and the largest messages use the model too", async () => {
 		const { factor } = modelFamilies.claude.scale;
 		const { edits, report } = await guardFor("claude-sonnet-4-5", 2_000);
 		expect(edits.length).toBeGreaterThan(3);
@@ -86,7 +86,7 @@ describe("a model whose tokenizer is not public", () => {
 		expect(largest?.tokens).toBe(Math.round(counted * factor) + policy.tokens.message_overhead);
 	});
 
-	it("a window between guess and upper end does not fit as it is", async () => {
+	it("a window between estimate and upper end does not fit at first", async () => {
 		const { report: free } = await guardFor("claude-sonnet-4-5");
 		const between = Math.round((free.tokens.after + free.band.high) / 2);
 		const { report, edits } = await guardFor("claude-sonnet-4-5", between);
@@ -96,7 +96,7 @@ describe("a model whose tokenizer is not public", () => {
 		expect((await guardFor("claude-sonnet-4-5", free.band.high)).edits).toEqual([]);
 	});
 
-	it("truncation tells how it counted", async () => {
+	it("truncation reports how it counted", async () => {
 		const text = textOfLength(60_000);
 		const cut = await truncateText({ text, policy: policyOf({ guard: { model: "claude-opus-4-8" } }) });
 		expect(cut.report).toMatchObject({ method: "estimated", encoding: "o200k_base", factor: 1.56 });
@@ -110,7 +110,7 @@ const seen = { fitting: 0, over: 0, edits: 0, decidedByBand: 0 };
 const models = ["claude-sonnet-4-5", "claude-opus-4-8", "gemini-2.5-pro", "llama-3.3-70b", "nobody-1", "gpt-4o"];
 
 test.prop([conversations, fc.constantFrom(...models), fc.integer({ min: 100, max: 8_000 })], { numRuns: 300 })(
-	"fits where the upper end of the band fits, and tells the same of the answer",
+	"fits when the upper end of the band fits, and reports the same of the answer",
 	async ({ document }, model, contextWindow) => {
 		const request = { policy, model, contextWindow };
 		const { conversation, report, edits, error } = await guardConversation({ ...request, conversation: document });

@@ -18,16 +18,16 @@ async function isMasked(conversation: unknown, error_detection: "words" | "struc
 	return edits.some(({ tool_call_id }) => tool_call_id === "a");
 }
 
-describe("a result that the format flags as an error", () => {
+describe("a result flagged as an error by the format", () => {
 	const unsettled = write(failed("a"), toolTurn("b", harmless, "look"), toolTurn("c", "ok", "look"));
 	const settled = write(failed("a"), toolTurn("b", harmless, "run"), toolTurn("c", "ok", "look"));
 
-	it("stays whatever its text is, and for good under the rules of words", async () => {
+	it("always stays under the word rules, whatever its text", async () => {
 		expect(await isMasked(unsettled, "words")).toBe(false);
 		expect(await isMasked(settled, "words")).toBe(false);
 	});
 
-	it("stays by the structural rules until the same call has succeeded", async () => {
+	it("stays by the structural rules until the same call succeeds", async () => {
 		expect(await isMasked(unsettled, "structural")).toBe(false);
 		expect(await isMasked(settled, "structural")).toBe(true);
 	});

@@ -67,7 +67,7 @@ describe.each(requests)("$format.title", (row) => {
 	const documentOf = (...entries: (Entry | readonly Entry[])[]) => deepFreeze({ ...body, [key]: write(...entries) });
 	const turns = () => [user("Go."), toolTurn("a", "out")];
 
-	it("puts the partial answer and the request behind the last message", () => {
+	it("appends the partial answer and the request", () => {
 		const { plan, kept, messages } = followUp(documentOf(...turns()), cut("The files a"));
 		expect(plan.report.broken_calls).toBe(0);
 		expect(messages.slice(kept).map(saying)).toEqual([
@@ -90,7 +90,7 @@ describe.each(requests)("$format.title", (row) => {
 		expect(messages.slice(kept).flatMap((message) => message.calls)).toEqual([]);
 	});
 
-	it("asks only, where nothing was said", () => {
+	it("appends only the request when the answer is empty", () => {
 		for (const last of [turns(), [...turns(), assistant("Done."), user("More.")]]) {
 			const { plan, kept, messages } = followUp(documentOf(...last), cut(" \n", '{"path":"a.t'));
 			expect(plan.edits).toHaveLength(1);
@@ -107,13 +107,13 @@ describe.each(requests)("$format.title", (row) => {
 		}
 	});
 
-	it("asks only, where the conversation holds what was said", () => {
+	it("appends only the request when the conversation contains the answer already", () => {
 		const { plan, kept, messages } = followUp(documentOf(...turns(), assistant("The files a")), cut("The files a\n"));
 		expect(plan.edits).toHaveLength(1);
 		expect(messages.slice(kept).map(saying)).toEqual([{ role: "user", text: request }]);
 	});
 
-	it("refuses a conversation that holds the cut calls", () => {
+	it("refuses a conversation that contains the truncated calls", () => {
 		const cutCalls = calls({ id: "b", name: "ls" }, { id: "c", name: "ls" });
 		for (const end of [[cutCalls], [cutCalls, results({ id: "b", content: "out" })]]) {
 			const document = documentOf(...turns(), ...end);
@@ -157,7 +157,7 @@ describe("a follow-up", () => {
 		}
 	});
 
-	it("is not wanted where the answer was not cut, or a call of it can be run", () => {
+	it("is not needed when the answer is complete or has a call that can be run", () => {
 		const document = [{ role: "user", content: "Go." }];
 		const whole = '{"path":"a.txt"}';
 		const plans: [unknown, object][] = [
@@ -186,7 +186,7 @@ describe("a follow-up", () => {
 		expect(new Set(texts.map((values) => JSON.stringify(values))).size).toBe(3);
 	});
 
-	it("goes on from what the caller put into the model's mouth", () => {
+	it("continues after a prefilled answer", () => {
 		const prefilled = [
 			{ role: "user", content: "Go." },
 			{ role: "assistant", content: "The files" },
@@ -210,7 +210,7 @@ describe("a follow-up", () => {
 		]);
 	});
 
-	it("knows what was said beside reasoning", () => {
+	it("recognises the answer beside reasoning", () => {
 		const thinking = { type: "thinking", thinking: "Hm.", signature: "s" };
 		const said = {
 			role: "assistant",
@@ -222,21 +222,21 @@ describe("a follow-up", () => {
 		expect(planFor([{ role: "user", content: "Go." }, chat], cut("One"))).toMatchObject({ edits: [{}, {}] });
 	});
 
-	it("does not take for the answer what another said, or what came with calls", () => {
+	it("does not mistake another's text, or text beside calls, for the answer", () => {
 		expect(planFor([{ role: "user", content: "One" }], cut("One"))).toMatchObject({ edits: [{}, {}] });
 		const ran = { type: "tool-ls", toolCallId: "a", state: "output-available", input: {}, output: "x" };
 		const parts = [{ type: "step-start" }, { type: "text", text: "One" }, ran];
 		expect(planFor([{ id: "m", role: "assistant", parts }], cut("One"))).toMatchObject({ edits: [{}, {}] });
 	});
 
-	it("pairs calls without ids by their number", () => {
+	it("pairs calls without ids by position", () => {
 		const called = { role: "assistant", content: null, function_call: { name: "ls", arguments: "{}" } };
 		const answered = { role: "function", name: "ls", content: "x" };
 		expect(() => planFor([called], cut("One"))).toThrow("Pass the conversation without that message.");
 		expect(planFor([called, answered], cut("One"))).toMatchObject({ edits: [{}, {}] });
 	});
 
-	it("leaves a call alone that was given up before", () => {
+	it("ignores a call that was abandoned before", () => {
 		const called = {
 			role: "assistant",
 			content: null,

@@ -30,13 +30,13 @@ describe("largestConsumers", () => {
 		]);
 	});
 
-	it("puts the older first where two are equal", () => {
+	it("puts the older first when sizes are equal", () => {
 		expect(largestConsumers(transcript, { sizes: sizes(3, 3, 3, 3) }).map(({ message }) => message)).toEqual([
 			0, 1, 2, 3,
 		]);
 	});
 
-	it("lists five unless told", () => {
+	it("lists five by default", () => {
 		const many = transcriptOf(...Array.from({ length: 9 }, () => messageOf()));
 		expect(largestConsumers(many, { sizes: sizes(1, 2, 3, 4, 5, 6, 7, 8, 9) }).map(({ tokens }) => tokens)).toEqual([
 			9, 8, 7, 6, 5,
@@ -53,7 +53,7 @@ const messages = openaiMessages(
 );
 
 describe("guardConversation", () => {
-	it("tells window, reserve, budget, steps and the largest messages", async () => {
+	it("reports window, reserve, budget, steps and the largest messages", async () => {
 		const { report } = await guardConversation({ conversation: messages, policy, contextWindow: 8_192 + 6_500 });
 		expect(report).toMatchObject({
 			context_window: 14_692,
@@ -68,14 +68,14 @@ describe("guardConversation", () => {
 		expect(report.largest[0]).toMatchObject({ message: 2, role: "tool", tools: ["fetch"], chars: 60_000 });
 	});
 
-	it("edits come oldest first, whichever step made them", async () => {
+	it("lists edits from oldest to newest, whichever step made them", async () => {
 		const { edits } = await guardConversation({ conversation: messages, policy, contextWindow: 8_192 + 1_000 });
 		const touched = edits.map(({ message = -1 }) => message);
 		expect(new Set(edits.map(({ reason }) => reason)).size).toBeGreaterThan(0);
 		expect(touched).toEqual(touched.toSorted((a, b) => a - b));
 	});
 
-	it("tells a removal without a replacement", async () => {
+	it("reports a removal without a replacement", async () => {
 		const { edits } = await guardConversation({ conversation: messages, policy, contextWindow: 8_193 });
 		expect(edits[0]).toMatchObject({
 			kind: "remove",
@@ -88,13 +88,13 @@ describe("guardConversation", () => {
 		expect(edits[0]).not.toHaveProperty("replacement");
 	});
 
-	it("counts with the encoding of the model that the call names, before that of the body", async () => {
+	it("counts with the encoding of the call's model, before that of the body", async () => {
 		const conversation = { model: "gpt-4o", messages };
 		const { report } = await guardConversation({ conversation, policy, model: "gpt-4", reserveTokens: 100 });
 		expect(report).toMatchObject({ encoding: "cl100k_base", context_window: 8_192 });
 	});
 
-	it("takes the policy's model where neither call nor body names one", async () => {
+	it("uses the policy's model when neither call nor body names one", async () => {
 		const named = policyOf({ guard: { model: "gpt-4" } });
 		const { report } = await guardConversation({ conversation: messages, policy: named, reserveTokens: 100 });
 		expect(report).toMatchObject({ encoding: "cl100k_base", context_window: 8_192 });
@@ -114,7 +114,7 @@ describe("guardConversation", () => {
 			{ contextWindow: 1 },
 			"got 0: 0.8 of a context window of 1 tokens, less a reserve of 0 for the answer. Nothing was changed. Set a larger guard.budget_ratio",
 		],
-	])("refuses %s before anything is dropped or anybody asked", async (_what, layer, given, words) => {
+	])("refuses %s before it drops anything or asks anybody", async (_what, layer, given, words) => {
 		const guarded = guardWithCompaction({
 			conversation: messages,
 			policy: policyOf({ guard: { ...layer, max_messages: 2, auto_compact: true } }),
@@ -126,7 +126,7 @@ describe("guardConversation", () => {
 		await expect(guarded).rejects.toMatchObject({ code: "no_budget", message: expect.stringContaining(words) });
 	});
 
-	it("takes tools that are larger than the budget for a conversation that does not fit", async () => {
+	it("reports a conversation that does not fit when tools exceed the budget", async () => {
 		const tools = [{ name: "ls", description: "word ".repeat(5_000) }];
 		const given = { conversation: messages, policy, tools, contextWindow: 9_000 };
 		expect((await guardConversation(given)).report).toMatchObject({ fits: false, budget_tokens: 808 });
@@ -137,7 +137,7 @@ describe("guardConversation", () => {
 		["no budget", { contextWindow: 4_000 }, { fits: false, budget_tokens: 4_000 - 8_192 }],
 		["room", { contextWindow: 1_000_000 }, { fits: true, shortfall_tokens: 0 }],
 		["no window", {}, { fits: null, context_window: null, shortfall_tokens: 0 }],
-	])("turned off, with %s, changes nothing and reports", async (_what, given, told) => {
+	])("disabled, with %s, changes nothing and reports", async (_what, given, told) => {
 		const off = policyOf({ guard: { enabled: false, max_messages: 2, auto_compact: true } });
 		const compaction = () => Promise.reject(new Error("Nothing is to be compacted."));
 		const outcome = await guardWithCompaction({ conversation: messages, policy: off, ...given, compaction });
@@ -148,7 +148,7 @@ describe("guardConversation", () => {
 		expect(outcome.report.compaction).toBeUndefined();
 	});
 
-	it("turned off, appends no follow-up to an answer that was cut", async () => {
+	it("disabled, appends no follow-up to a truncated answer", async () => {
 		const lastResponse = {
 			choices: [{ index: 0, finish_reason: "length", message: { role: "assistant", content: "A long ans" } }],
 		};
@@ -163,13 +163,13 @@ describe("guardConversation", () => {
 		expect(outcome.report.follow_up).toEqual({ appended: false, why: "guard_off", broken_calls: 0 });
 	});
 
-	it("never changes the policy that it was given", async () => {
+	it("never changes the given policy", async () => {
 		const text = JSON.stringify(policy);
 		await guardConversation({ conversation: messages, policy, contextWindow: 9_000, reserveTokens: 5 });
 		expect(JSON.stringify(policy)).toBe(text);
 	});
 
-	it("guarding twice equals guarding once where it fits", async () => {
+	it("guarding twice equals guarding once when it fits", async () => {
 		for (const contextWindow of [8_192 + 6_500, 8_192 + 2_000, 1_000_000]) {
 			const once = await guardConversation({ conversation: messages, policy, contextWindow });
 			const twice = await guardConversation({ conversation: once.conversation, policy, contextWindow });
@@ -178,7 +178,7 @@ describe("guardConversation", () => {
 		}
 	});
 
-	it("takes the window of the model's family, with a note, where its own is not known", async () => {
+	it("uses the window of the model's family, with a note, when its own is unknown", async () => {
 		const { report } = await guardConversation({
 			conversation: [{ role: "user", content: "Hello" }],
 			policy: policyOf({}),
@@ -192,7 +192,7 @@ describe("guardConversation", () => {
 		);
 	});
 
-	it("`context_window_unknown` says what to give", async () => {
+	it("`context_window_unknown` names the options to set", async () => {
 		await expect(guardConversation({ conversation: messages, policy })).rejects.toThrow(
 			/give `context_window` in tokens, name a `model`/,
 		);

@@ -14,7 +14,7 @@ const messages = openaiMessages(user("Go."), toolTurn("call/1~", text, "cat"), t
 const placeholder = `[Observation masquée: résultat d'outil ancien (tool_call_id=call/1~, outil=cat, chars=${text.length})]`;
 
 describe("maskConversation", () => {
-	it("tells each edit as plain JSON, with a JSON Pointer into the input", async () => {
+	it("reports each edit as plain JSON, with a JSON Pointer into the input", async () => {
 		const { edits } = await maskConversation({ conversation: { messages }, policy });
 		expect(edits).toMatchObject([
 			{
@@ -32,7 +32,7 @@ describe("maskConversation", () => {
 		expect(JSON.parse(JSON.stringify(edits))).toEqual(edits);
 	});
 
-	it("tells the encoding: the policy's, else that of the model in the body, else o200k_base", async () => {
+	it("reports the encoding: the policy's, else that of the model in the body, else o200k_base", async () => {
 		const encodingOf = async (conversation: unknown, tokens = {}) =>
 			(await maskConversation({ conversation, policy: policyOf({ tokens }) })).report.encoding;
 		expect(await encodingOf(messages)).toBe("o200k_base");
@@ -57,7 +57,7 @@ describe("maskConversation", () => {
 		});
 	});
 
-	it("logs one line for all maskings, at info, with sizes and no text", async () => {
+	it("logs one line for all maskings, at info, with sizes but no text", async () => {
 		const events: LogEvent[] = [];
 		await maskConversation({ conversation: messages, policy, log: (event) => events.push(event) });
 		expect(events).toEqual([
@@ -69,7 +69,7 @@ describe("maskConversation", () => {
 		]);
 	});
 
-	it("an empty conversation is one without messages", async () => {
+	it("an empty conversation has no messages", async () => {
 		const empty: unknown[] = [];
 		const { conversation, report } = await maskConversation({ conversation: empty, policy });
 		expect(conversation).toBe(empty);
@@ -80,13 +80,13 @@ describe("maskConversation", () => {
 		});
 	});
 
-	it("rejects what is no conversation", async () => {
+	it("rejects input that is no conversation", async () => {
 		await expect(maskConversation({ conversation: "text", policy })).rejects.toMatchObject({
 			code: "not_a_conversation",
 		});
 	});
 
-	it("special tokens in a text are only text", async () => {
+	it("special tokens in a text are plain text", async () => {
 		const special = `<|endoftext|><|im_start|>${text}`;
 		const conversation = openaiMessages(toolTurn("a", special), toolTurn("b", "ok"));
 		expect((await maskConversation({ conversation, policy })).report.masked_tool_results).toBe(1);

@@ -102,13 +102,13 @@ async function turnsOfMasking(mask: Parameters<typeof policyOf>[0], keeps: "own"
 	return turns;
 }
 
-describe("a history that is the answer of an earlier call", () => {
+describe("a history returned by an earlier call", () => {
 	const stride = { cadence: "stride", stride_turns: 8, window_turns: 4 } as const;
 	it.each([
 		["of a plain stride", stride],
 		["with a tool whose results always go", { ...stride, tools: { ls: "always" } } as const],
 		["with a tool whose last result stays", { ...stride, tools: { grep: { keep_last: 1 } } }],
-	])("is masked as rarely as the agent's own would be: %s", async (_, mask) => {
+	])("is masked as rarely as the agent's original one: %s", async (_, mask) => {
 		const own = await turnsOfMasking({ mask }, "own");
 		expect(own).toEqual([12, 20, 28, 36, 44, 52, 60]);
 		expect(await turnsOfMasking({ mask }, "answer")).toEqual(own);
@@ -126,7 +126,7 @@ describe("a history that is the answer of an earlier call", () => {
 		],
 		{ numRuns: 500 },
 	)(
-		"is left as it is when it is masked again every turn or by the stride, whatever the selection",
+		"is unchanged when it is masked again every turn or by stride, with any selection",
 		async (document, { prices: [cache_read = 0, cache_write = 0], media, ...mask }) => {
 			const policy = policyOf({ mask, media, prices: { cache_read, cache_write } });
 			const once = await maskConversation({ conversation: document, policy });
@@ -146,7 +146,7 @@ describe("a history that is the answer of an earlier call", () => {
 		}
 	});
 
-	it("is masked again by break-even once enough has come behind its placeholders", async () => {
+	it("is masked again by break-even once enough follows its placeholders", async () => {
 		const policy = policyOf({ mask: { window_turns: 3, cadence: "break_even" } });
 		const once = await maskConversation({ conversation: turnsOf(Array(40).fill(rows.repeat(4))), policy });
 		expect(once.edits.length).toBeGreaterThan(10);
@@ -156,7 +156,7 @@ describe("a history that is the answer of an earlier call", () => {
 		expect(again.edits.length).toBeGreaterThan(10);
 	});
 
-	it("keeps an error, though a call of the same kind behind it was masked that may have failed too", async () => {
+	it("keeps an error, although a later call of the same kind was masked and may have failed too", async () => {
 		const run = (id: string, command: string, content: string) => [
 			{ role: "assistant", content: null, tool_calls: [callOf(id, "bash", { command })] },
 			{ role: "tool", tool_call_id: id, content },

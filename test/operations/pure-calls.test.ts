@@ -40,7 +40,7 @@ function front(document: unknown, share: number): unknown {
 	return copy;
 }
 
-describe("a call on a conversation that was seen before", () => {
+describe("a call on a conversation seen before", () => {
 	let edits = 0;
 	const oneCall: fc.Arbitrary<Call> = fc.record({
 		tool: fc.constantFrom("mask", "guard"),
@@ -49,7 +49,7 @@ describe("a call on a conversation that was seen before", () => {
 		share: fc.double({ min: 0.3, max: 1, noNaN: true }),
 	});
 	test.prop([conversations, fc.array(oneCall, { minLength: 2, maxLength: 6 })], { numRuns: 250 })(
-		"answers as the first time, whatever was done to earlier answers",
+		"gives the same answer as the first time, even if earlier answers were changed",
 		async ({ document }, calls) => {
 			for (const one of calls) {
 				const again = await call(one, front(document, one.share));
@@ -67,7 +67,7 @@ describe("a call on a conversation that was seen before", () => {
 		expect(edits).toBeGreaterThan(1_000);
 	});
 
-	it("answers anew where the same objects were changed", async () => {
+	it("gives a new answer when the same objects were changed", async () => {
 		const messages = [
 			{ role: "system", content: "S" },
 			{ role: "user", content: "The task." },

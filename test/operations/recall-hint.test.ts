@@ -22,7 +22,7 @@ describe.each(localeNames)("a placeholder in %s", (locale) => {
 	const policy = policyOf({ locale });
 	const hint = hints[locale];
 
-	it("says where recall is offered that what it names is intact, no error, and how it is read", async () => {
+	it("says that its original is intact, that it is no error, and how to read it, when recall is offered", async () => {
 		const archive = await memoryArchive();
 		const { conversation: masked } = await maskConversation({ conversation, policy, archive, recall: "offered" });
 		const [first, second] = resultContents(masked);
@@ -36,7 +36,7 @@ describe.each(localeNames)("a placeholder in %s", (locale) => {
 		expect(restored).toEqual(conversation);
 	});
 
-	it("promises nothing else where it is not, and nothing at all without an archive", async () => {
+	it("promises nothing more without recall, and nothing at all without an archive", async () => {
 		const archive = await memoryArchive();
 		const kept = await maskConversation({ conversation, policy, archive });
 		const bare = await maskConversation({ conversation, policy, recall: "offered" });
@@ -46,7 +46,7 @@ describe.each(localeNames)("a placeholder in %s", (locale) => {
 		expect(resultContents(bare.conversation)[0]).not.toMatch(/r[ée]f=/);
 	});
 
-	it("leaves it out on request, and in a template of the policy's own", async () => {
+	it("omits the hint on request, and in a custom template", async () => {
 		const archive = await memoryArchive();
 		for (const over of [{ archive: { recall_hint: false } }, { mask: { placeholder_template: "[gone {ref}]" } }]) {
 			const own = policyOf({ locale, ...over });
@@ -60,7 +60,7 @@ describe.each(localeNames)("a placeholder in %s", (locale) => {
 		}
 	});
 
-	it("says so of an image too", async () => {
+	it("has the hint for an image too", async () => {
 		const archive = await memoryArchive();
 		const image = { type: "image_url", image_url: { url: `data:image/png;base64,${pngOf(64, 64)}` } };
 		const seen = openaiMessages(user("Go."), toolTurn("call_i", [image]), ...agentTurns());

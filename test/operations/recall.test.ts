@@ -20,7 +20,7 @@ function partOf(recalled: Recalled) {
 }
 
 describe("recallOriginal", () => {
-	it("tells what an original was", async () => {
+	it("describes an original", async () => {
 		const { archive, refs } = await archiveOf([{ text: "a\nb", kind: "result", toolCallId: "c", toolName: "ls" }]);
 		const whole = { kind: "result", tool_call_id: "c", tool_name: "ls", archived_at: "2026-01-02T00:00:00.000Z" };
 		const part = partOf(await recallOriginal({ archive, policy, ref: refs[0] }));
@@ -29,7 +29,7 @@ describe("recallOriginal", () => {
 		expect(part).not.toHaveProperty("matches");
 	});
 
-	it("tells a text that answered several calls by the call that was asked for", async () => {
+	it("describes a text of several calls by the requested call", async () => {
 		const same = (id: string) => ({ text: "same", kind: "result", toolCallId: id, toolName: `tool_${id}` }) as const;
 		const { archive } = await archiveOf([same("a"), same("b")]);
 		for (const id of ["a", "b"]) {
@@ -38,7 +38,7 @@ describe("recallOriginal", () => {
 		}
 	});
 
-	it("passes over what belongs to restoring, by id and by ref", async () => {
+	it("skips entries for restoring, by id and by ref", async () => {
 		const places = { text: "[]", kind: "places", toolCallId: "c" } as const;
 		const { archive, refs } = await archiveOf([places, { text: "x", kind: "result", toolCallId: "c" }]);
 		expect(partOf(await recallOriginal({ archive, policy, toolCallId: "c" })).text).toBe("x");
@@ -46,7 +46,7 @@ describe("recallOriginal", () => {
 		await expect(hidden).rejects.toMatchObject({ code: "original_not_found" });
 	});
 
-	it("lists 50 originals of a call at most, and says how many more there are", async () => {
+	it("lists at most 50 originals of a call, and counts the rest", async () => {
 		const many = Array.from(
 			{ length: 53 },
 			(_, index) => ({ text: `${index}`, kind: "result", toolCallId: "c" }) as const,
@@ -71,7 +71,7 @@ describe("recallOriginal", () => {
 		expect(scaled.next).toMatchObject({ ref: refs[0], max_tokens: 500 });
 	});
 
-	it("reads a reference out of a whole placeholder, with all that stands behind it", async () => {
+	it("reads a reference from a complete placeholder with text after it", async () => {
 		const { archive, refs } = await archiveOf([{ text: "x", kind: "result", toolCallId: "c" }]);
 		const [ref] = refs;
 		for (const given of [
@@ -84,12 +84,12 @@ describe("recallOriginal", () => {
 		await expect(altered).rejects.toMatchObject({ code: "original_not_found" });
 	});
 
-	it("wants a ref or a call", async () => {
+	it("requires a ref or a call", async () => {
 		const { archive } = await archiveOf([]);
 		await expect(recallOriginal({ archive, policy })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	it("shows an image only where it was asked for whole and images are shown", async () => {
+	it("shows an image only when it is requested in full and images are shown", async () => {
 		const text = JSON.stringify({ type: "image", data: pngOf(2, 2), mimeType: "image/png" });
 		const { archive, refs } = await archiveOf([{ text, kind: "media" }]);
 		const kindOf = async (more: object) => (await recallOriginal({ archive, policy, ref: refs[0], ...more })).kind;
@@ -110,7 +110,7 @@ describe("the image in a part", () => {
 		["image/jpeg", jpegOf(1, 1)],
 		["image/gif", gifOf(1, 1)],
 		["image/webp", webpOf(1, 1)],
-	])("is found in every format's way to hold one: %s", (mediaType, data) => {
+	])("is found in every format: %s", (mediaType, data) => {
 		const found = { mediaType, data, bytes: Buffer.from(data, "base64").length };
 		for (const part of [
 			{ type: "image", source: { type: "base64", media_type: mediaType, data } },
@@ -123,7 +123,7 @@ describe("the image in a part", () => {
 		}
 	});
 
-	it("is none where there is no image", () => {
+	it("is absent without an image", () => {
 		for (const value of [pdfOf(1), wavOf(1), "https://host/iVBORw0KGgo.png", "iVBORw0KGgo is how one begins", ""]) {
 			expect(imageOfPart(JSON.stringify({ data: value }))?.mediaType, value.slice(0, 40)).toBeUndefined();
 		}

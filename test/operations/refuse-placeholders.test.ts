@@ -47,7 +47,7 @@ async function textsIn(archive: Archive): Promise<string[]> {
 	return texts;
 }
 
-describe("what is archived", () => {
+describe("an archived text", () => {
 	const turns = written.flatMap((text, index) => [
 		...toolTurn(`whole${index}`, text),
 		...toolTurn(`listed${index}`, [
@@ -60,7 +60,7 @@ describe("what is archived", () => {
 	const conversation = openaiMessages(system("S"), user("The task."), turns);
 
 	it.each(policies.map((policy, index) => [JSON.stringify(layers[index]), policy] as const))(
-		"is no placeholder, of no locale and not of the policy %s",
+		"is no placeholder of any locale or of the policy %s",
 		async (_, policy) => {
 			const archive = await open();
 			const isPlaceholder = placeholdersOf(policy);
@@ -79,7 +79,7 @@ describe("what is archived", () => {
 		},
 	);
 
-	it("is no placeholder that is longer than a text may be", async () => {
+	it("is no placeholder longer than the maximum length of a text", async () => {
 		const archive = await open();
 		for (const text of written) {
 			const cut = await truncateText({ text, policy: policyOf({ truncate: { max_chars: 10 } }), archive });

@@ -18,13 +18,13 @@ describe("prices by ratio", () => {
 		},
 	);
 
-	it("bill what is cached at the price of reading, the rest at that of writing, in prices of an input token", () => {
+	it("bill cached tokens at the read price, others at the write price, in units of the input price", () => {
 		const { unit, costOf } = ratesOfPrices({ input: 4, cache_read: 1, cache_write: 5, output: 0 });
 		expect(unit).toBe("input_tokens");
 		expect(costOf({ input: 1_000, cached: 600 })).toBe((600 * 1 + 400 * 5) / 4);
 	});
 
-	it("are prices of one token where input is free", () => {
+	it("are prices of one token when input is free", () => {
 		const { costOf } = ratesOfPrices({ input: 0, cache_read: 1, cache_write: 2, output: 0 });
 		expect(costOf({ input: 10, cached: 4 })).toBe(16);
 	});
@@ -46,7 +46,7 @@ describe("a model's prices", () => {
 		["gpt-4o", false],
 		["gemini-2.5-pro", false],
 		["us.anthropic.claude-sonnet-4-5-20250929-v1:0", true],
-	])("%s: a call costs what the catalogue says", async (model, hasWritePrice) => {
+	])("%s: a call costs the catalogue price", async (model, hasWritePrice) => {
 		const { unit, prices, costOf } = await ratesOfModel(model);
 		expect(unit).toBe("us_dollars");
 		expect(prices.cache_read).toBeLessThan(prices.input);
@@ -62,13 +62,13 @@ describe("a model's prices", () => {
 		}
 	});
 
-	it("costs more a token in a call past the size from which prices rise", async () => {
+	it("rise per token in a call above the size threshold", async () => {
 		const { costOf } = await ratesOfModel("claude-sonnet-4-5");
 		const below = costOf({ input: 200_000, cached: 0 });
 		expect(costOf({ input: 200_001, cached: 0 })).toBeGreaterThan(1.9 * below);
 	});
 
-	it("that nobody knows are refused", async () => {
+	it("are refused for an unknown model", async () => {
 		await expect(ratesOfModel("nope-9")).rejects.toMatchObject({ code: "invalid_argument" });
 		await expect(ratesOfModel("")).rejects.toThrow(/knows no prices for ""/);
 	});

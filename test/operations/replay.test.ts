@@ -26,7 +26,7 @@ it.each<[string, unknown]>([
 	expect(modelOf({ type: "user" }, record, "text", null)).toBe("m-1");
 });
 
-it("is the last that is named, unless Claude Code wrote the answer itself", () => {
+it("is the last named model, except for answers that Claude Code wrote itself", () => {
 	const named = (model: unknown) => ({ message: { model } });
 	expect(modelOf(named("m-1"), named("m-2"), named("<synthetic>"), named(7))).toBe("m-2");
 	expect(modelOf({ message: "text" }, { data: null })).toBe(undefined);
@@ -52,7 +52,7 @@ describe("the name of a policy", () => {
 		expect(parsePolicyName(text)).toEqual(name);
 	});
 
-	it("each preset is one", () => {
+	it("each preset is a policy name", () => {
 		for (const preset of presetNames) expect(parsePolicyName(preset)).toMatchObject({ kind: "preset", preset });
 	});
 
@@ -90,7 +90,7 @@ describe("the name of a policy", () => {
 		expect((error as PalimpsestError).message).toMatch(words);
 	});
 
-	it("a long one is not said back whole", () => {
+	it("a long one is not quoted completely", () => {
 		expect(() => parsePolicyName("x".repeat(5_000))).toThrow(/^.{1,400}$/);
 	});
 });
@@ -99,7 +99,7 @@ const maskOf = async (name: string, configured: readonly PolicyLayer[] = []) =>
 	(await replayedPolicies(name, configured))[0]?.policy.mask;
 
 describe("a name", () => {
-	it("alone is the policy that the evidence is measured with", async () => {
+	it("alone means the policy that the evidence is measured with", async () => {
 		expect(await maskOf("window:8")).toEqual(policyOf({ mask: { window_turns: 8 } }).mask);
 		const stride = { window_turns: 8, cadence: "stride", stride_turns: 10 } as const;
 		expect(await maskOf("stride:10")).toEqual(policyOf({ mask: stride }).mask);
@@ -109,7 +109,7 @@ describe("a name", () => {
 		expect(await maskOf("balanced:low")).toEqual(policyOf({ preset: "balanced", mask: { thrift: "low" } }).mask);
 	});
 
-	it("keeps what is configured, but for what it says itself", async () => {
+	it("keeps the configured fields that it does not set", async () => {
 		const configured: PolicyLayer[] = [
 			{ preset: "balanced", mask: { window_turns: 3, thrift: "high", keep_tokens: 100, tools: { ls: "never" } } },
 			{ mask: { keep_errors: false, digest_tokens: 30 } },
@@ -147,7 +147,7 @@ describe("a policy file", () => {
 		await writeFile(join(folder, "none.json"), "{");
 	});
 
-	it("stands alone, whatever is configured", async () => {
+	it("is used alone, without the configuration", async () => {
 		const configured = [{ mask: { keep_errors: false, window_turns: 9 } }];
 		expect(await maskOf(join(folder, "my.toml"), configured)).toEqual(
 			policyOf({ preset: "balanced", mask: { window_turns: 2 } }).mask,

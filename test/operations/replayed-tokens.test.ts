@@ -67,7 +67,7 @@ it.each([
 	["raw", 0],
 	["window:2", 1],
 	["stride:2:2", 2],
-])("of %s are those of each call by itself: texts are scaled, images and delimiters are not", async (name, index) => {
+])("of %s are the sum over its calls: texts are scaled, images and delimiters are not", async (name, index) => {
 	const calls = await callsUnder(index);
 	const { figures, series } = replayed;
 	expect(figures[index]).toMatchObject({ policy: name, llm_calls: 8, peak_context_tokens: Math.max(...calls) });
@@ -82,7 +82,7 @@ it.each([
 	expect(drawn).toHaveLength(calls.length);
 });
 
-it("are held against the window as they stand", async () => {
+it("are compared with the window unscaled", async () => {
 	const calls = await callsUnder(0);
 	const window = (calls.at(-2) ?? 0) + 1;
 	expect((await replayOnce(window)).figures[0]).toMatchObject({ calls_over_window: 1, calls_of_known_window: 8 });

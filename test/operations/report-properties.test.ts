@@ -15,7 +15,7 @@ const met = { results: 0, named: 0, mixed: 0, reports: 0 };
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 test.prop([conversations], { numRuns: 150 })(
-	"a report says of any conversation what adding up its JSON says",
+	"a report gives the same figures as adding up the JSON of any conversation",
 	async ({ document: given, format }) => {
 		// A model would scale the counts, and add what its provider does.
 		const document = deepFreeze(Array.isArray(given) ? given : { ...(given as object), model: undefined });
@@ -80,7 +80,7 @@ afterAll(() => {
 });
 
 test.prop([fc.array(fc.nat(5_000), { maxLength: 30 }), fc.double({ min: 0.2, max: 5, noNaN: true })])(
-	"parts on a scale add up to the whole on it, and are off by less than one each",
+	"scaled parts add up to the scaled total, and are off by less than one each",
 	async (sizes, factor) => {
 		const { scaleParts } = await import("../../src/operations/report.ts");
 		const scale = { low: factor, factor, high: factor };

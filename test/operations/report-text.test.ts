@@ -101,7 +101,7 @@ describe("a context report as text", () => {
 		]);
 	});
 
-	it("is as wide as it is told, and has no bars where there is no room or none are wanted", () => {
+	it("has the given width, and no bars without room or on request", () => {
 		for (const columns of [40, 60, 80, 100, 140]) {
 			const lines = linesOf(columns, "blocks");
 			const bars = lines.filter((line) => /[█▏▎▍▌▋▊▉░]/.test(line));
@@ -125,7 +125,7 @@ describe("a context report as text", () => {
 		expect(noted.slice(-4)).toEqual(["", "One note.", "Another.", ""]);
 	});
 
-	it("makes do with what is not known, with nothing, and with many tools", () => {
+	it("handles unknown values, nothing, and many tools", () => {
 		const unknown = { ...report, model: null, method: "exact", context_window: null, budget_tokens: null } as const;
 		expect(linesOf(80, "ascii", unknown).slice(0, 3)).toEqual([
 			"100 000 tokens, 1 009 messages, 1 tool turn",
@@ -143,7 +143,7 @@ describe("a context report as text", () => {
 		expect(over[1]).toBe("95.0 % of a window of 200 000; budget 184 000, 6 000 too many");
 	});
 
-	it("prints no name that a terminal would take for a command", () => {
+	it("prints no name that a terminal would read as a command", () => {
 		const esc = "\u001b[2J\u009b\u202e";
 		const big = report.biggest_results.map((one) => ({ ...one, target: null, call_id: `id${esc}` }));
 		const text = contextText({ ...report, model: `m${esc}`, biggest_results: big }, { columns: 80, bars: "none" });
@@ -152,7 +152,7 @@ describe("a context report as text", () => {
 });
 
 describe("a bar", () => {
-	it("is an eighth of a character fine, and shows whatever is above nothing", () => {
+	it("has a resolution of an eighth of a character, and shows anything above zero", () => {
 		const bar = (part: number) => textBar(part, { width: 4, style: "blocks" });
 		expect([0, 0.001, 1 / 32, 0.5, 17 / 32, 1, 7, -1, Number.NaN].map(bar)).toEqual([
 			...["", "▏", "▏", "██", "██▏", "████", "████", "", ""],

@@ -20,7 +20,7 @@ const report = (conversation: unknown, given = {}) => reportContext({ conversati
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 describe("what fills the window", () => {
-	it("is said by role, with what each request carries beside the messages as the system's", async () => {
+	it("is reported by role, with the overhead of each request as the system's", async () => {
 		const conversation = workingConversation();
 		const tools = [{ type: "function", function: { name: "Read", description: "Reads a file." } }];
 		const plain = await report(conversation);
@@ -43,7 +43,7 @@ describe("what fills the window", () => {
 		expect(shareOf("system", withTools)?.tokens).toBe((shareOf("system")?.tokens ?? 0) + more);
 	});
 
-	it("counts results as the tool's where they come in messages of the user, and a word beside one as the user's", async () => {
+	it("counts results in user messages as the tool's, and text beside them as the user's", async () => {
 		const conversation = workingConversation("anthropic-messages");
 		const { by_role, by_tool } = await report(conversation);
 		expect(by_role.map(({ role, messages }) => [role, messages])).toEqual([
@@ -60,7 +60,7 @@ describe("what fills the window", () => {
 		expect(tool?.tokens).toBe(sum(by_tool.map(({ tokens }) => tokens)) + 7 * 4);
 	});
 
-	it("is said by tool, and the biggest results with their age, use and staleness", async () => {
+	it("is reported by tool, with the biggest results and their age, use and staleness", async () => {
 		const { by_tool, biggest_results } = await report(workingConversation());
 		expect(by_tool.map(({ tool, results }) => [tool, results])).toEqual([
 			["Read", 4],
@@ -93,13 +93,13 @@ describe("what fills the window", () => {
 		);
 	});
 
-	it("holds no text of the conversation, and at most ten results", async () => {
+	it("contains no text of the conversation, and at most ten results", async () => {
 		const made = await report(agentConversation(30), { contextWindow: 20_000 });
 		expect(made.biggest_results).toHaveLength(10);
 		expect(JSON.stringify(made)).not.toContain(secret);
 	});
 
-	it("takes names and targets for text, on one line, and cuts them", async () => {
+	it("reads names and targets as text, on one line, and truncates them", async () => {
 		const text = JSON.stringify(workingConversation()).replaceAll('"Read"', '"Re\\u001b[31mad\\nRow"');
 		const { by_tool } = await report(JSON.parse(text));
 		expect(by_tool[0]?.tool).toBe("Re 31mad Row");
@@ -115,7 +115,7 @@ describe("what fills the window", () => {
 		expect(targetText(nothing)).toBe(null);
 	});
 
-	it("says nothing of what a conversation without messages or tools has not", async () => {
+	it("is empty for a conversation without messages or tools", async () => {
 		const empty = await report({ messages: [] });
 		expect(empty).toMatchObject({ tokens: 0, messages: 0, by_role: [], by_tool: [], biggest_results: [] });
 		expect(empty.presets.map(({ freed_tokens, fits }) => [freed_tokens, fits])).toEqual(Array(7).fill([0, null]));
@@ -126,7 +126,7 @@ describe("what fills the window", () => {
 });
 
 describe("the model and its window", () => {
-	it("are the caller's, the body's or the policy's, and else those that a session names", async () => {
+	it("come from the caller, the body or the policy, or else from a session", async () => {
 		const conversation = workingConversation();
 		const layers = [{ guard: { model: "gpt-4.1" } }];
 		expect((await report(conversation)).model).toBe(null);
@@ -138,7 +138,7 @@ describe("the model and its window", () => {
 		expect(named.budget_tokens).toBe(128_000 - 8_192);
 	});
 
-	it("may be given, as may the reserve, which then counts for each preset too", async () => {
+	it("may be given with a reserve, which then applies to each preset too", async () => {
 		const made = await report(workingConversation(), { contextWindow: 30_000, reserveTokens: 27_000 });
 		expect(made).toMatchObject({ context_window: 30_000, budget_tokens: 3_000 });
 		for (const { preset, tokens_after, fits } of made.presets) {
@@ -172,13 +172,13 @@ const layerOf = (name: string): PolicyLayer => {
 
 const names = [...presetNames.filter((name) => name !== "balanced"), "balanced:low", "balanced", "balanced:high"];
 
-describe("what each preset would make of a conversation", () => {
+describe("the result of each preset on a conversation", () => {
 	it.each([
 		["a window that all fits", 200_000],
 		["a window that masking makes it fit", 12_000],
 		["a window that only dropping makes it fit", 9_500],
 		["a window that nothing fits", 8_200],
-	])("is what mask does where that is enough, else what guard does: %s", async (_what, contextWindow) => {
+	])("is that of mask when that is enough, else that of guard: %s", async (_what, contextWindow) => {
 		const conversation = { messages: [...agentConversation(25), ...workingConversation().messages.slice(2)] };
 		const archive = await openArchive({ where: "memory" });
 		for (const given of [undefined, archive]) {
@@ -211,7 +211,7 @@ describe("what each preset would make of a conversation", () => {
 		await archive?.close();
 	});
 
-	it("stands over the configuration, and is nothing where the policy forbids edits before bound reasoning", async () => {
+	it("takes precedence over the configuration, and is empty when the policy forbids edits before tied reasoning", async () => {
 		const thinking = { type: "thinking", thinking: "So.", signature: "c2ln" };
 		const { messages, system } = workingConversation("anthropic-messages") as {
 			system: string;
@@ -229,7 +229,7 @@ describe("what each preset would make of a conversation", () => {
 	});
 });
 
-it("takes steps in proportion to the conversation: each preset reads each message a few times", async () => {
+it("takes linear time: each preset reads each message a few times", async () => {
 	const loaded = await loadCounter("o200k_base");
 	async function stepsOf(turns: number) {
 		const steps = { characters: 0, reads: 0 };

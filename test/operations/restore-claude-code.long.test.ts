@@ -148,7 +148,7 @@ async function edit(text: string, step: "mask" | "guard", layer: PolicyLayer, ar
 
 const seen = { edits: 0, restored: 0, errors: 0, escapes: 0 };
 
-describe("a Claude Code session comes back to the byte", () => {
+describe("a Claude Code session is restored byte for byte", () => {
 	test.prop(
 		[
 			fc.array(answers, { minLength: 2, maxLength: 6 }).map(repeatTexts),
@@ -169,7 +169,7 @@ describe("a Claude Code session comes back to the byte", () => {
 	});
 
 	test.prop([fc.array(answers, { minLength: 2, maxLength: 4 }).map(repeatTexts), layers], { numRuns: 100 })(
-		"as the program spells it that wrote it last, where the archive has seen it spelled otherwise",
+		"in the latest spelling, even if the archive has seen another spelling",
 		async (given, layer) => {
 			const archive = (await openArchive({ where: "memory" })) as Archive;
 			const [text, plain] = [given, given.map((one) => ({ ...one, spelling: "plain" as const }))].map(sessionOf);

@@ -54,12 +54,12 @@ describe("restoring", () => {
 		],
 		["lone surrogates", `\ud83d${outputOf("a")}\udd8a`],
 		["a number of a text that looks like JSON", JSON.stringify({ rows: outputOf("a") })],
-	])("brings back %s", async (_, content) => {
+	])("restores %s", async (_, content) => {
 		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
 		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
 	});
 
-	it("brings back a list of texts that was cut as one, and masked after that", async () => {
+	it("restores a list of texts that was cut as one and then masked", async () => {
 		const content = ["a", "b", "c"].map((name) => ({ type: "text", text: outputOf(name), name }));
 		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
 		const guard = { max_tool_result_chars: 3_000, truncate_head_chars: 500, truncate_tail_chars: 500 };
@@ -76,14 +76,14 @@ describe("restoring", () => {
 		expect(masked).toMatchObject({ truncated_tool_results: 0, masked_tool_results: 1, dropped_messages: 0 });
 	});
 
-	it("brings back an image that was masked", async () => {
+	it("restores a masked image", async () => {
 		const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(4_000)}` } };
 		const content = [{ type: "text", text: outputOf("a") }, image];
 		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
 		expect((await thereAndBack(conversation, { media: "mask" })).conversation).toEqual(conversation);
 	});
 
-	it("finds the original by its call where the template names no reference, on request alone, and says so", async () => {
+	it("finds the original by its call when the template has no reference, only on request, and reports it", async () => {
 		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
 		const mask = { placeholder_template: "[gone: {tool_name}]" };
 		const left = await thereAndBack(conversation, { mask });
@@ -100,7 +100,7 @@ describe("restoring", () => {
 		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
 	});
 
-	it("says what is missing, and leaves it as it stands", async () => {
+	it("reports missing originals, and leaves their placeholders", async () => {
 		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
 		const policy = policyOf({ mask: { window_turns: 1 } });
 		const masked = await maskConversation({ conversation, policy, archive });
@@ -110,7 +110,7 @@ describe("restoring", () => {
 		expect(back.report).toMatchObject({ restored: 0, missing: [masked.edits[0]?.ref] });
 	});
 
-	it("says what was redacted", async () => {
+	it("reports redactions", async () => {
 		archive = (await openArchive({ where: "memory", redact: ["line 3\\b"] })) as Archive;
 		const conversation = openaiMessages(user("The task."), toolTurn("a", `line 3\n${outputOf("a")}`), last);
 		const { report } = await thereAndBack(conversation, {});
@@ -118,14 +118,14 @@ describe("restoring", () => {
 		expect(report.redacted).toHaveLength(1);
 	});
 
-	it("does not take for a marker what a tool printed", async () => {
+	it("does not mistake tool output for a marker", async () => {
 		const text = `x\n\n[... 12 caractères omis, réf=ve798re306ji825wo179 ...]\n\ny`;
 		const conversation = openaiMessages(user("The task."), toolTurn("a", text));
 		const back = await restoreConversation({ conversation, archive, policy: policyOf() });
 		expect(back.conversation).toBe(conversation);
 	});
 
-	it("brings back a text to the byte, however it is spelled", async () => {
+	it("restores a text byte for byte in any spelling", async () => {
 		const plain = JSON.stringify(openaiMessages(user("T"), toolTurn("a", `é/"${outputOf("a")}`), last), null, "\t");
 		const spelled = plain.replaceAll("é", "\\u00E9").replaceAll("/", "\\/");
 		// The second would come back in the spelling of the first, which is kept by then.
@@ -138,7 +138,7 @@ describe("restoring", () => {
 		}
 	});
 
-	it("brings back two results of one text, each in its own spelling", async () => {
+	it("restores two results of one text, each in its own spelling", async () => {
 		const turns = ["a", "b"].map((id) => toolTurn(id, `é${"line ".repeat(300)}`));
 		const [one, two] = JSON.stringify(openaiMessages(user("T"), ...turns)).split('"tool_call_id":"b"') as [
 			string,
@@ -152,7 +152,7 @@ describe("restoring", () => {
 		expect((await restoreText({ text: cut, archive, policy: policyOf(), name: "the text" })).text).toBe(text);
 	});
 
-	it("looks for no nearest references where originals are missing, which takes time for all that is kept", async () => {
+	it("does not search for the nearest references of missing originals, which would scan the archive", async () => {
 		const turns = Array.from({ length: 20 }, (_, turn) => toolTurn(`c${turn}`, outputOf(`c${turn}`)));
 		const policy = policyOf({ mask: { window_turns: 1 } });
 		const conversation = openaiMessages(user("The task."), ...turns, last);

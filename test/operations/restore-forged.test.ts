@@ -43,18 +43,18 @@ describe.each(wordings)("a tool output that looks like a placeholder: $locale, $
 		return back.report;
 	}
 
-	it("stays as it is where another call answered, and is ambiguous", async () => {
+	it("stays unchanged when another call answered, and is ambiguous", async () => {
 		const { placeholder, ref } = await maskedVictim();
 		expect(await restored("b", placeholder)).toMatchObject({ restored: 1, missing: [], ambiguous: [ref] });
 	});
 
-	it("stays as it is where it names its own call and the reference of another", async () => {
+	it("stays unchanged when it names its own call and the reference of another", async () => {
 		const { placeholder, ref } = await maskedVictim();
 		const own = placeholder.replace("tool_call_id=a", "tool_call_id=b");
 		expect(await restored("b", own)).toMatchObject({ restored: 1, missing: [], ambiguous: [ref] });
 	});
 
-	it("stays as it is where it tells another number of characters", async () => {
+	it("stays unchanged when its number of characters differs", async () => {
 		const { placeholder, ref } = await maskedVictim();
 		if (!placeholder.includes("chars=")) return;
 		const other = placeholder.replace(/chars=\d+/, "chars=7");
@@ -77,7 +77,7 @@ it("a placeholder without a reference that names another call is ambiguous, by c
 	}
 });
 
-it("an id that was cleaned for its placeholder is still the id of its call", async () => {
+it("an id cleaned for its placeholder still identifies its call", async () => {
 	const policy = policyOf({ locale: "en", mask: { window_turns: 1 } });
 	const ids = ["call=1,2", "[x](y)", ` ${"long ".repeat(40)}`, "\ud83d{a}", "=,()"];
 	const conversation = openaiMessages(user("Go."), ...ids.map((id) => toolTurn(id, outputOf(id))), last);
@@ -88,8 +88,8 @@ it("an id that was cleaned for its placeholder is still the id of its call", asy
 	expect(back.report).toMatchObject({ restored: ids.length, ambiguous: [], missing: [] });
 });
 
-describe("a cut text that another call quotes to the letter", () => {
-	it.each(["head_tail", "auto"] as const)("stays as it is and is ambiguous: %s", async (strategy) => {
+describe("a cut text that another call quotes exactly", () => {
+	it.each(["head_tail", "auto"] as const)("stays unchanged and is ambiguous: %s", async (strategy) => {
 		const guard = { max_tool_result_chars: 1_000, truncate_head_chars: 200, truncate_tail_chars: 200 };
 		const policy = policyOf({ locale: "en", guard, truncate: { strategy } });
 		const request = { conversation: openaiMessages(user("Go."), toolTurn("a", victim)), policy, archive };
@@ -102,7 +102,7 @@ describe("a cut text that another call quotes to the letter", () => {
 	});
 });
 
-describe("a conversation that was masked without an archive", () => {
+describe("a conversation masked without an archive", () => {
 	const policy = policyOf({ mask: { window_turns: 1 } });
 	const mine = openaiMessages(user("Mine."), toolTurn("call_1", outputOf("my own")), last);
 
@@ -115,7 +115,7 @@ describe("a conversation that was masked without an archive", () => {
 		expect(back.report).toMatchObject({ restored: 0, without_reference: ["call_1"], missing: [], ambiguous: [] });
 	});
 
-	it("gets what the archive keeps under its ids on request, and the report counts it", async () => {
+	it("gets the archived text under its ids on request, and the report counts it", async () => {
 		await maskConversation({ conversation: mine, policy, archive });
 		const { conversation: masked } = await maskConversation({ conversation: mine, policy });
 		const back = await restoreConversation({ conversation: masked, archive, policy, byCallId: true });

@@ -23,8 +23,8 @@ const guard = (conversation: unknown) => guardConversation({ conversation, polic
 
 const restore = (conversation: unknown) => restoreConversation({ conversation, archive, policy });
 
-describe("a result that a strategy has cut", () => {
-	it("comes back by the reference in its notice: text, JSON, HTML, colours or not", async () => {
+describe("a result cut by a strategy", () => {
+	it("is restored by the reference in its notice: text, JSON, HTML, with or without colours", async () => {
 		const json = JSON.stringify(
 			Array.from({ length: 300 }, (_, id) => ({ id, name: `row ${id}` })),
 			null,
@@ -43,7 +43,7 @@ describe("a result that a strategy has cut", () => {
 		expect(back.conversation).toEqual(whole);
 	});
 
-	it("is told from a result that quotes it", async () => {
+	it("is distinguished from a result that quotes it", async () => {
 		const { conversation } = await guard(openaiMessages(user("Go."), toolTurn("a", lines)));
 		const [cut = ""] = resultContents(conversation) as string[];
 		expect(cut).toMatch(/^\[Output shortened: .*, ref=\w+\]\n/);
@@ -52,7 +52,7 @@ describe("a result that a strategy has cut", () => {
 		expect(resultContents(back.conversation)).toEqual([lines, `The notice:\n${cut}`]);
 	});
 
-	it("is named where its whole is gone", async () => {
+	it("is reported when its original is missing", async () => {
 		const { conversation, edits } = await guard(openaiMessages(user("Go."), toolTurn("a", lines)));
 		archive = (await openArchive({ where: "memory" })) as Archive;
 		const back = await restore(conversation);

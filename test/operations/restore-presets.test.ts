@@ -34,7 +34,7 @@ const answer = { kind: "summariser", summariser: standInSummariser() } as const;
 
 const clean = { missing: [], ambiguous: [], without_reference: [], summaries: [], restored_by_call_id: 0 };
 
-describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => {
+describe.each(all)("results removed by $preset in $locale", ({ preset, locale }) => {
 	const policyWith = (layer: object) => policyOf({ preset, locale, ...layer });
 
 	async function comesBack({ edits, conversation: shorter, error }: Outcome<unknown>) {
@@ -49,12 +49,12 @@ describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => 
 		expect(back.report).toMatchObject({ ...clean, restored: taken.length });
 	}
 
-	it("comes back after masking", async () => {
+	it("are restored after masking", async () => {
 		const policy = policyWith({ mask: { enabled: true, cadence: "every_turn" } });
 		await comesBack(await maskConversation({ conversation, policy, archive }));
 	});
 
-	it("comes back after the guard, and is reported where nothing was archived", async () => {
+	it("are restored after the guard, and reported when nothing was archived", async () => {
 		const policy = policyWith({ guard: { truncate_when: "always" } });
 		const request = { conversation, policy, contextWindow: 30_000 };
 		await comesBack(await guardConversation({ ...request, archive }));
@@ -64,13 +64,13 @@ describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => 
 		expect(report.without_reference).toEqual(expect.arrayContaining(["large1", "large2"]));
 	});
 
-	it("comes back after hiding by compaction", async () => {
+	it("are restored after hiding by compaction", async () => {
 		const policy = policyWith({});
 		const strategy = { kind: "built_in", name: "tool-result-hiding" } as const;
 		await comesBack(await compactConversation({ conversation, policy, archive, strategy, answer, force: true }));
 	});
 
-	it("comes back after truncating a text, JSON too; where nothing tells whose it is, that is said", async () => {
+	it("are restored after truncating a text, JSON too; an unknown owner is reported", async () => {
 		const policy = policyWith({});
 		const json = JSON.stringify({ id: 7, content: textOfLength(70_000), behind: [1, 2] });
 		for (const text of [textOfLength(70_000), json]) {
@@ -89,7 +89,7 @@ describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => 
 	});
 });
 
-it("a summary is named with the reference of what it stands for", async () => {
+it("a summary is named with the reference of the summarised messages", async () => {
 	const policy = policyOf();
 	const strategy = { kind: "built_in", name: "llm-summary" } as const;
 	const outcome = await compactConversation({ conversation, policy, archive, strategy, answer, force: true });
@@ -98,7 +98,7 @@ it("a summary is named with the reference of what it stands for", async () => {
 	expect((await archive.get(ref)).kind).toBe("group");
 });
 
-it("a template worded as one of ours names the reference where the archive is on, and is kept as it is where it is off", async () => {
+it("a template worded like ours names the reference with an archive, and stays unchanged without", async () => {
 	const template =
 		"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]";
 	const policy = policyOf({ mask: { window_turns: 1, placeholder_template: template } });
@@ -108,7 +108,7 @@ it("a template worded as one of ours names the reference where the archive is on
 	expect(await written(undefined)).toMatch(/, chars=\d+\)\]$/);
 });
 
-it("what was redacted and cut comes back as it was kept", async () => {
+it("a result that was redacted and cut is restored in its redacted form", async () => {
 	archive = (await openArchive({ where: "memory", redact: ["^1 0"] })) as Archive;
 	const policy = policyOf();
 	const cut = await guardConversation({ conversation, policy, archive, contextWindow: 1_000_000 });
@@ -117,7 +117,7 @@ it("what was redacted and cut comes back as it was kept", async () => {
 	expect(report.redacted).toHaveLength(1);
 });
 
-it("a result that its host has cut, in the words of our English marker, is none of ours", async () => {
+it("a result cut by its host with our English marker's words is not ours", async () => {
 	const cut = `${textOfLength(5_000)}\n\n... [2374 characters truncated] ...\n\n${textOfLength(5_000)}`;
 	const given = openaiMessages(user("Go."), toolTurn("a", cut));
 	for (const byCallId of [false, true]) {
@@ -131,7 +131,7 @@ it("a result that its host has cut, in the words of our English marker, is none 
 	}
 });
 
-it("a marker of the policy's own without a reference counts only where cutting puts it", async () => {
+it("a custom marker without a reference counts only at the position of a cut", async () => {
 	const guard = { max_tool_result_chars: 1_000, truncate_head_chars: 200, truncate_tail_chars: 200 };
 	const policy = policyOf({ guard: { ...guard, marker_template: "..." } });
 	const dotted = openaiMessages(user("Go."), toolTurn("a", "one ... two"), toolTurn("b", textOfLength(5_000)));

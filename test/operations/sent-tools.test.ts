@@ -30,13 +30,13 @@ const tokensOf = async (conversation: unknown, options: object = {}) => {
 	return report.tokens.after;
 };
 
-describe("tools that are sent along", () => {
-	it("are counted as their JSON where no model is named", async () => {
+describe("tools sent with a request", () => {
+	it("are counted as JSON without a model", async () => {
 		const more = countTokens(JSON.stringify(tools));
 		expect(await tokensOf(messages, { tools })).toBe((await tokensOf(messages)) + more);
 	});
 
-	it("count the same passed along and in the body", async () => {
+	it("count the same as an option and in the body", async () => {
 		for (const model of ["gpt-4o", "claude-opus-4-8", undefined]) {
 			const inBody = await tokensOf({ messages, tools }, { model });
 			expect(await tokensOf(messages, { tools, model })).toBe(inBody);
@@ -44,18 +44,18 @@ describe("tools that are sent along", () => {
 		}
 	});
 
-	it("make OpenAI's own example what its API counts, less the 3 tokens that prime the reply", async () => {
+	it("give OpenAI's own example its API count, minus the 3 tokens that prime the reply", async () => {
 		expect(await tokensOf(messages, { tools, model: "gpt-4o" })).toBe(101 - 3);
 		expect(await tokensOf({ model: "gpt-4", messages, tools })).toBe(105 - 3);
 	});
 
-	it("bring the prompt that Anthropic adds, unscaled", async () => {
+	it("add the prompt that Anthropic adds, unscaled", async () => {
 		const model = "claude-sonnet-4-5";
 		const texts = (await tokensOf(messages, { tools })) - 2 * policy.tokens.message_overhead;
 		expect(await tokensOf(messages, { tools, model })).toBe(Math.round(texts * 1.2) + 8 + 497);
 	});
 
-	it("never come back, and are never edited", async () => {
+	it("are never returned or edited", async () => {
 		const { conversation, edits } = await guardConversation({
 			conversation: messages,
 			policy,
@@ -65,7 +65,7 @@ describe("tools that are sent along", () => {
 		expect(JSON.stringify([conversation, edits])).not.toContain("get_current_weather");
 	});
 
-	it("are refused where the conversation holds some itself", async () => {
+	it("are refused when the conversation contains tools itself", async () => {
 		const both = guardConversation({ conversation: { messages, tools: [] }, policy, tools, contextWindow: 9 });
 		await expect(both).rejects.toMatchObject({ code: "invalid_argument", message: expect.stringContaining("`tools`") });
 	});

@@ -109,7 +109,7 @@ describe("the figures", () => {
 		[2, "stride:4:2"],
 		[3, "break_even:2"],
 		[4, "balanced:high"],
-	])("of policy %i, %s, are what masking every beginning anew comes to", async (index, name) => {
+	])("of policy %i, %s, equal those of masking every prefix separately", async (index, name) => {
 		const all: { naive: Awaited<ReturnType<typeof naively>>; figures: PolicyFigures }[] = [];
 		for (const [place, one] of conversations.entries()) {
 			const naive = await naively(messagesOf(one.conversation), index);
@@ -145,7 +145,7 @@ describe("the figures", () => {
 		if (name !== "balanced:high") expect(sum("inView")).toBeLessThan(sum("used"));
 	});
 
-	it("hold policies that go by age alone against the optimum of their window", () => {
+	it("compare policies that select only by age with the optimum of their window", () => {
 		const optimum = named(report.policies, "optimum:2");
 		expect(optimum.ratio_to_optimum).toBe(1);
 		for (const name of ["window:2", "stride:4:2", "break_even:2"]) {
@@ -156,14 +156,14 @@ describe("the figures", () => {
 		for (const name of ["raw", "balanced:high"]) expect(named(report.policies, name).ratio_to_optimum).toBe(null);
 	});
 
-	it("have a bound that is no lower than the recall", () => {
+	it("have a bound that is at least the recall", () => {
 		for (const { recall, recall_bound } of report.policies) {
 			expect(recall_bound.lines).toBeGreaterThanOrEqual((recall.lines ?? 1) - 1e-9);
 		}
 		expect(named(report.policies, "raw")).toMatchObject({ recall: { lines: 1 }, recall_bound: { lines: 1 } });
 	});
 
-	it("of the offline benchmark are those of one masking", async () => {
+	it("of the offline benchmark equal those of one masking", async () => {
 		for (const [index, one] of conversations.entries()) {
 			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
 			expect(report.files[index]).toMatchObject({
@@ -176,24 +176,24 @@ describe("the figures", () => {
 		expect(report.masked_tool_results).toBe(22 + 5);
 	});
 
-	it("are the same whichever policies stand beside them", async () => {
+	it("do not depend on the other policies", async () => {
 		const alone = await replayedPolicies("stride:4:2", [layer]);
 		const other = await run({ policies: alone, contextWindow: 3_000 });
 		expect(other.report.policies).toEqual([named(report.policies, "stride:4:2")]);
 	});
 
-	it("know of no window where no model is named", async () => {
+	it("have no window without a model", async () => {
 		const { policies } = (await run()).report;
 		for (const one of policies) expect(one).toMatchObject({ calls_over_window: 0, calls_of_known_window: 0 });
 	});
 
-	it("are of conversations with enough tool turns alone", async () => {
+	it("include only conversations with enough tool turns", async () => {
 		const { report } = await run({ minTurns: 13 });
 		expect(report.files.map(({ file }) => file)).toEqual(["long", "middle"]);
 		expect(report.policies[0]?.conversations).toBe(2);
 	});
 
-	it("are estimated for a model whose tokens no public encoding counts, and billed in dollars", async () => {
+	it("are estimated for a model without a public encoding, and billed in dollars", async () => {
 		const model = "claude-sonnet-4-5";
 		const { factor } = (await estimateTokens(model, undefined)).scale;
 		expect(factor).toBeGreaterThan(1);
@@ -211,7 +211,7 @@ describe("the figures", () => {
 });
 
 describe("the series", () => {
-	it("are what the figures sum up", async () => {
+	it("add up to the figures", async () => {
 		const { report, series } = await run({ mostSeries: 5 });
 		expect(series).toHaveLength(conversations.length * policies.length);
 		for (const { file, policy, context, billed } of series) {
@@ -224,14 +224,14 @@ describe("the series", () => {
 		}
 	});
 
-	it("are kept of the conversations with the most calls, in their order, and of none unless asked for", async () => {
+	it("are kept for the conversations with the most calls, in their order, and only on request", async () => {
 		const { series } = await run({ mostSeries: 2 });
 		expect([...new Set(series.map(({ file }) => file))]).toEqual(["long", "middle"]);
 		expect((await run()).series).toEqual([]);
 	});
 });
 
-it("what is no conversation is refused, and counts for nothing", async () => {
+it("input that is no conversation is refused, and not counted", async () => {
 	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices) });
 	await expect(replay.add({ file: "odd", conversation: { text: "x" } })).rejects.toMatchObject({
 		code: "not_a_conversation",

@@ -50,7 +50,7 @@ describe("the strategy of docs/strategies.md, from an installed package", () => 
 	const note = { role: "user", content: "[12 messages were left out here.]" };
 	const expected = [...messages.slice(0, 2), note, ...messages.slice(-6)];
 
-	it("compacts for a client of the server that its policy file configures", async () => {
+	it("compacts for a client of the server configured by its policy file", async () => {
 		const args = [join(project, "node_modules/palimpsest-mcp/dist/cli.js"), "serve", "--policy", "palimpsest.toml"];
 		const transport = new StdioClientTransport({
 			command: process.execPath,
@@ -81,7 +81,7 @@ describe("the strategy of docs/strategies.md, from an installed package", () => 
 		expect(JSON.parse(stdout)).toEqual({ messages: expected.length, result: "rewritten" });
 	});
 
-	it("is refused where the package has no such export, before anything is served", async () => {
+	it("is refused before serving when the package has no such export", async () => {
 		const env = { ...cleanEnvironment(project), PALIMPSEST_COMPACTION_STRATEGY: "my-package#DropMidle" };
 		const cli = join(project, "node_modules/palimpsest-mcp/dist/cli.js");
 		const refused = run(process.execPath, [cli, "serve", "--policy", "palimpsest.toml"], { cwd: project, env });

@@ -7,7 +7,7 @@ import { packageFolder } from "../support/built-cli.ts";
 
 const run = promisify(execFile);
 
-it("loads the library for HTML with the first page, and not before", async () => {
+it("loads the HTML library with the first page, and not before", async () => {
 	const library = pathToFileURL(resolve(packageFolder, "dist/index.js")).href;
 	const script = `
 		import { createRequire } from "node:module";

@@ -27,11 +27,11 @@ async function* cut(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<B
 	}
 }
 
-describe("an output that is too long to be held", () => {
+describe("an output too long to hold in memory", () => {
 	const bytes = Buffer.concat([anyBytes(100_000), Buffer.from("漢字😀\n".repeat(900_000)), anyBytes(100_001)]);
 
 	it.each([[[65_536]], [[1_021, 7, 1, 40_009]], [[9_000_000, 3]]])(
-		"is read, cut and archived as one that is, whatever its bytes and wherever they are parted: %j",
+		"is read, cut and archived like a short one, with any bytes in any pieces: %j",
 		async (lengths) => {
 			expect(bytes.length).toBeGreaterThan(bytesToHold(limit, policy));
 			const archive = await openArchive({ where: "memory" });
@@ -45,14 +45,14 @@ describe("an output that is too long to be held", () => {
 		},
 	);
 
-	it("is cut with half of its limit for each end where head and tail are more than the limit", async () => {
+	it("is cut with half of its limit for each end when head and tail exceed the limit", async () => {
 		const tight = { kind: "head_tail", maxChars: 1_000 } as const;
 		const expected = await truncateText({ text: bytes.toString("utf8"), policy, maxChars: 1_000 });
 		const shortened = await shortenStream({ pieces: cut(bytes, [50_000]), policy, limit: tight });
 		expect(shortened).toMatchObject({ text: expected.text });
 	});
 
-	it("comes out within a limit in characters, with how the command ended", async () => {
+	it("is cut within a limit in characters, with how the command ended", async () => {
 		const ending = async () => ({ exitCode: 137, signal: "SIGKILL", durationMs: 61_250 });
 		const shortened = await shortenStream({
 			pieces: cut(bytes, [65_536]),
@@ -69,8 +69,8 @@ describe("an output that is too long to be held", () => {
 	});
 });
 
-describe("an output that is held", () => {
-	it("is shortened by the strategy of the call, else of the policy, with what it is looked through for", async () => {
+describe("an output held in memory", () => {
+	it("is shortened by the strategy of the call, else of the policy, with its query", async () => {
 		const text = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
 		const short = async (given: object, layer = {}) => {
 			const request = { pieces: cut(Buffer.from(text), [4_096]), policy: policyOf({ locale: "en", ...layer }) };
@@ -87,7 +87,7 @@ describe("an output that is held", () => {
 		expect(await short({ strategy: "log" }, { truncate: { strategy: "binary" } })).not.toContain("not shown");
 	});
 
-	it("of JSON stays JSON, and colours go", async () => {
+	it("of JSON stays JSON, and loses its colours", async () => {
 		const rows = Array.from({ length: 900 }, (_, id) => ({ id, name: `row ${id}` }));
 		const short = async (text: string) => {
 			const pieces = cut(Buffer.from(text), [4_096]);
@@ -100,7 +100,7 @@ describe("an output that is held", () => {
 		expect(coloured).not.toContain("\u001b");
 	});
 
-	it("passes with its very bytes where it fits", async () => {
+	it("passes byte for byte when it fits", async () => {
 		const bytes = anyBytes(3_000);
 		for (const within of [limit, { kind: "chars", most: 3_000 }, { kind: "tokens", most: 20_000 }] as const) {
 			const shortened = await shortenStream({ pieces: cut(bytes, [999]), policy, limit: within });

@@ -11,8 +11,8 @@ const policy = policyOf({ locale: "en" });
 const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
 const memory = async () => (await openArchive({ where: "memory" })) as Archive;
 
-describe("truncateText by a strategy", () => {
-	it("says what was kept and left out, in lines as recall_original takes them, and where the whole is", async () => {
+describe("truncateText with a strategy", () => {
+	it("reports the kept and omitted lines, numbered as for recall_original, and the original's reference", async () => {
 		const archive = await memory();
 		const request = { text: lines, policy, archive, recall: "offered", maxChars: 4_000, focus: "value500" } as const;
 		const { text, report } = await truncateText(request);
@@ -35,7 +35,7 @@ describe("truncateText by a strategy", () => {
 		expect(report.lines.kept).toBeGreaterThan(60);
 	});
 
-	it("holds to exactly so many tokens", async () => {
+	it("stays within the exact number of tokens", async () => {
 		for (const maxTokens of [80, 300, 2_000]) {
 			const { text, report } = await truncateText({ text: lines, policy, maxTokens });
 			expect(count(text)).toBeLessThanOrEqual(maxTokens);
@@ -45,7 +45,7 @@ describe("truncateText by a strategy", () => {
 		}
 	});
 
-	it("reads HTML by a library: no tags, no addresses of links, no pictures", async () => {
+	it("reads HTML with a library: no tags, no link addresses, no images", async () => {
 		const paragraph = (index: number) =>
 			`<p>Paragraph ${index} &amp; <a href="https://example.org/${index}">a link</a><img src="x.png" alt="picture"></p>`;
 		const html = `<!doctype html><html><head><style>p { color: red }</style></head><body><h1>maxRetries</h1>${Array.from({ length: 400 }, (_, index) => paragraph(index)).join("\n")}</body></html>`;
@@ -72,7 +72,7 @@ describe("truncateText by a strategy", () => {
 		expect(report.strategy === "html").toBe(isRead);
 	});
 
-	it("takes colours out, or leaves them", async () => {
+	it("removes colours, or keeps them", async () => {
 		const coloured = lines.replace(/value\d+/g, "\u001b[31m$&\u001b[0m");
 		const cut = (keep_ansi: boolean) =>
 			truncateText({ text: coloured, policy: policyOf({ truncate: { strategy: "auto", max_chars: 900, keep_ansi } }) });
@@ -82,7 +82,7 @@ describe("truncateText by a strategy", () => {
 });
 
 describe("truncateText to head and tail", () => {
-	it("says the lines too", async () => {
+	it("reports the lines too", async () => {
 		const headTail = policyOf({ truncate: { max_chars: 1_000, head_chars: 40, tail_chars: 30 } });
 		const { report } = await truncateText({ text: lines, policy: headTail });
 		expect(report).toMatchObject({
@@ -95,7 +95,7 @@ describe("truncateText to head and tail", () => {
 		expect(whole.report).toMatchObject({ lines: { before: 2, kept: 2 }, kept_lines: ["1-2"], omitted_lines: [] });
 	});
 
-	it("cuts the `content` of JSON alone where the policy says so, and another strategy is not asked", async () => {
+	it("cuts only the `content` of JSON when the policy says so, without any other strategy", async () => {
 		const json = JSON.stringify({ id: 1, content: lines });
 		const trim = policyOf({ preset: "context-trim", truncate: { max_chars: 2_000, head_chars: 900, tail_chars: 900 } });
 		const headTail = await truncateText({ text: json, policy: trim });
@@ -128,7 +128,7 @@ describe("a limit that leaves no room for a marker", () => {
 		].map((asked) => ({ name, text, asked: asked as { maxChars: number; strategy?: "auto" } })),
 	);
 
-	it.each(each)("is refused, and the least that works is named ($name, $asked)", async ({ text, asked }) => {
+	it.each(each)("is refused, and the minimum is named ($name, $asked)", async ({ text, asked }) => {
 		const option = "maxChars" in asked ? "maxChars" : "maxTokens";
 		for (const given of [policy, policyOf({ preset: "context-trim" }), policyOf({ locale: "zh" })]) {
 			const cut = (more: object) => truncate(text, { ...asked, ...more, policy: given });
@@ -145,7 +145,7 @@ describe("a limit that leaves no room for a marker", () => {
 		}
 	});
 
-	it("is the length without colours where that fits, and nothing less", async () => {
+	it("names the length without colours as the minimum when that fits", async () => {
 		const coloured = "\n\n\n\n\u001b[31mred\u001b[0m";
 		const cut = (maxChars: number) => truncate(coloured, { maxChars, strategy: "table" });
 		await expect(cut(0)).rejects.toThrow(/smallest that works here is 7; got 0/);
@@ -153,7 +153,7 @@ describe("a limit that leaves no room for a marker", () => {
 		await expect(cut(6)).rejects.toThrow(/smallest that works here is 7; got 6/);
 	});
 
-	it("is called by the name under which it was given", async () => {
+	it("is named as the caller named it", async () => {
 		const small = policyOf({ locale: "en", truncate: { max_chars: 9 } });
 		await expect(truncateText({ text: names, policy: small })).rejects.toThrow(/`truncate\.max_chars`.* got 9\./);
 		const inTokens = policyOf({ truncate: { max_tokens: 2 } });
@@ -161,7 +161,7 @@ describe("a limit that leaves no room for a marker", () => {
 		await expect(truncateText({ text: names, policy, maxChars: 9 })).rejects.toThrow(/`max_chars`/);
 	});
 
-	it("does no harm where nothing has to be cut", async () => {
+	it("is harmless when nothing must be cut", async () => {
 		expect(await truncate("short", { maxChars: 10 })).toMatchObject({ text: "short", report: { truncated: false } });
 		expect(await truncate("", { maxChars: 0 })).toMatchObject({ text: "" });
 	});

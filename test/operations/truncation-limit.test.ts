@@ -6,7 +6,7 @@ const preset = policyOf();
 
 const balanced = policyOf({ preset: "balanced" });
 
-it("takes the policy's strategy and limit where a call says nothing", () => {
+it("uses the policy's strategy and limit by default", () => {
 	expect(cutOfCall(preset, {})).toEqual({ limit: { kind: "head_tail", maxChars: 50_000 }, strategy: "head_tail" });
 	expect(cutOfCall(preset, { maxChars: 9 })).toEqual({
 		limit: { kind: "head_tail", maxChars: 9 },
@@ -19,7 +19,7 @@ it("takes the policy's strategy and limit where a call says nothing", () => {
 	});
 });
 
-it("takes `auto` where head and tail have no number or look for nothing: a limit in tokens, a focus", () => {
+it("uses `auto` when head and tail does not apply: for a limit in tokens or a focus", () => {
 	expect(cutOfCall(preset, { maxTokens: 9 })).toEqual({ limit: { kind: "tokens", most: 9 }, strategy: "auto" });
 	expect(cutOfCall(preset, { focus: "x" })).toEqual({ limit: { kind: "chars", most: 50_000 }, strategy: "auto" });
 	expect(cutOfCall(preset, { maxTokens: 9, strategy: "head_tail" }).strategy).toBe("head_tail");
@@ -29,7 +29,7 @@ it("takes `auto` where head and tail have no number or look for nothing: a limit
 	expect(cutOfCall(inTokens, { maxChars: 9 }).limit).toEqual({ kind: "head_tail", maxChars: 9 });
 });
 
-it("refuses what is no limit, and two of them", () => {
+it("refuses an invalid limit, and two limits", () => {
 	const code = "invalid_argument";
 	expect(() => cutOfCall(preset, { maxChars: 1, maxTokens: 1 })).toThrow(expect.objectContaining({ code }));
 	for (const wrong of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
@@ -40,7 +40,7 @@ it("refuses what is no limit, and two of them", () => {
 	expect(cutOfCall(preset, { maxTokens: 1 }).limit).toEqual({ kind: "tokens", most: 1 });
 });
 
-it("refuses a strategy that is none, which types keep from nobody who writes JavaScript", () => {
+it("refuses an unknown strategy, which types cannot prevent in JavaScript", () => {
 	const expected = {
 		code: "invalid_argument",
 		message: expect.stringMatching(/`strategy` to be head_tail, auto, json/),

@@ -17,14 +17,14 @@ const files = hasRealData
 	? readdirSync(root).flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
 	: [];
 
-const settings = [0, 1, 3, 8, 50].flatMap((window_turns) =>
+const settings = [0, 1, 8].flatMap((window_turns) =>
 	[true, false].flatMap((keep_errors) =>
 		[0, 2].map((keep_last_k_per_tool) => ({ window_turns, keep_errors, keep_last_k_per_tool })),
 	),
 );
 /** What `matrix.test.ts` masks with every setting, and looks at more closely. */
 const inMatrix = new Set(["openai", "anthropic"]);
-const windows = [1_000, 8_000, 32_000, 128_000];
+const windows = [1_000, 8_000, 32_000];
 
 const seen = new Map<
 	string,
@@ -88,6 +88,6 @@ describe.skipIf(!hasRealData)("every real conversation, whatever its format", ()
 		for (const [format, counts] of seen) process.stderr.write(`${format}: ${JSON.stringify(counts)}\n`);
 		const edits = Array.from(seen.values()).reduce((sum, counts) => sum + counts.edits, 0);
 		expect(seen.size).toBe(13);
-		expect(edits).toBeGreaterThan(10_000);
+		expect(edits).toBeGreaterThan(8_000);
 	});
 });

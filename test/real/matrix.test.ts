@@ -33,7 +33,7 @@ const seen = {
 	over: 0,
 };
 
-const windows = [0, 1, 3, 8, 50];
+const windows = [0, 1, 8];
 const settings = windows.flatMap((windowTurns) =>
 	[true, false].flatMap((keepErrors) => [0, 2].map((keepLastK) => ({ windowTurns, keepErrors, keepLastK }))),
 );
@@ -70,7 +70,7 @@ describe.skipIf(files.length === 0)(
 			const { messages } = document;
 			for (const setting of settings.filter(({ windowTurns }) => windowTurns === 1 || windowTurns === 8)) {
 				const policy = policyFor(setting);
-				for (const share of [0.3, 0.6, 0.9, 1]) {
+				for (const share of [0.4, 0.7, 1]) {
 					const length = Math.floor(messages.length * share);
 					const editsFor = async (count: number) => {
 						const { edits } = await maskConversation({ conversation: messages.slice(0, count), policy });

@@ -18,7 +18,7 @@ function inPieces(whole: string, lengths: readonly number[]): string[] {
 	return pieces;
 }
 
-it("cuts what comes in pieces as the whole is cut, character by character", () => {
+it("cuts a text in pieces like the complete text, character by character", () => {
 	let cut = 0;
 	fc.assert(
 		fc.property(
@@ -45,7 +45,7 @@ it("cuts what comes in pieces as the whole is cut, character by character", () =
 	expect(cut).toBeGreaterThan(300);
 });
 
-it("counts characters, and holds no more of a long text than its ends", () => {
+it("counts characters, and holds only the ends of a long text", () => {
 	const reader = readEnds({ headChars: 10, tailChars: 20 });
 	const line = `${"x".repeat(99)}\n`;
 	for (let index = 0; index < 100_000; index += 1) reader.push(line);

@@ -6,16 +6,16 @@ import { shorten } from "./shorten.ts";
 const range = (count: number) => Array.from({ length: count }, (_, index) => index);
 const [tools, kinds] = [Object.entries(sureLines), Object.entries(quietLines)];
 
-describe("a line that tells of a failure", () => {
-	it.each(tools)("is told by its form (%s)", (_, lines) => {
+describe("a line that reports a failure", () => {
+	it.each(tools)("is recognised by its form (%s)", (_, lines) => {
 		for (const line of lines) expect(failureSign(line), line).toBe("sure");
 	});
 
-	it.each(kinds)("is not taken for one where it tells of none (%s)", (_, lines) => {
+	it.each(kinds)("is not recognised in a line without a failure (%s)", (_, lines) => {
 		for (const line of lines) expect(failureSign(line), line).not.toBe("sure");
 	});
 
-	it("is told by over 200 forms of 30 tools, and not by 70 that are like them", () => {
+	it("is recognised in over 200 forms of 30 tools, and not in 70 similar ones", () => {
 		expect(tools.length).toBeGreaterThan(30);
 		expect(tools.flatMap(([, lines]) => lines).length).toBeGreaterThan(200);
 		expect(kinds.flatMap(([, lines]) => lines).length).toBeGreaterThan(70);
@@ -31,7 +31,7 @@ describe("a line that tells of a failure", () => {
 		}
 	});
 
-	it("does not make a passing run a failing one where it is like one", () => {
+	it("does not turn a passing run into a failing one when it is similar", () => {
 		const quiet = kinds.flatMap(([, lines]) => lines);
 		const log = range(3_000).map((index) => `2026-03-01T10:00:00Z INFO step ${index} of the job is done`);
 		quiet.forEach((line, index) => {
@@ -59,7 +59,7 @@ describe("a line", () => {
 		"\u001b[31merror\u001b[39m Command failed",
 		"Segmentation fault (core dumped)",
 		"2026-11-21 FATAL disk on fire",
-	])("tells of a failure: %s", (line) => {
+	])("reports a failure: %s", (line) => {
 		expect(failureSign(line)).not.toBe("none");
 	});
 
@@ -72,7 +72,7 @@ describe("a line", () => {
 		"terrorise",
 		"all fine",
 		"",
-	])("does not: %s", (line) => {
+	])("does not report one: %s", (line) => {
 		expect(failureSign(line)).toBe("none");
 	});
 });

@@ -195,12 +195,12 @@ const shownAs = (failure: string) => failure.replace(/<\/?p>/g, "");
 describe("the only failure among 3 000 lines", () => {
 	const each = Object.keys(styles).map((style, index) => ({ style, index }));
 
-	it("is looked for in more than 30 styles", () => {
+	it("is tested in more than 30 styles", () => {
 		expect(each.length).toBeGreaterThan(33);
 		expect(new Set(Object.values(styles).map(({ failure }) => failure)).size).toBe(each.length);
 	});
 
-	it.each(each)("is kept of a text that is held ($style)", ({ style, index }) => {
+	it.each(each)("is kept in a text held in memory ($style)", ({ style, index }) => {
 		const { failure } = styles[style] as Style;
 		budgets.forEach((max, turn) => {
 			const text = logOf(styles[style] as Style, places[(index + turn) % places.length] as number);
@@ -216,7 +216,7 @@ describe("the only failure among 3 000 lines", () => {
 		});
 	});
 
-	it.each(each)("is kept of a text that has passed ($style)", ({ style, index }) => {
+	it.each(each)("is kept in a streamed text ($style)", ({ style, index }) => {
 		const { failure } = styles[style] as Style;
 		budgets.forEach((max, turn) => {
 			const text = logOf(styles[style] as Style, places[(index + turn) % places.length] as number);
@@ -269,7 +269,7 @@ describe("a failure in a text of another form", () => {
 		}
 	});
 
-	it("is kept as a whole where it takes most of the room", () => {
+	it("is kept completely even when it takes most of the room", () => {
 		const long = `foo.c:33:5: error: ${range(70)
 			.map((index) => `name${index} ${name(index)}`)
 			.join(" ")}`;
@@ -278,7 +278,7 @@ describe("a failure in a text of another form", () => {
 		expect(shorten(text, 0, { budget }).text).toContain(long);
 	});
 
-	it("keeps its colours out of account", () => {
+	it("is found in spite of its colours", () => {
 		const coloured = range(3_000).map((index) =>
 			index === 2_000
 				? "\u001b[31;1merror\u001b[0m\u001b[1m: no such thing\u001b[0m"
@@ -288,7 +288,7 @@ describe("a failure in a text of another form", () => {
 			expect(shorten(coloured.join("\n"), 2_000, { keepAnsi }).text).toContain("no such thing");
 	});
 
-	it("is the first and the last, and as many between as fit, where there are many", () => {
+	it("keeps the first, the last, and as many as fit between them", () => {
 		const failures = range(300).map(
 			(index) => `src/file${index}.c:${index}:5: error: undeclared identifier name${index}`,
 		);
@@ -307,7 +307,7 @@ describe("a failure in a text of another form", () => {
 		}
 	});
 
-	it("leaves code and prose that speak of errors most of the room", () => {
+	it("leaves most of the room to code and prose that mention errors", () => {
 		const code = range(2_000).map((index) =>
 			index % 2
 				? `  throw new TypeError("bad ${name(index)} ${index}");`

@@ -4,7 +4,7 @@ import { callFocusReader, focusOfCall } from "../../src/truncation/focus.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
 
 describe("focusOfCall", () => {
-	it("reads the texts of the arguments, whether they come as a value, as JSON or as free text", () => {
+	it("reads the texts of the arguments, given as a value, as JSON or as free text", () => {
 		const input = { path: "src/a.ts", limits: [{ why: "maxRetries" }], offset: 7, nothing: null };
 		expect(focusOfCall({ input })).toBe("src/a.ts\nmaxRetries");
 		expect(focusOfCall({ input: JSON.stringify(input) })).toBe("src/a.ts\nmaxRetries");
@@ -13,7 +13,7 @@ describe("focusOfCall", () => {
 		for (const input of [undefined, null, 7, {}, [], ""]) expect(focusOfCall({ input })).toBe("");
 	});
 
-	it("puts the words before the call and the task behind, each bounded", () => {
+	it("puts the words before the call first and the task last, each limited", () => {
 		expect(focusOfCall({ input: { q: "x" }, words: "I look for y.", task: "Find z." })).toBe(
 			"x\nI look for y.\nFind z.",
 		);
@@ -49,7 +49,7 @@ describe("callFocusReader", () => {
 		result("a"),
 	];
 
-	it("takes the arguments, the assistant's last words and the user's, and nothing behind the call", () => {
+	it("uses the arguments, the assistant's last words and the user's, and nothing after the call", () => {
 		expect(focusesOf(history)).toEqual([
 			"Fix the parser.",
 			"tokenizer\nFix the parser.",
@@ -59,7 +59,7 @@ describe("callFocusReader", () => {
 		]);
 	});
 
-	it("is the same whatever comes after", () => {
+	it("is independent of later messages", () => {
 		const whole = focusesOf(history);
 		for (let end = 1; end < history.length; end += 1) {
 			const begun = focusesOf(history.slice(0, end));

@@ -11,7 +11,7 @@ const limits = (fields: Partial<HeadTailLimits> = {}): HeadTailLimits => ({
 });
 
 describe("truncateHeadTail", () => {
-	it("leaves a text at the limit whole and cuts it one character over", () => {
+	it("keeps a text at the limit and cuts it one character over", () => {
 		const text = textOfLength(101);
 		expect(truncateHeadTail(text.slice(0, 100), limits())).toEqual({
 			text: text.slice(0, 100),
@@ -46,13 +46,13 @@ describe("truncateHeadTail", () => {
 		}
 	});
 
-	it("counts what it left out where a pair made it keep less", () => {
+	it("counts the omitted characters when a pair makes it keep less", () => {
 		const cut = truncateHeadTail("🦊".repeat(100), limits({ headChars: 21, tailChars: 11 }));
 		expect(cut.text).toBe(`${"🦊".repeat(10)}<170/200>${"🦊".repeat(5)}`);
 		expect(cut.omittedChars).toBe(170);
 	});
 
-	it("leaves lone surrogates of the input where they are", () => {
+	it("keeps lone surrogates of the input", () => {
 		const text = `\ud83d${"a".repeat(200)}\udd8a`;
 		expect(truncateHeadTail(text, limits()).text).toMatch(/^\ud83da{19}<172\/202>a{9}\udd8a$/);
 	});
@@ -73,7 +73,7 @@ describe("truncateHeadTail", () => {
 		},
 	);
 
-	it("keeps the bare head where the limit leaves no room for a marker", () => {
+	it("keeps only the head when the limit leaves no room for a marker", () => {
 		expect(truncateHeadTail(textOfLength(50), limits({ maxChars: 3 }))).toMatchObject({
 			text: "0,1",
 			omittedChars: 47,
@@ -83,14 +83,14 @@ describe("truncateHeadTail", () => {
 		expect(truncateHeadTail("text", limits({ maxChars: 0 })).text).toBe("");
 	});
 
-	it("head + tail over the limit: both give way in proportion, and all fits the limit", () => {
+	it("head + tail over the limit: both shrink in proportion to fit", () => {
 		const text = textOfLength(1_000);
 		const cut = truncateHeadTail(text, limits({ maxChars: 110, headChars: 300, tailChars: 100 }));
 		expect(cut.text.length).toBeLessThanOrEqual(110);
 		expect(cut.text).toBe(`${text.slice(0, 74)}<901/1000>${text.slice(-25)}`);
 	});
 
-	it("head and tail of 0 leave the marker alone", () => {
+	it("head and tail of 0 leave only the marker", () => {
 		expect(truncateHeadTail(textOfLength(500), limits({ headChars: 0, tailChars: 0 })).text).toBe("<500/500>");
 	});
 
@@ -100,7 +100,7 @@ describe("truncateHeadTail", () => {
 		expect(truncateHeadTail(text, limits({ headChars: 0 })).text).toBe(`<490/500>${text.slice(-10)}`);
 	});
 
-	it("half and half just over the limit: never longer than before, and the marker still stands", () => {
+	it("half and half just over the limit: never longer than before, with the marker", () => {
 		const halves = limits({
 			maxChars: 8_000,
 			headChars: 4_000,
@@ -117,14 +117,14 @@ describe("truncateHeadTail", () => {
 		}
 	});
 
-	it("cutting twice equals cutting once where the result is itself over the limit", () => {
+	it("cutting twice equals cutting once when the result itself exceeds the limit", () => {
 		const halves = limits({ maxChars: 100, headChars: 50, tailChars: 50 });
 		const once = truncateHeadTail(textOfLength(900), halves);
 		expect(once.text.length).toBeGreaterThan(100);
 		expect(truncateHeadTail(once.text, halves)).toMatchObject({ text: once.text, truncated: false });
 	});
 
-	it("… also where the text held such a marker before", () => {
+	it("… also when the text contained such a marker before", () => {
 		const halves = limits({ maxChars: 100, headChars: 50, tailChars: 50 });
 		for (const place of [0, 10, 45, 400, 850, 890]) {
 			const plain = textOfLength(900);
@@ -133,7 +133,7 @@ describe("truncateHeadTail", () => {
 		}
 	});
 
-	it("a long text that merely holds a marker somewhere is cut all the same", () => {
+	it("a long text that only contains a marker somewhere is cut anyway", () => {
 		const text = `${textOfLength(15)}<5/9>${textOfLength(500)}`;
 		expect(truncateHeadTail(text, limits()).truncated).toBe(true);
 	});

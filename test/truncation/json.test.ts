@@ -58,7 +58,7 @@ describe("a long list", () => {
 		items: Array.from({ length: 500 }, (_, id) => ({ id, name: `item ${id}` })),
 	}).replace('"id":0', '"id":12345678901234567890');
 
-	it("becomes its first and last items and a count, under a notice that says how to read the whole", () => {
+	it("becomes its first and last items and a count, under a notice on how to read the original", () => {
 		const { text: cut } = shorten(text, 1_000);
 		const read = JSON.parse(cut);
 		expect(Object.keys(read)[0]).toBe("_truncated");
@@ -74,18 +74,18 @@ describe("a long list", () => {
 		expect(shorten(text, 1_000).text).toContain('"id":12345678901234567890');
 	});
 
-	it("keeps the items that the focus names", () => {
+	it("keeps the items named by the focus", () => {
 		expect(shorten(text, 1_000, { focus: '{"query":"item 321"}' }).text).toContain('"name":"item 321"');
 	});
 
-	it("is found behind the heading of a command's output, which stays", () => {
+	it("is found after the heading of a command's output, which stays", () => {
 		const { text: cut, strategy } = shorten(`Exit code: 0\nOutput:\n${text}\n`, 1_000);
 		expect(strategy).toBe("json");
 		expect(cut.startsWith("Exit code: 0\nOutput:\n{")).toBe(true);
 		expect(() => JSON.parse(cut.slice(21))).not.toThrow();
 	});
 
-	it("does not take a key of the data for its own mark", () => {
+	it("does not mistake a key of the data for its own mark", () => {
 		const own = JSON.stringify({ _truncated: "mine", list: Array.from({ length: 900 }, (_, index) => index) });
 		const read = JSON.parse(shorten(own, 1_000).text);
 		expect(read._truncated).toBe("mine");

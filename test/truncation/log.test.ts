@@ -6,7 +6,7 @@ const stamped = (index: number, said: string) =>
 	`2026-03-01T10:${String(Math.floor(index / 60) % 60).padStart(2, "0")}:${String(index % 60).padStart(2, "0")}Z ${said}`;
 
 describe("logs", () => {
-	it("keep a FATAL in the middle of 20 000 lines, with its number and what stands around it", () => {
+	it("keep a FATAL in the middle of 20 000 lines, with its number and context", () => {
 		const lines = range(20_000).map((index) => stamped(index, `INFO request ${index} served`));
 		lines[10_000] = stamped(10_000, "FATAL out of file handles");
 		lines[10_001] = stamped(10_001, "INFO closing connection pool for shutdown");
@@ -16,14 +16,14 @@ describe("logs", () => {
 		expect(cut.text).toMatch(/\[… lines \d+–\d+ (?:alike )?…\]\n(?:.*\n){0,2}2026\S+ FATAL/);
 	});
 
-	it("keep it in plain lines without times, and with another focus", () => {
+	it("keep it in plain lines without timestamps, and with another focus", () => {
 		const lines = range(20_000).map((index) => `step ${index} finished`);
 		lines[12_345] = "FATAL: could not open store";
 		for (const focus of ["", "why is step 77 slow"])
 			expect(shorten(lines.join("\n"), 2_000, { focus }).text).toContain("FATAL: could not open store");
 	});
 
-	it("keep every distinct failure of a failing run rather than its repetitions", () => {
+	it("keep every distinct failure of a failing run instead of its repetitions", () => {
 		const lines = range(3_000).map((index) =>
 			index % 3 === 0 ? stamped(index, "ERROR worker 7: connection reset") : stamped(index, `INFO job ${index} ok`),
 		);
@@ -38,7 +38,7 @@ describe("logs", () => {
 		expect(text.match(/connection reset/g)?.length).toBeLessThan(30);
 	});
 
-	it("fold lines that are alike, and the states of a progress bar", () => {
+	it("fold similar lines, and the states of a progress bar", () => {
 		const lines = [
 			"Downloading packages",
 			...range(2_000).map((index) => `[${"=".repeat(index % 40)}>] ${index} / 2000 MB`),

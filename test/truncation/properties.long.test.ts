@@ -143,7 +143,7 @@ test.prop([texts, budgets, fc.constantFrom(...strategies)], { numRuns: 800 })(
 );
 
 test.prop([plainTexts, fc.integer({ min: 300, max: 900 }), fc.constantFrom("fr", "en", "zh")], { numRuns: 300 })(
-	"what is kept and what is left out make up the whole",
+	"the kept and the omitted parts make up the original",
 	(text, max, locale) => {
 		if (text.includes("\u001b")) return;
 		const cut = shorten(text, max, { strategy: "focus", wording: noticesOf(locale) });

@@ -8,7 +8,7 @@ describe("the notice", () => {
 		.map((index) => `line ${index} of a text that says little`)
 		.join("\n");
 
-	it("stands at the top, says what is left out and how to read the whole, and each gap says its lines", () => {
+	it("is at the top, reports the omission and how to read the original, and each gap names its lines", () => {
 		const cut = shorten(text, 2_000);
 		const [top, gap] = cut.notices as [string, string];
 		expect(cut.text.startsWith(`${top}\n`)).toBe(true);
@@ -19,11 +19,11 @@ describe("the notice", () => {
 		expect(cut.text).toContain(`line ${Number(from) - 2} of a text that says little\n${gap}\nline ${to} of`);
 	});
 
-	it("names no reference where nothing is archived", () => {
+	it("names no reference without an archive", () => {
 		expect(shorten(text, 2_000, { ref: undefined }).notices[0]).not.toContain("recall_original");
 	});
 
-	it("gives way where there is little room", () => {
+	it("is omitted when there is little room", () => {
 		expect(shorten(text, 200).notices[0]).toMatch(/^\[shortened: \d+ characters left out, ref=\w+\]$/);
 		expect(shorten(text, 150, { ref: undefined }).notices[0]).toMatch(/^\[shortened: \d+ characters left out\]$/);
 		expect(shorten(text, 30).text).toBe(text.slice(0, 30));
@@ -48,7 +48,7 @@ describe("shapes", () => {
 	});
 
 	it.each([",", ";", "\t"])(
-		"a table of fields split by %j keeps its header, first and last rows and what is asked for",
+		"a table of fields split by %j keeps its header, first and last rows and matching rows",
 		(mark) => {
 			const rows = range(900).map((index) => [index, `name${index}`, `"a, b"`, index * 7].join(mark));
 			const text = [["id", "name", "note", "total"].join(mark), ...rows].join("\n");
@@ -58,7 +58,7 @@ describe("shapes", () => {
 		},
 	);
 
-	it("columns set apart by blanks are a table too", () => {
+	it("columns separated by blanks are a table too", () => {
 		const rows = range(300).map((index) => `pod-${index}      Running   ${index}d    node-${index % 7}`);
 		const cut = shorten(["NAME      STATUS   AGE    NODE", ...rows].join("\n"), 1_500);
 		expect(cut.strategy).toBe("table");
@@ -82,7 +82,7 @@ describe("shapes", () => {
 		}
 	});
 
-	it("HTML becomes text by the function that is given, and is cut as text without one", () => {
+	it("HTML becomes text with the given function, and is cut as text without one", () => {
 		const html = `<!doctype html><html><body>${range(200)
 			.map((index) => `<p>Paragraph ${index}</p>`)
 			.join("")}</body></html>`;
@@ -97,7 +97,7 @@ describe("shapes", () => {
 		for (const given of [{}, { htmlToText: failing }]) expect(shorten(html, 1_500, given).strategy).toBe("head_tail");
 	});
 
-	it("with a focus, lines that have to do with it are kept with those around them", () => {
+	it("with a focus, related lines are kept with those around them", () => {
 		const lines = range(1_500).map((index) => `\tthis.step${index % 50}(input, ${index});`);
 		lines.splice(700, 0, "\tprivate retryBudget(limits: RetryLimits) {", "\t\treturn limits.most - this.used;", "\t}");
 		const cut = shorten(lines.join("\n"), 4_000, {
@@ -115,7 +115,7 @@ describe("escape sequences", () => {
 		.map((index) => `\u001b[32m✓\u001b[39m colour ${index} is fine`)
 		.join("\n");
 
-	it("go, and the ranges still name lines of the original", () => {
+	it("are removed, and the ranges still name lines of the original", () => {
 		const cut = shorten(text, 2_000, { strategy: "head_tail" });
 		expect(cut.text).not.toContain("\u001b");
 		const [first] = cut.kept;
@@ -125,11 +125,11 @@ describe("escape sequences", () => {
 		expect(cut.lines.total).toBe(300);
 	});
 
-	it("stay where they are asked for", () => {
+	it("stay on request", () => {
 		expect(shorten(text, 2_000, { keepAnsi: true }).text).toContain("\u001b[32m");
 	});
 
-	it("alone taken out can be enough", () => {
+	it("can be enough to remove", () => {
 		const cut = shorten(text, text.length - 100);
 		expect(cut).toMatchObject({ truncated: true, omitted: [], notices: [] });
 	});

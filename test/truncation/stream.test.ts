@@ -13,8 +13,8 @@ const line = fc.oneof(
 const anyLines = fc.array(line, { minLength: 40, maxLength: 120 }).map((lines) => lines.join("\n"));
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1} is fine`);
 
-describe("a text that has passed", () => {
-	it("is shown within its limit, shorter than it was, in lines of its own with marks between", () => {
+describe("a streamed text", () => {
+	it("is shown within its limit, shorter than before, in its own lines with marks between", () => {
 		fc.assert(
 			fc.property(
 				anyLines,
@@ -34,7 +34,7 @@ describe("a text that has passed", () => {
 		);
 	});
 
-	it("is shown as one that is held, where all of it still is", () => {
+	it("is shown like a held text while all of it is held", () => {
 		fc.assert(
 			fc.property(
 				fc.array(fc.constantFrom("one two", "three", "", "four five six", "seven eight nine ten"), {
@@ -56,7 +56,7 @@ describe("a text that has passed", () => {
 		);
 	});
 
-	it("is shown alike, whatever the lengths of its pieces", () => {
+	it("is shown the same for any piece lengths", () => {
 		const lines = numbered(40_000);
 		for (let index = 50; index < lines.length; index += 397) lines[index] = `src/a${index}.c:1:2: error: no ${index}`;
 		lines[20_000] = `${"alpha beta ".repeat(12_000)} FATAL: full ${"gamma ".repeat(9_000)}`;
@@ -66,7 +66,7 @@ describe("a text that has passed", () => {
 		for (const pieceChars of [997, 200_000, text.length]) expect(inChars(text, 6_000, pieceChars).text).toBe(expected);
 	});
 
-	it("keeps a failure in the middle of 20 000 lines, and what follows it", () => {
+	it("keeps a failure in the middle of 20 000 lines, and the lines after it", () => {
 		const lines = numbered(20_000);
 		lines[11_999] = "FATAL: the disk is on fire";
 		const { text } = inChars(lines.join("\n"), 2_000);
@@ -76,7 +76,7 @@ describe("a text that has passed", () => {
 		expect(text.length).toBeGreaterThan(1_800);
 	});
 
-	it("says which lines are left out, and no others are", () => {
+	it("names exactly the omitted lines", () => {
 		const lines = numbered(20_000);
 		lines[11_999] = "FATAL: the disk is on fire";
 		const { text } = inChars(`${lines.join("\n")}\n`, 2_000);
@@ -89,7 +89,7 @@ describe("a text that has passed", () => {
 		expect(text).toContain(`${omitted} of 20000 lines left out`);
 	});
 
-	it("of one line without an end shows its beginning and its end, and the failure in it", () => {
+	it("of one endless line shows its beginning and its end, and the failure in it", () => {
 		const numbers = Array.from({ length: 60_000 }, (_, index) => `${index} `).join("");
 		const text = `${numbers} FATAL: the disk is on fire ${numbers}`;
 		const { text: short, kept } = inChars(text, 1_500);
@@ -101,12 +101,12 @@ describe("a text that has passed", () => {
 		expect(left).toEqual(kept.slice(1).map(({ start }, index) => start - (kept[index]?.end ?? 0)));
 	});
 
-	it("finds a failure behind a progress bar that returns to the beginning of its line", () => {
+	it("finds a failure after a progress bar that returns to the start of its line", () => {
 		const { text } = inChars(`${"50 % done\r".repeat(50_000)}FATAL: full\n${"next\n".repeat(90_000)}`, 1_500);
 		expect(text).toContain("FATAL: full\nnext");
 	});
 
-	it("tells a failure once, whatever the time before it", () => {
+	it("reports a failure once, with any timestamp before it", () => {
 		const hour = (index: number) => `10:${10 + Math.floor(index / 6_000)}:${10 + (index % 50)}`;
 		const lines = Array.from({ length: 200_000 }, (_, index) =>
 			index % 50 === 7 ? `${hour(index)} error: a` : `${hour(index)} step ${index}`,
@@ -117,14 +117,14 @@ describe("a text that has passed", () => {
 		expect(text.split("\n").filter((one) => one.endsWith("error: a")).length).toBeLessThan(5);
 	});
 
-	it("says how much is left out where there is room for nothing else, and what room that takes", () => {
+	it("reports only the omission when there is no other room, and the room it needs", () => {
 		const text = "0123456789".repeat(50_000);
 		expect(inChars(text, 45).text).toBe("[shortened: 499995 characters left out]\n01234");
 		expect(inChars(text, 20)).toMatchObject({ text: "01234567890123456789", leastBudget: 39 });
 		expect(inChars("😀".repeat(50_000), 5).text).toBe("😀😀");
 	});
 
-	it("is held in a small part, however long it or a line of it is", () => {
+	it("is held in a small part, even with very long lines", () => {
 		for (const piece of ["error ".repeat(11_000), `error in a test of many\n`.repeat(2_700), "x\n".repeat(32_000)]) {
 			const passing = readPassing(2_000);
 			for (let index = 0; index < 200; index += 1) passing.push(piece);
@@ -137,7 +137,7 @@ describe("a text that has passed", () => {
 		}
 	});
 
-	it("loses its colours as a whole, wherever its pieces part them", () => {
+	it("loses colours completely, even those split between pieces", () => {
 		const text = Array.from({ length: 30_000 }, (_, index) => `\u001b[32mok\u001b[0m ${index}`).join("\n");
 		const passing = readPassing(2_000, stripVTControlCharacters);
 		for (let at = 0; at < text.length; at += 333) passing.push(text.slice(at, at + 333));

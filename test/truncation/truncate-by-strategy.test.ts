@@ -25,8 +25,8 @@ const plan = (messages: readonly object[], given: Partial<TruncateParameters> = 
 };
 const textOf = (edits: ReturnType<typeof plan>) => String(edits[0]?.replacement);
 
-describe("planTruncate by a strategy", () => {
-	it("keeps what the call asked for and what was said before it, within the limit", () => {
+describe("planTruncate with a strategy", () => {
+	it("keeps text about the call's aim and the words before it, within the limit", () => {
 		for (const messages of [conversation("value217"), conversation("which one", "I need value217.")]) {
 			const edits = plan(messages);
 			expect(edits).toHaveLength(1);
@@ -37,7 +37,7 @@ describe("planTruncate by a strategy", () => {
 		expect(textOf(plan(conversation("nothing of it")))).not.toContain("value217");
 	});
 
-	it("names the whole where it is archived: by a short notice in little room, by the marker where no notice fits", () => {
+	it("names the archived original: by a short notice in little room, by the marker when no notice fits", () => {
 		expect(textOf(plan(conversation("value217"), { archiving }))).toContain(`ref=${ref}]`);
 		const short = textOf(plan(conversation("value217"), { archiving, limits: { ...limits, maxChars: 300 } }));
 		expect(short).toContain(`ref=${ref}]`);
@@ -48,7 +48,7 @@ describe("planTruncate by a strategy", () => {
 		expect(bare.length).toBeLessThanOrEqual(300);
 	});
 
-	it("cuts JSON to JSON, and leaves placeholders alone", () => {
+	it("cuts JSON to JSON, and leaves placeholders unchanged", () => {
 		const json = JSON.stringify(Array.from({ length: 300 }, (_, id) => ({ id, name: `row ${id}` })));
 		const messages = [...conversation("row 7").slice(0, 2), { role: "tool", tool_call_id: "a", content: json }];
 		expect(Array.isArray(JSON.parse(textOf(plan(messages))))).toBe(true);

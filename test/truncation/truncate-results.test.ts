@@ -28,7 +28,7 @@ describe("planTruncate", () => {
 		]);
 	});
 
-	it("cuts texts inside a list one by one; an image beside them stays", () => {
+	it("cuts texts inside a list separately; an image beside them stays", () => {
 		const parts = [
 			{ type: "text", text: textOfLength(500) },
 			{ type: "image_url", image_url: { url: "data:" } },
@@ -40,12 +40,12 @@ describe("planTruncate", () => {
 		]);
 	});
 
-	it("cuts orphans too: their size counts as any other's", () => {
+	it("cuts orphans too: their size counts like any other", () => {
 		const [edit] = plan(results({ id: "ghost", content: textOfLength(500) }));
 		expect(edit?.result).toEqual({ toolCallId: "ghost", toolName: undefined });
 	});
 
-	it("leaves a text whole where cutting would make more tokens of it", () => {
+	it("keeps a text when cutting would increase its tokens", () => {
 		const countTokens = (text: string) => (text.includes("<") ? 1_000 : 1);
 		const transcript = transcriptFrom(openaiMessages(toolTurn("a", textOfLength(500))));
 		expect(planTruncate({ transcript, limits, countTokens })).toEqual([]);

@@ -58,7 +58,7 @@ test.each(["0.0.0.0", "192.168.1.1", "::", "fe80::1", "example.com", "127.1", "1
 	},
 );
 
-test.each(["127.0.0.1", "127.0.0.2", "localhost"])("serves on %s, and knows itself by that name", async (host) => {
+test.each(["127.0.0.1", "127.0.0.2", "localhost"])("serves on %s, and accepts that name as its own", async (host) => {
 	const service = await serveOn(host).catch((error) => {
 		// Not every system has more loopback addresses than the first.
 		if (host === "127.0.0.2") return undefined;
@@ -70,14 +70,14 @@ test.each(["127.0.0.1", "127.0.0.2", "localhost"])("serves on %s, and knows itse
 	await service.close();
 });
 
-test("a port in use is named, with what to do", async () => {
+test("a port in use is named, with advice", async () => {
 	const { port } = await start();
 	const refusal = serveOn("127.0.0.1", port);
 	await expect(refusal).rejects.toMatchObject({ code: "invalid_argument" });
 	await expect(refusal).rejects.toThrow(new RegExp(`Port ${port} .* in use.*choose another`));
 });
 
-test("port 0 takes a free one, and closing frees it", async () => {
+test("port 0 takes a free port, and closing frees it", async () => {
 	const other = await start();
 	const service = await serveOn("127.0.0.1", 0);
 	expect(service.port).not.toBe(other.port);

@@ -36,7 +36,7 @@ async function serve(
 	};
 }
 
-test("an answer that was read is watched no longer: what is watched keeps its request and all that came with it", async () => {
+test("releases an answer once it was read, with its request and its data", async () => {
 	const limit = createUnreadLimit(roomy);
 	let most = 0;
 	const unread = {
@@ -62,7 +62,7 @@ test.each([
 	["of a request with a long id", "i".repeat(5_000), 2_000_000],
 	["that is short", 7, 10],
 ])(
-	"an answer that is JSON already goes out byte by byte, after the progress before it: one %s",
+	"an answer that is already JSON is sent byte by byte, after the progress before it: one %s",
 	async (_what, id, length) => {
 		const message = JSON.stringify({
 			jsonrpc: "2.0",

@@ -50,14 +50,14 @@ describe.each(doors)("$method $path", ({ path, method, headers, ...rest }) => {
 		expect(policySource.listeners()).toBe(0);
 	});
 
-	test("lets a known token in", async () => {
+	test("accepts a known token", async () => {
 		const { url } = await startWithTokens();
 		const extra = { ...headers, ...bearer(alice) };
 		expect((await send(url + path, { method, headers: extra, ...rest, headOnly: true })).status).not.toBe(401);
 	});
 });
 
-test("a token in the address is none", async () => {
+test("a token in the address is ignored", async () => {
 	const { url } = await startWithTokens();
 	for (const query of [`access_token=${alice}`, `token=${alice}`]) {
 		const answer = await send(`${url}/mcp?${query}`, { method: "POST", headers: jsonHeaders, body: initialize });
@@ -65,7 +65,7 @@ test("a token in the address is none", async () => {
 	}
 });
 
-test("health is open to all, and a foreign Host or Origin is refused with a token too", async () => {
+test("health is open to everyone, and a foreign Host or Origin is refused with a token too", async () => {
 	const { url } = await startWithTokens();
 	expect((await send(`${url}/healthz`)).status).toBe(200);
 	for (const foreign of [{ Host: "evil.example" }, { Origin: "http://evil.example" }, { Origin: "null" }]) {
@@ -73,7 +73,7 @@ test("health is open to all, and a foreign Host or Origin is refused with a toke
 	}
 });
 
-test("a body is not read before the token is known", async () => {
+test("does not read a body before the token is checked", async () => {
 	const { port } = await startWithTokens();
 	const socket = connectSocket(port, "127.0.0.1");
 	onTestFinished(() => void socket.destroy());
@@ -85,13 +85,13 @@ test("a body is not read before the token is known", async () => {
 	expect(head).toMatch(/^HTTP\/1\.1 401 /);
 });
 
-test("beyond this machine nothing is served without authentication, through a proxy either", async () => {
+test("does not serve beyond this machine without authentication, not even through a proxy", async () => {
 	const publicUrl = new URL("https://palimpsest.example.org");
 	await expect(start({ publicUrl })).rejects.toThrow(/needs authentication/);
 	await expect(start({ address: { host: "0.0.0.0", port: 0 } })).rejects.toThrow(/needs authentication/);
 });
 
-test("the public host is taken as its own, and its pages", async () => {
+test("accepts the public host and its pages", async () => {
 	const { url } = await startWithTokens({ publicUrl: new URL("https://palimpsest.example.org") });
 	const health = (headers: Record<string, string>) => send(`${url}/healthz`, { headers }).then(({ status }) => status);
 	expect(await health({ Host: "palimpsest.example.org" })).toBe(200);
@@ -100,7 +100,7 @@ test("the public host is taken as its own, and its pages", async () => {
 	expect(await health({ Host: "example.org" })).toBe(403);
 });
 
-test("a server on every address takes addresses as its own, names not", async () => {
+test("a server on every address accepts addresses as its own, but no names", async () => {
 	const { port } = await startWithTokens({ address: { host: "0.0.0.0", port: 0 } });
 	const health = (host: string) =>
 		send(`http://127.0.0.1:${port}/healthz`, { headers: { Host: host } }).then(({ status }) => status);
@@ -110,7 +110,7 @@ test("a server on every address takes addresses as its own, names not", async ()
 });
 
 describe.each(faces)("%s", (face: Face) => {
-	test("one principal cannot read what another one left, nor learn that it is there", async () => {
+	test("one principal cannot read another's original, nor learn that it exists", async () => {
 		const { url } = await startWithTokens();
 		const [mine, alsoMine, theirs] = await Promise.all([alice, alice, bob].map((who) => connect(url, face, who)));
 		const masked = await mine?.client.callTool({
@@ -132,7 +132,7 @@ describe.each(faces)("%s", (face: Face) => {
 	});
 });
 
-test("another's session is as unknown as none", async () => {
+test("another's session is reported as unknown", async () => {
 	const { url } = await startWithTokens();
 	const session = await openSession(url, bearer(alice));
 	const asked = (who: string, id: string, method = "POST") =>
@@ -161,7 +161,7 @@ test("another's session is as unknown as none", async () => {
 	expect((await post(alice)).status).toBe(202);
 });
 
-test("a token that is taken back opens nothing more, and what it opened is closed", async () => {
+test("a token that is revoked opens nothing more, and its open sessions are closed", async () => {
 	const file = join(await scratchFolder(), "tokens");
 	await writeFile(file, twoTokens, { mode: 0o600 });
 	const { url, policySource } = await startWithTokens({}, { tokensFile: file });

@@ -14,7 +14,7 @@ function request() {
 	return { stream, incoming: Object.assign(stream, { headers: {} }) as never };
 }
 
-test("bodies that come at the same time have a limit together, and make room when they are read, refused or left", async () => {
+test("concurrent bodies share a limit, and free it when they are read, refused or aborted", async () => {
 	const reader = createBodyReader({ bytesOfOne: 10_000, bytesOfAll: 15_000 });
 	const [whole, left, over] = [request(), request(), request()];
 	const reading = [whole, left, over].map(({ incoming }) => reader.read(incoming));
@@ -47,7 +47,7 @@ test("bodies that come at the same time have a limit together, and make room whe
 	}
 });
 
-test("a body that was read is held no longer, though its request is", async () => {
+test("releases a body once it was read, even while its request is held", async () => {
 	const reader = createBodyReader({ bytesOfOne: 10_000, bytesOfAll: 10_000 });
 	const requests = Array.from({ length: 20 }, request);
 	const pieces: WeakRef<Buffer>[] = [];
@@ -100,7 +100,7 @@ test.each([
 	expect(await read).toBe("x");
 });
 
-test("the limit of all bodies counts the memory that they take, blocks that are not full too", async () => {
+test("the limit of all bodies counts the memory that they use, with partly filled blocks", async () => {
 	const bytesOfAll = 100_000;
 	const reader = createBodyReader({ bytesOfOne: bytesOfAll, bytesOfAll });
 	const requests = Array.from({ length: 300 }, request);
@@ -114,7 +114,7 @@ test("the limit of all bodies counts the memory that they take, blocks that are 
 	expect(refused.length).toBeLessThan(300);
 });
 
-test("chunks of any sizes come out as they were sent", async () => {
+test("chunks of any size arrive unchanged", async () => {
 	for (let seed = 1; seed <= 20; seed += 1) {
 		const reader = createBodyReader({ bytesOfOne: 1_000_000, bytesOfAll: 2_000_000 });
 		const { stream, incoming } = request();

@@ -91,7 +91,7 @@ describe.each(["/mcp", "/messages"])("a body for %s", (path) => {
 	test.each([
 		["declared", large],
 		["chunked", large.match(/.{1,50000}/gs) ?? []],
-	])("over the limit is refused readably when %s", async (_name, body) => {
+	])("over the limit is refused with a readable error when %s", async (_name, body) => {
 		const { url } = await start({ bodyLimitBytes: 100_000 });
 		const answer = await send(await target(url), { method: "POST", headers: jsonHeaders, body });
 		expect(answer.status).toBe(413);
@@ -100,7 +100,7 @@ describe.each(["/mcp", "/messages"])("a body for %s", (path) => {
 		expect((await send(`${url}/healthz`)).status).toBe(200);
 	});
 
-	test("is counted in bytes, and taken up to the limit itself", async () => {
+	test("is counted in bytes, and accepted up to the limit", async () => {
 		const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized", params: { note: "éééé" } });
 		const exact = await start({ bodyLimitBytes: Buffer.byteLength(body) });
 		const short = await start({ bodyLimitBytes: Buffer.byteLength(body) - 1 });
@@ -155,7 +155,7 @@ test("a body over the limit is refused before it is sent", async () => {
 	expect(head).toMatch(/^HTTP\/1\.1 413 /);
 });
 
-test("a body with bytes that are no UTF-8 is refused, not changed", async () => {
+test("a body that is invalid UTF-8 is refused, not changed", async () => {
 	const { url } = await start();
 	// Latin-1 turns the letter into one byte that UTF-8 has not.
 	const body = Buffer.from(initialize.replace('"raw"', '"\u00e9"'), "latin1");
@@ -184,7 +184,7 @@ test("a defect is answered without its message or stack, and logged by name", as
 	expect(JSON.stringify(logged)).not.toContain("secret");
 });
 
-test("a path that cannot be decoded is no defect", async () => {
+test("a path that cannot be decoded is not a defect", async () => {
 	const { url, logged } = await start();
 	expect((await send(`${url}/%ff`)).status).toBeLessThan(500);
 	expect((await send(`${url}/mcp`, { headers: { "Mcp-Session-Id": await openSession(url) } })).status).toBe(406);

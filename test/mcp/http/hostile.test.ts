@@ -43,7 +43,7 @@ const bodyHead = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: applica
 test.each([
 	["headers that never end", ["GET /mcp HTTP/1.1\r\nHost: localhost\r\n", ...Array(200).fill("X-More: 1\r\n")]],
 	["a body that never ends", [bodyHead, ...Array(200).fill(" ")]],
-])("a client that sends %s is hung up on", async (_what, pieces) => {
+])("a client that sends %s is disconnected", async (_what, pieces) => {
 	const running = await start({ patience });
 	expect(await raw(running, slowly(pieces, 50))).toMatch(/^HTTP\/1\.1 408 /);
 	await isWell(running);
@@ -164,12 +164,12 @@ describe.each(["/mcp", "/messages"])("over %s", (path) => {
 				`"name":"mask_conversation","arguments":{"messages":[{"role":"user","content":[${"0,".repeat(100_000)}0]}]}`,
 			),
 		],
-	])("a message with %s is taken", async (_what, body) => {
+	])("a message with %s is accepted", async (_what, body) => {
 		const answer = await post(await start(), body);
 		expect(answer.status).toBe(path === "/mcp" ? 200 : 202);
 	});
 
-	test("a batch of 10 000 is refused, and none of it is done", async () => {
+	test("a batch of 10 000 is refused, and none of it runs", async () => {
 		const running = await start();
 		const calls = Array.from({ length: 10_000 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
 		expect((await post(running, JSON.stringify(calls))).status).toBe(400);
@@ -190,7 +190,7 @@ describe("a call", () => {
 	test.each([
 		["lists", "[", "]"],
 		["objects", '{"a":', "}"],
-	])("with a conversation of %s in each other is answered, and told as it is", async (_what, open, close) => {
+	])("with a conversation nested %s is answered, and the error names the cause", async (_what, open, close) => {
 		const running = await start();
 		const deep = `${open.repeat(50_000)}"${secret}"${close.repeat(50_000)}`;
 		const user = `{"role":"user","content":"hi"}`;
@@ -204,7 +204,7 @@ describe("a call", () => {
 	});
 
 	test.each(["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"])(
-		"with the key %s changes nothing but itself",
+		"with the key %s changes nothing else",
 		async (key) => {
 			const running = await start();
 			const evil = `{"${key}":{"polluted":"${secret}","role":"system"},"role":"user","content":"hi"}`;
@@ -230,7 +230,7 @@ describe("a call", () => {
 		}
 	});
 
-	test("with a path is refused, wherever it leads", async () => {
+	test("with a path is refused, wherever it points", async () => {
 		const running = await start();
 		for (const path of ["package.json", "/etc/passwd", "../../etc/passwd", "/proc/self/environ", "\\\\\\\\host\\\\x"]) {
 			const answer = await call(running, "mask_conversation", `{"path":"${path}"}`);
@@ -239,7 +239,7 @@ describe("a call", () => {
 		}
 	});
 
-	test("that is wrong in any way is told so without a word of it", async () => {
+	test("that is invalid in any way gets an error without text of it", async () => {
 		const running = await start();
 		const wrong = [
 			["mask_conversation", `{"messages":"${secret}"}`],
@@ -257,7 +257,7 @@ describe("a call", () => {
 	});
 });
 
-test("every answer tells browsers to keep their hands off", async () => {
+test("every answer has headers that restrict browsers", async () => {
 	const { url } = await startWithTokens();
 	const session = {
 		...bearer(alice),
@@ -285,7 +285,7 @@ test("every answer tells browsers to keep their hands off", async () => {
 	}
 });
 
-test("pipelined and cut requests do no harm", async () => {
+test("pipelined and truncated requests do no harm", async () => {
 	const running = await start();
 	const one = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${initialize.length}\r\n\r\n${initialize}`;
 	const smuggled = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${one}`;

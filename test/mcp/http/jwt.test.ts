@@ -23,7 +23,7 @@ async function startWithIssuer(scopes: readonly string[] = [], more = {}) {
 }
 
 describe("a JSON Web Token", () => {
-	test("of the issuer, for the audience, in its time, is let in; the keys are asked for once", async () => {
+	test("of the issuer, for the audience and within its time is accepted; the keys are requested once", async () => {
 		const { url, issuer } = await startWithIssuer();
 		for (const claims of [{}, { aud: ["other", audience] }, { exp: now() - 1 }, { nbf: now() + 2 }]) {
 			expect((await post(url, await issuer.sign(claims))).status).toBe(200);
@@ -66,7 +66,7 @@ describe("a JSON Web Token", () => {
 		expect(policySource.listeners()).toBe(0);
 	});
 
-	test("that allows too little is told what is missing", async () => {
+	test("that allows too little gets an error that names the missing scope", async () => {
 		const { url, issuer } = await startWithIssuer(["context:edit"]);
 		for (const claims of [{}, { scope: "context" }, { scope: "context:edit2 other" }, { scope: 7 }]) {
 			const answer = await post(url, await issuer.sign(claims));
@@ -78,7 +78,7 @@ describe("a JSON Web Token", () => {
 		}
 	});
 
-	test("stands for its subject: a session is that subject's, whichever token comes", async () => {
+	test("is identified by its subject: a session belongs to that subject with any of its tokens", async () => {
 		const { url, issuer } = await startWithIssuer();
 		const session = await openSession(url, bearer(await issuer.sign()));
 		const asked = async (claims: Readonly<Record<string, unknown>>) => {
@@ -89,7 +89,7 @@ describe("a JSON Web Token", () => {
 		expect(await asked({ sub: "bob" })).toBe(404);
 	});
 
-	test("is no token of the list that has the same name", async () => {
+	test("is not confused with a listed token of the same name", async () => {
 		const { url, issuer } = await startWithIssuer([], { tokensVariable: twoTokens });
 		const session = await openSession(url, bearer(alice));
 		const headers = { ...jsonHeaders, ...bearer(await issuer.sign()), "Mcp-Session-Id": session };
@@ -97,7 +97,7 @@ describe("a JSON Web Token", () => {
 		expect((await post(url, alice)).status).toBe(200);
 	});
 
-	test("keeps the stream that it opened until it expires, and no longer", async () => {
+	test("keeps its stream open until it expires, and no longer", async () => {
 		const { url, issuer, policySource } = await startWithIssuer();
 		// The server lets clocks differ by 5 s, and both count whole seconds: with one second left it may be too late at once.
 		const response = await fetch(`${url}/sse`, { headers: bearer(await issuer.sign({ exp: now() - 1 })) });
@@ -106,7 +106,7 @@ describe("a JSON Web Token", () => {
 		await vi.waitFor(() => expect(policySource.listeners()).toBe(0), patience);
 	});
 
-	test("cannot be checked while the issuer's keys are away, which is not the client's fault", async () => {
+	test("cannot be checked while the issuer's keys are unavailable, and the client is not blamed", async () => {
 		const { url, issuer, logged } = await startWithIssuer();
 		const token = await issuer.sign();
 		issuer.stop();
@@ -117,7 +117,7 @@ describe("a JSON Web Token", () => {
 });
 
 describe("where to get a token", () => {
-	test.each(["mcp", "sse"])("is told for /%s, to anybody", async (name) => {
+	test.each(["mcp", "sse"])("is published for /%s, to anybody", async (name) => {
 		const { url, issuer } = await startWithIssuer(["context:edit"]);
 		const answer = await send(`${url}/${name}`);
 		const place = `${url}/.well-known/oauth-protected-resource/${name}`;
@@ -134,13 +134,13 @@ describe("where to get a token", () => {
 		});
 	});
 
-	test("is not told where there is no issuer", async () => {
+	test("is not published without an issuer", async () => {
 		const { url } = await startWithTokens();
 		expect((await send(`${url}/.well-known/oauth-protected-resource/mcp`)).status).toBe(404);
 		expect((await send(`${url}/.well-known/oauth-authorization-server`)).status).toBe(404);
 	});
 
-	test("a client of the SDK finds the issuer by itself", async () => {
+	test("is found by a client of the SDK", async () => {
 		const { url, issuer } = await startWithIssuer();
 		const provider: OAuthClientProvider = {
 			redirectUrl: "http://localhost/callback",
@@ -178,7 +178,7 @@ describe("an issuer", () => {
 		await expect(made).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	test("need not be asked where its keys are named", async () => {
+	test("is not contacted when its keys are configured", async () => {
 		const { issuer, jwks, asked } = await startIssuer();
 		await createAuthentication({ issuer, audiences: [audience], jwks, log });
 		expect(asked).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { start } from "./harness.ts";
 
-test("a connection stays open longer than proxies keep theirs, so that none sends on one that is being closed", async () => {
+test("a connection outlives the keep-alive of proxies, so that none sends on a closing connection", async () => {
 	const { url } = await start({ isStateless: true });
 	const response = await fetch(`${url}/healthz`);
 	expect(response.status).toBe(200);

@@ -61,7 +61,7 @@ function endlessSummariser() {
 describe("requests a minute", () => {
 	const health = (url: string, who: Record<string, string> = {}) => send(`${url}/nowhere`, { headers: who });
 
-	test("are counted for each principal, and one that uses them up does not stop another", async () => {
+	test("are counted per principal, and one that uses them up does not stop another", async () => {
 		const { url } = await startWithTokens({ quotas: { requestsPerMinute: 3 } });
 		for (let left = 2; left >= 0; left -= 1) {
 			const { status, headers } = await health(url, bearer(alice));
@@ -74,7 +74,7 @@ describe("requests a minute", () => {
 		expect((await health(url, bearer(bob))).status).toBe(404);
 	});
 
-	test("with wrong tokens are counted for their address, and use up nobody's quota", async () => {
+	test("with wrong tokens are counted by their address, and use up nobody's quota", async () => {
 		const { url } = await startWithTokens({ quotas: { requestsPerMinute: 3 } });
 		const guess = (index: number) =>
 			health(url, { ...bearer(`${index}`.repeat(32)), "X-Forwarded-For": `1.2.3.${index}` });
@@ -84,7 +84,7 @@ describe("requests a minute", () => {
 		expect((await health(url, bearer(alice))).status).toBe(404);
 	});
 
-	test("are counted by address where no token is asked for, and only if wanted", async () => {
+	test("are counted by address without authentication, and only if configured", async () => {
 		const { url } = await start({ quotas: { requestsPerMinute: 2 } });
 		const statuses = [await health(url), await health(url), await health(url)].map(({ status }) => status);
 		expect(statuses).toEqual([404, 404, 429]);
@@ -94,7 +94,7 @@ describe("requests a minute", () => {
 });
 
 describe("sessions", () => {
-	test("of one principal have a ceiling, and leave room for others", async () => {
+	test("of one principal have a limit, and leave room for others", async () => {
 		const { url } = await startWithTokens({ quotas: { sessions: 2 } });
 		const first = await openSession(url, bearer(alice));
 		await connect(url, "HTTP+SSE", alice);
@@ -110,7 +110,7 @@ describe("sessions", () => {
 		expect(await openSession(url, bearer(alice))).toMatch(/-/);
 	});
 
-	test("have the ceiling that was asked for where no token is", async () => {
+	test("have the configured limit without tokens", async () => {
 		const { url } = await start({ quotas: { sessions: 1 } });
 		await openSession(url);
 		const answer = await send(`${url}/mcp`, { method: "POST", headers: jsonHeaders, body: initialize });
@@ -119,7 +119,7 @@ describe("sessions", () => {
 });
 
 describe.each(faces)("calls over %s", (face: Face) => {
-	test("have a ceiling for all of a principal's sessions, and what is over it is told so", async () => {
+	test("have a limit across all of a principal's sessions, and calls over it get an error", async () => {
 		const { archive, waiting, letGo } = slowArchive();
 		const { url } = await startWithTokens({ archiveOf: () => archive, quotas: { concurrentCalls: 2 } });
 		const [one, other, theirs] = await Promise.all([alice, alice, bob].map((who) => connect(url, face, who)));
@@ -136,7 +136,7 @@ describe.each(faces)("calls over %s", (face: Face) => {
 		expect(text(await one?.client.callTool(short))).toContain("[internal]");
 	});
 
-	test("that take too long are stopped, and answered with an error; the work is told", async () => {
+	test("that take too long are stopped and answered with an error, and the work is aborted", async () => {
 		const { endpoint, aborted } = endlessSummariser();
 		const compaction = { endpoint, loadStrategy: () => Promise.reject(new Error("none")) };
 		const parameters = { messages: chat(12), strategy: "llm-summary", force: true };
@@ -155,7 +155,7 @@ describe.each(faces)("calls over %s", (face: Face) => {
 		expect((await client.callTool(short)).structuredContent).toMatchObject({ text: "short" });
 	});
 
-	test("that a client cancels, or leaves with, make room again", async () => {
+	test("that a client cancels or abandons free their place", async () => {
 		const { archive, waiting } = slowArchive();
 		const { url, policySource } = await startWithTokens({
 			archiveOf: () => archive,
@@ -178,7 +178,7 @@ describe.each(faces)("calls over %s", (face: Face) => {
 	});
 });
 
-test("two calls under one id at the same time are not one", async () => {
+test("two calls under the same id at the same time are counted separately", async () => {
 	const { archive, waiting, letGo } = slowArchive();
 	const { url } = await startWithTokens({ archiveOf: () => archive, quotas: { concurrentCalls: 2 } });
 	const session = await openSession(url, bearer(alice));

@@ -28,7 +28,7 @@ function logOf(kind: LogKind) {
 	return { ...log, lines, events, said, parsed: () => lines.map((line) => JSON.parse(line)) };
 }
 
-it("as JSON: a line for each call, with sizes and ids, and for each event that is wanted", () => {
+it("as JSON: a line for each call, with sizes and ids, and for each wanted event", () => {
 	const log = logOf("json");
 	log.onCallEnd(end);
 	log.log(event);
@@ -45,14 +45,14 @@ it("as JSON: a line for each call, with sizes and ids, and for each event that i
 	expect(log.lines.join()).not.toContain("5f0c2f6e");
 });
 
-it("as JSON: every line is one line, whatever a client calls its request", () => {
+it("as JSON: every entry is one line, whatever a client calls its request", () => {
 	const log = logOf("json");
 	log.onCallEnd({ ...end, request: `a\n"b\u2028${"x".repeat(1_000)}` });
 	expect(log.lines[0]).not.toMatch(/[\n\r\u2028\u2029]/);
 	expect(log.parsed()[0].request).toMatch(/^a\n"b\u2028x{59}$/);
 });
 
-it("tells defects and busy calls louder than others", () => {
+it("logs defects and busy calls at a higher level", () => {
 	const log = logOf("json");
 	log.onCallEnd({ ...end, outcome: "error", code: "internal" });
 	log.onCallEnd({ ...end, outcome: "error", code: "invalid_argument" });
@@ -60,7 +60,7 @@ it("tells defects and busy calls louder than others", () => {
 	expect(log.parsed().map(({ level }) => level)).toEqual(["error", "info", "warning"]);
 });
 
-it("in words: events as ever, and calls among them", () => {
+it("in words: events as before, with calls among them", () => {
 	const log = logOf("text");
 	log.log(event);
 	log.onCallEnd(end);
@@ -83,7 +83,7 @@ it("off: nothing", () => {
 	expect([...log.lines, ...log.events, ...log.said]).toEqual([]);
 });
 
-it("in words: without the sizes, so that they are not measured for it", () => {
+it("in words: without sizes, which are not measured then", () => {
 	const log = logOf("text");
 	const refuse = (): never => {
 		throw new Error("Expected no size to be asked for.");

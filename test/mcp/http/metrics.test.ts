@@ -25,7 +25,7 @@ async function own(text: Promise<string>): Promise<string[]> {
 }
 
 describe("metrics", () => {
-	it("count calls, their sizes and times, and what they took out", async () => {
+	it("count calls, their sizes and times, and removed tokens", async () => {
 		const metrics = await createMetrics({});
 		metrics.onCallEnd(end);
 		metrics.onCallEnd({ ...end, outcome: "busy", report: undefined });
@@ -53,7 +53,7 @@ describe("metrics", () => {
 		expect(lines.join("\n")).not.toContain("alice");
 	});
 
-	it("tell how busy the server is and what the archive holds, as it is when they are read", async () => {
+	it("report how busy the server is and the archive's size at the time they are read", async () => {
 		const pool = { running: 2, queued: 5, capacity: 3 };
 		let size: { originals: number; bytes: number } | undefined;
 		const metrics = await createMetrics({ pool: () => pool, running: () => 7, archive: () => size });
@@ -73,7 +73,7 @@ describe("metrics", () => {
 		);
 	});
 
-	it("are of one server each, beside the process's own", async () => {
+	it("belong to one server each, beside the process's own", async () => {
 		const [one, other] = [await createMetrics({}), await createMetrics({})];
 		one.onCallEnd(end);
 		expect((await own(other.text())).join("\n")).not.toContain("mask_conversation");
@@ -82,7 +82,7 @@ describe("metrics", () => {
 		expect(other.contentType).toMatch(/^text\/plain; version=0\.0\.4/);
 	});
 
-	it("name the package where it is not installed", async () => {
+	it("report an error that names the package when it is not installed", async () => {
 		const absent = createMetrics({}, () => Promise.reject(new Error("Cannot find package")));
 		await expect(absent).rejects.toMatchObject({
 			code: "invalid_argument",
@@ -96,7 +96,7 @@ describe("the size of archives", () => {
 	const sourceOf = (answer: () => Promise<unknown>) =>
 		({ use: (work: (archive: unknown) => unknown) => work({ stats: answer }), end() {} }) as never;
 
-	it("is measured in the background, of all that were used, and not again at once", async () => {
+	it("is measured in the background for all used archives, and not again at once", async () => {
 		let asked = 0;
 		const source = sourceOf(async () => {
 			asked += 1;
@@ -109,14 +109,14 @@ describe("the size of archives", () => {
 		expect(asked).toBe(2);
 	});
 
-	it("is not known where an archive cannot be reached", async () => {
+	it("is unknown when an archive is unreachable", async () => {
 		const size = measureArchives(() => [sourceOf(() => Promise.reject(new Error("gone")))]);
 		size();
 		await new Promise((resolve) => setImmediate(resolve));
 		expect(size()).toBeUndefined();
 	});
 
-	it("is of the archives that were asked for last", () => {
+	it("is that of the most recently used archives", () => {
 		const location = { where: "memory", namespace: "default" };
 		const archives = createPrincipalArchives({ location, policy: () => resolvePolicy([]) });
 		const [first, second] = [archives.of("token first"), archives.of("token second")];

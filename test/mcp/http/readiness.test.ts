@@ -6,15 +6,15 @@ import { createReadiness, probeArchive } from "../../../src/mcp/http/readiness.t
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 
-describe("whether a server is ready", () => {
-	it("is so where nothing is kept, until it shuts down", async () => {
+describe("server readiness", () => {
+	it("holds without an archive until shutdown", async () => {
 		const readiness = createReadiness({});
 		expect(await readiness.current()).toEqual({ ready: true });
 		readiness.beginShutdown();
 		expect(await readiness.current()).toEqual({ ready: false, reason: "shutting_down" });
 	});
 
-	it("is not so while the archive cannot be used, and is again once it can", async () => {
+	it("is lost while the archive is unusable, and returns with it", async () => {
 		let isThere = false;
 		const probe = async () => {
 			if (!isThere) throw new Error("not there");
@@ -25,7 +25,7 @@ describe("whether a server is ready", () => {
 		expect(await readiness.current()).toEqual({ ready: true });
 	});
 
-	it("does not wait for an archive that hangs, and asks it once however many ask", async () => {
+	it("does not wait for an archive that hangs, and probes it once for all requests", async () => {
 		let asked = 0;
 		let answer = (): void => {};
 		const probe = () => {
@@ -45,7 +45,7 @@ describe("whether a server is ready", () => {
 		expect(asked).toBe(1);
 	});
 
-	it("tells of a shutdown that begins while it looks", async () => {
+	it("reports a shutdown that begins during the probe", async () => {
 		let answer = (): void => {};
 		const readiness = createReadiness({ probe: () => new Promise<void>((resolve) => (answer = resolve)) });
 		const found = readiness.current();
@@ -55,7 +55,7 @@ describe("whether a server is ready", () => {
 	});
 });
 
-describe("the probe of an archive", () => {
+describe("the archive probe", () => {
 	const probeOf = (where: string) => {
 		const location = { where, namespace: "default" };
 		const source = createArchiveSource({ location, policy: () => resolvePolicy([]) });
@@ -63,7 +63,7 @@ describe("the probe of an archive", () => {
 		return probeArchive({ source, location });
 	};
 
-	it("finds an archive in memory, in a folder, and in one that is not made yet; and makes nothing", async () => {
+	it("succeeds for an archive in memory, in a folder, and in a missing folder, and creates nothing", async () => {
 		const folder = await scratchFolder();
 		await probeOf("memory")();
 		await probeOf(folder)();
@@ -71,7 +71,7 @@ describe("the probe of an archive", () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	it("fails where the archive's folder is a file, lies in one, or cannot be written", async () => {
+	it("fails when the archive's folder is a file, lies in one, or is not writable", async () => {
 		const folder = await scratchFolder();
 		await writeFile(join(folder, "file"), "");
 		await expect(probeOf(join(folder, "file"))()).rejects.toThrow();
@@ -82,7 +82,7 @@ describe("the probe of an archive", () => {
 		if (process.getuid?.() !== 0) await expect(probeOf(join(folder, "closed/archive"))()).rejects.toThrow();
 	});
 
-	it("fails where Redis is not there", async () => {
+	it("fails when Redis is missing", async () => {
 		await expect(probeOf("redis://127.0.0.1:1")()).rejects.toMatchObject({ code: "archive_unavailable" });
 	});
 });

@@ -36,7 +36,7 @@ describe.each(faces)("%s", (face: Face) => {
 		expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(toolNames);
 	});
 
-	test("answers every tool", async () => {
+	test("answers calls of every tool", async () => {
 		const { url } = await start();
 		const { client } = await connect(url, face);
 		const [masked, guarded, cut] = await Promise.all(calls.map((call) => client.callTool(call)));
@@ -53,7 +53,7 @@ describe.each(faces)("%s", (face: Face) => {
 		expect(JSON.stringify(answer.content)).toContain("[invalid_argument]");
 	});
 
-	test("takes a conversation larger than the SDK's own limit of 4 MiB", async () => {
+	test("accepts a conversation larger than the SDK's own limit of 4 MiB", async () => {
 		const { url } = await start();
 		const { client } = await connect(url, face);
 		const text = "wide café ".repeat(600_000);
@@ -61,7 +61,7 @@ describe.each(faces)("%s", (face: Face) => {
 		expect(answer.structuredContent).toMatchObject({ truncated: true });
 	});
 
-	test("shows the policy and says when its file changes", async () => {
+	test("serves the policy and notifies when its file changes", async () => {
 		const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-http-"));
 		onTestFinished(() => rm(folder, { recursive: true }));
 		const policyFile = path.join(folder, "policy.toml");
@@ -89,7 +89,7 @@ describe.each(faces)("%s", (face: Face) => {
 		expect(await windowTurns()).toBe(41);
 	});
 
-	test("keeps the subscriptions of two sessions apart", async () => {
+	test("keeps the subscriptions of two sessions separate", async () => {
 		const { url, policySource } = await start();
 		const first = await connect(url, face);
 		const second = await connect(url, face);
@@ -122,7 +122,7 @@ test("serves on ::1", async (context) => {
 	expect((await client.listTools()).tools).toHaveLength(toolNames.length);
 });
 
-test("tells its health and version", async () => {
+test("reports health and version", async () => {
 	const { url } = await start();
 	const answer = await send(`${url}/healthz`);
 	expect(answer.status).toBe(200);
@@ -154,7 +154,7 @@ test.each([
 	expect(policySource.listeners()).toBe(0);
 });
 
-test("says nothing of its framework, and asks not to be cached or sniffed", async () => {
+test("does not reveal its framework, and forbids caching and sniffing", async () => {
 	const { url } = await start();
 	for (const route of ["/healthz", "/mcp", "/messages", "/nowhere", "/%ff"]) {
 		const { headers } = await send(url + route);

@@ -58,7 +58,7 @@ test("an idle session is closed and stops listening to the policy", async () => 
 	expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32_001 } });
 });
 
-test("a request puts off the end of an idle session", async () => {
+test("a request extends an idle session", async () => {
 	stopTime();
 	const running = await start({ idleMilliseconds: 1_000 });
 	const session = await openSession(running.url);
@@ -69,7 +69,7 @@ test("a request puts off the end of an idle session", async () => {
 	await released(running);
 });
 
-test("an open stream keeps a session, and its end lets the session go", async () => {
+test("an open stream keeps a session alive until it ends", async () => {
 	stopTime();
 	const running = await start({ idleMilliseconds: 1_000 });
 	const session = await openSession(running.url);
@@ -83,7 +83,7 @@ test("an open stream keeps a session, and its end lets the session go", async ()
 	await released(running);
 });
 
-test("an HTTP+SSE session lasts as long as its stream, however silent, and no longer", async () => {
+test("an HTTP+SSE session lasts exactly as long as its stream, even when silent", async () => {
 	stopTime();
 	const running = await start({ idleMilliseconds: 1_000 });
 	const { client } = await connect(running.url, "HTTP+SSE");
@@ -93,7 +93,7 @@ test("an HTTP+SSE session lasts as long as its stream, however silent, and no lo
 	await released(running);
 });
 
-test("the longest idle time is not taken for the shortest", async () => {
+test("the longest idle time is not mistaken for the shortest", async () => {
 	const { url } = await start({ idleMilliseconds: Number.POSITIVE_INFINITY });
 	const session = await openSession(url);
 	await new Promise((resolve) => setTimeout(resolve, 50));
@@ -166,7 +166,7 @@ test("a client of the SDK ends its session", async () => {
 	await released(running);
 });
 
-test("unknown sessions are not found", async () => {
+test("unknown sessions get 404", async () => {
 	const { url } = await start();
 	const headers = { ...jsonHeaders, "Mcp-Session-Id": "1d1cbb0c-55f6-4d5c-9fd8-0f8b2f3a2a10" };
 	for (const method of ["POST", "GET", "DELETE"]) {
@@ -209,7 +209,7 @@ test("a request without a session is refused and leaves nothing behind", async (
 	await released(running);
 });
 
-test("one session too many is asked to come back later", async () => {
+test("a session over the limit is asked to come back later", async () => {
 	const { url } = await start({ maxSessions: 3 });
 	const sessions = [await openSession(url), await openSession(url)];
 	const sse = await connect(url, "HTTP+SSE");
@@ -250,7 +250,7 @@ async function beginPost({ port }: Running): Promise<() => Promise<number>> {
 	};
 }
 
-test("the ceiling holds when many come at once", async () => {
+test("the limit holds for many sessions at once", async () => {
 	const running = await start({ maxSessions: 4 });
 	const posts = await Promise.all(Array.from({ length: 20 }, () => beginPost(running)));
 	// All are let in as far as their bodies while there is still room for each.
@@ -261,7 +261,7 @@ test("the ceiling holds when many come at once", async () => {
 	expect(running.policySource.listeners()).toBe(4);
 });
 
-test("no session is opened while the server closes", async () => {
+test("no session opens while the server closes", async () => {
 	const running = await start();
 	const finish = await beginPost(running);
 	await send(`${running.url}/healthz`);
@@ -271,7 +271,7 @@ test("no session is opened while the server closes", async () => {
 	expect(running.policySource.listeners()).toBe(0);
 });
 
-test.each(faces)("a client that leaves in the middle of a call does no harm: %s", async (face) => {
+test.each(faces)("a client that disconnects during a call does no harm: %s", async (face) => {
 	const policySource = stubPolicySource();
 	let leave = async (): Promise<void> => {};
 	let asked = 0;
@@ -299,7 +299,7 @@ test.each(faces)("a client that leaves in the middle of a call does no harm: %s"
 	expect(running.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
-test("a client that leaves in the middle of its body does no harm", async () => {
+test("a client that disconnects during its body does no harm", async () => {
 	const running = await start();
 	for (const length of ["Content-Length: 5000", "Transfer-Encoding: chunked"]) {
 		const socket = connectSocket(running.port, "127.0.0.1");
@@ -313,7 +313,7 @@ test("a client that leaves in the middle of its body does no harm", async () => 
 	expect(running.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
-test("closing ends open streams, sessions and kept connections, and asking twice is once", async () => {
+test("closing ends open streams, sessions and idle connections, and closing twice is harmless", async () => {
 	const running = await start();
 	await connect(running.url, "Streamable HTTP");
 	await connect(running.url, "HTTP+SSE");

@@ -18,7 +18,7 @@ async function connect(url: string, sampling = false): Promise<Client> {
 	return client;
 }
 
-test("each request stands alone: no session is told, asked for or kept", async () => {
+test("each request is independent: no session is announced, required or kept", async () => {
 	const { url } = await startStateless({ maxSessions: 1 });
 	const answer = await post(url, initialize);
 	expect(answer.status).toBe(200);
@@ -28,7 +28,7 @@ test("each request stands alone: no session is told, asked for or kept", async (
 	}
 });
 
-test("nothing is offered that no answer can carry: no log, no news of the policy", async () => {
+test("offers nothing that an answer cannot carry: no log, no policy updates", async () => {
 	const { url, policySource } = await startStateless();
 	const client = await connect(url);
 	expect(client.getServerCapabilities()).toEqual({
@@ -69,7 +69,7 @@ test("requests of one client may go to different processes", async () => {
 	expect(turn).toBeGreaterThan(6);
 });
 
-test("a client's own model is not asked, even where it has one: the caller is", async () => {
+test("asks the caller for a summary, even when the client has a model", async () => {
 	const { url } = await startStateless();
 	const client = await connect(url, true);
 	client.setRequestHandler(CreateMessageRequestSchema, () => {
@@ -92,7 +92,7 @@ test.each([
 	expect((await send(url + path, { method, headers: jsonHeaders })).status).toBe(status);
 });
 
-test("tokens are asked for, and quotas hold, as with sessions", async () => {
+test("tokens are required and quotas hold, as with sessions", async () => {
 	const { url } = await startWithTokens({ isStateless: true, quotas: { requestsPerMinute: 2 } });
 	expect((await post(url, ping)).status).toBe(401);
 	const statuses: number[] = [];
@@ -101,7 +101,7 @@ test("tokens are asked for, and quotas hold, as with sessions", async () => {
 	expect((await post(url, ping, bearer(bob))).status).toBe(200);
 });
 
-test("requests under way have the ceiling that sessions have, and one that is left makes room", async () => {
+test("running requests have the limit of sessions, and an aborted one frees its place", async () => {
 	const never = { use: () => new Promise<never>(() => {}), end() {} };
 	const { url } = await startStateless({ maxSessions: 1, archive: never });
 	const leaving = new AbortController();

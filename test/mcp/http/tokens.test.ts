@@ -15,17 +15,17 @@ const namesIn = (text: string) => parseAuthTokens(text, "a list").map(({ name })
 const whoHas = (text: string, token: string) => findToken(parseAuthTokens(text, "a list"), token)?.name;
 
 describe("a list of tokens", () => {
-	test("has a line for each, with comments and empty lines between", () => {
+	test("has one per line, with comments and empty lines between", () => {
 		const text = `# who may\r\nalice:${alice}\n\n  # bob left\n  bob@example.org:${bob}  \n`;
 		expect(namesIn(text)).toEqual(["alice", "bob@example.org"]);
 	});
 
-	test("may stand on one line, parted by blanks or commas", () => {
+	test("may be on one line, separated by blanks or commas", () => {
 		expect(namesIn(`alice:${alice} bob:${bob}`)).toEqual(["alice", "bob"]);
 		expect(namesIn(`alice:${alice},bob:${bob}, `)).toEqual(["alice", "bob"]);
 	});
 
-	test("keeps digests only, and takes digests instead of tokens", () => {
+	test("stores only digests, and accepts digests instead of tokens", () => {
 		const text = `alice:${alice}\nbob:sha256:${sha256(bob).toUpperCase()}`;
 		expect(parseAuthTokens(text, "a list").map(({ digest }) => digest.toString("hex"))).toEqual([
 			sha256(alice),
@@ -36,7 +36,7 @@ describe("a list of tokens", () => {
 		expect(whoHas(text, sha256(bob))).toBeUndefined();
 	});
 
-	test("lets one name have several tokens, so that one can follow another", () => {
+	test("lets one name have several tokens, for rotation", () => {
 		const text = `alice:${alice}\nalice:${bob}`;
 		expect([whoHas(text, alice), whoHas(text, bob)]).toEqual(["alice", "alice"]);
 	});
@@ -52,14 +52,14 @@ describe("a list of tokens", () => {
 		["a name that begins with a dot", `..:${alice}`],
 		["a digest that is too short", "alice:sha256:abcd"],
 		["a token of two names", `bob:${alice}`],
-	])("with %s is refused, by number and without a word of it", (_what, entry) => {
+	])("with %s is refused by line number without quoting it", (_what, entry) => {
 		const text = `alice:${alice}\n${entry}\n`;
 		expect(() => parseAuthTokens(text, "a list")).toThrow(/^Expected entry 2 of a list to be /);
 		expect(() => parseAuthTokens(text, "a list")).toThrow(expect.objectContaining({ code: "invalid_argument" }));
 		expect(() => parseAuthTokens(text, "a list")).not.toThrow(/a1a1|é|01234|abcd/);
 	});
 
-	test("answers for nothing but a whole token", () => {
+	test("accepts only a complete token", () => {
 		const wrong = [alice.slice(0, -1), `${alice}0`, alice.toUpperCase(), "", "alice", `alice:${alice}`, "__proto__"];
 		for (const token of wrong) expect(whoHas(twoTokens, token)).toBeUndefined();
 	});
@@ -93,7 +93,7 @@ describe("a file of tokens", () => {
 		// In one go: an empty file lets nobody in.
 		["cannot be used", (file: string) => writeFileSync(file, "alice")],
 		["is gone", (file: string) => rm(file)],
-	])("leaves the tokens in force when it %s later, and the log says so", async (_what, spoil) => {
+	])("keeps the tokens in force when it %s later, and logs it", async (_what, spoil) => {
 		const { file, logged, changes, names } = await followed(twoTokens);
 		await spoil(file);
 		await vi.waitFor(() => expect(logged).toHaveLength(1), patience);
@@ -101,7 +101,7 @@ describe("a file of tokens", () => {
 		expect([names(), changes()]).toEqual([["alice", "bob"], 0]);
 	});
 
-	test.skipIf(process.platform === "win32")("that others can read is warned of", async () => {
+	test.skipIf(process.platform === "win32")("that others can read causes a warning", async () => {
 		const open = await followed(twoTokens, 0o644);
 		expect(open.logged).toMatchObject([{ level: "warning", message: expect.stringContaining("chmod 600") }]);
 		const { file, logged } = await followed(twoTokens);
@@ -139,14 +139,14 @@ describe("the namespace of a principal", () => {
 		"token a_b",
 	];
 
-	test("is one that an archive takes, and no other principal's", () => {
+	test("is valid for an archive, and unique to the principal", () => {
 		const operators = ["default", "d", "x".repeat(64), "default-alice"];
 		const made = operators.flatMap((one) => [...subjects, ...more].map((who) => namespaceOfPrincipal(one, who)));
 		expect(new Set(made).size).toBe(operators.length * (subjects.length + more.length));
 		for (const one of made) expect(one).toMatch(/^[a-z0-9][a-z0-9_-]{0,62}[a-z0-9]$/);
 	});
 
-	test("stays the same from one start to the next, and tells people whose it is", () => {
+	test("stays the same after a restart, and shows people its owner", () => {
 		expect(namespaceOfPrincipal("team", "token alice")).toBe("team-alice-373478376c863e058ac97c001d4c654a");
 	});
 });

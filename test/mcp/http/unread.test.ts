@@ -26,7 +26,7 @@ function stubOutlet(waits = 0): StubOutlet {
 
 const limits = { bytesOfOne: 100, bytesOfAll: 250, stallMilliseconds: 1_000 };
 
-it("cuts off who has too much waiting, and nobody else", () => {
+it("disconnects only the client with too much unread data", () => {
 	const unread = createUnreadLimit(limits);
 	const [many, few] = [stubOutlet(101), stubOutlet(100)];
 	for (const one of [few, many]) unread.written(one);
@@ -34,7 +34,7 @@ it("cuts off who has too much waiting, and nobody else", () => {
 	expect(unread.bytes()).toBe(100);
 });
 
-it("where all have too much waiting, cuts off who has read nothing for longest", () => {
+it("when all have too much unread data, disconnects the client that read nothing for longest", () => {
 	const unread = createUnreadLimit(limits);
 	const outlets = [stubOutlet(100), stubOutlet(100), stubOutlet(50)];
 	for (const one of outlets) {
@@ -50,7 +50,7 @@ it("where all have too much waiting, cuts off who has read nothing for longest",
 	expect(unread.bytes()).toBe(239);
 });
 
-it("cuts off who reads nothing for the time that is given, not who reads a little now and then", () => {
+it("disconnects a client that reads nothing for the given time, not one that reads slowly", () => {
 	const unread = createUnreadLimit(limits);
 	const [stalled, slow] = [stubOutlet(80), stubOutlet(80)];
 	for (const one of [stalled, slow]) unread.written(one);
@@ -65,7 +65,7 @@ it("cuts off who reads nothing for the time that is given, not who reads a littl
 	expect(vi.getTimerCount()).toBe(0);
 });
 
-it("begins the time anew where all was read in between", () => {
+it("restarts the time when everything was read in between", () => {
 	const unread = createUnreadLimit(limits);
 	const outlet = stubOutlet(50);
 	unread.written(outlet);

@@ -27,14 +27,14 @@ const call = (args: string, name = "tools/call") =>
 const long = (text: string) => `{"text":${JSON.stringify(text.padEnd(400, "."))}}`;
 
 describe("a body", () => {
-	it("holds the large arguments of a call, and reads the rest", () => {
+	it("holds the large arguments of a call and reads the rest", () => {
 		const text = `{"messages":[${'"'}${"x".repeat(smallestHeld)}"]}`;
 		const body = readBody(encode(call(text)), true) as Message & { id: number };
 		expect(body).toMatchObject({ id: 7, params: { name: "x", _meta: { progressToken: 3 } } });
 		expect(new TextDecoder().decode(heldArguments(body.params?.arguments))).toBe(text);
 	});
 
-	it("gives each of several large calls bytes of its own, which one thread can have without the others", () => {
+	it("gives each of several large calls its own bytes, which a thread can receive separately", () => {
 		const body = readBody(Buffer.from(`[${call(long("a"))},${call(long("b"))}]`), true, 100) as Message[];
 		const [first, second] = body.map((message) => heldArguments(message.params?.arguments));
 		structuredClone(first, { transfer: [first?.buffer as ArrayBuffer] });
@@ -59,20 +59,20 @@ describe("a body", () => {
 		["that is a batch", `[${call(long("a"))} , ${call('{"b":1}')},${call(long("c"))}]`, 2],
 		["that is a batch of anything", `[1,null,"x",[${call(long("a"))}],${call(long("b"))},{}]`, 1],
 		["that is no object", '"text"', 0],
-	])("%s is read as it is without holding", (_what, text, expected) => {
+	])("%s is read the same with or without holding", (_what, text, expected) => {
 		const { body, held } = readAll(text, 100);
 		expect(held).toBe(expected);
 		expect(body).toEqual(JSON.parse(text.replace(/^\uFEFF/, "")));
 	});
 
-	it("has no prototype of a client's choice", () => {
+	it("has no prototype chosen by a client", () => {
 		const text = `{"method":"tools/call","params":{"__proto__":{"arguments":${long("a")}}},"id":1}`;
 		const { body, held } = readAll(text, 100);
 		expect(held).toBe(0);
 		expect(Object.keys((body as { params: object }).params)).toEqual(["__proto__"]);
 	});
 
-	it("of a client that names what stands for held arguments holds nothing", () => {
+	it("that uses our marker for held arguments holds nothing", () => {
 		const { body, held } = readAll(call('{"held":{}}'), 100);
 		expect(held).toBe(0);
 		expect(body).toEqual(JSON.parse(call('{"held":{}}')));
@@ -83,23 +83,23 @@ describe("a body", () => {
 		["with something behind it", `${call(long("a"))}}`],
 		["of nothing", ""],
 		["with a bare word", call(long("a")).replace("7", "seven")],
-	])("that is no JSON is refused: %s", (_what, text) => {
+	])("that is invalid JSON is refused: %s", (_what, text) => {
 		expect(() => readBody(encode(text), true, 100)).toThrow(/^Expected a body of JSON/);
 	});
 
-	it("that is no UTF-8 is refused, also within what is held", () => {
+	it("that is invalid UTF-8 is refused, also within held arguments", () => {
 		const bytes = encode(call(long("a")));
 		bytes[bytes.indexOf(0x2e)] = 0xff;
 		expect(() => readBody(bytes, true, 100)).toThrow(/^Expected a body of JSON/);
 	});
 
-	it("with arguments that are no JSON shows it when they are read", () => {
+	it("with invalid JSON in its arguments fails when they are read", () => {
 		const body = readBody(encode(call(`{"text": nonsense ${" ".repeat(200)}}`)), true, 100) as Message;
 		const bytes = heldArguments(body.params?.arguments);
 		expect(() => readArguments(bytes ?? encode("{}"))).toThrow(/^Expected the arguments to be JSON/);
 	});
 
-	it("of many calls holds small arguments too, where all of them together would take too long to read", () => {
+	it("of many calls holds small arguments too, when all of them together would take too long to read", () => {
 		const args = long("x".repeat(20_000));
 		const body = readBody(encode(`[${Array(40).fill(call(args)).join(",")}]`), true) as Message[];
 		expect(body).toHaveLength(40);
@@ -111,26 +111,23 @@ describe("a body", () => {
 		expect(few.map((message) => heldArguments(message.params?.arguments))).toEqual(Array(4).fill(undefined));
 	});
 
-	it.each([true, false])(
-		"reads no large arguments but those of tool calls, whether they are held (%s) or not",
-		(holds) => {
-			const args = `{"text":"${"x".repeat(300_000)}"}`;
-			expect(() => readBody(encode(call(args, "prompts/get")), holds)).toThrow(/^Expected at most 262144 bytes/);
-			// The same in two messages: each alone would be small enough.
-			const half = `{"text":"${"x".repeat(150_000)}"}`;
-			const two = `[${call(half, "prompts/get")},${call(half, "prompts/get")}]`;
-			expect(() => readBody(encode(two), holds)).toThrow(/^Expected at most 262144 bytes/);
-			expect(readBody(encode(call(half, "prompts/get")), holds)).toEqual(JSON.parse(call(half, "prompts/get")));
-		},
-	);
+	it.each([true, false])("reads only large arguments of tool calls, held (%s) or not", (holds) => {
+		const args = `{"text":"${"x".repeat(300_000)}"}`;
+		expect(() => readBody(encode(call(args, "prompts/get")), holds)).toThrow(/^Expected at most 262144 bytes/);
+		// The same in two messages: each alone would be small enough.
+		const half = `{"text":"${"x".repeat(150_000)}"}`;
+		const two = `[${call(half, "prompts/get")},${call(half, "prompts/get")}]`;
+		expect(() => readBody(encode(two), holds)).toThrow(/^Expected at most 262144 bytes/);
+		expect(readBody(encode(call(half, "prompts/get")), holds)).toEqual(JSON.parse(call(half, "prompts/get")));
+	});
 
-	it("without holding is read whole", () => {
+	it("without holding is read completely", () => {
 		expect(readBody(encode(call(long("x".repeat(400_000)))), false)).toEqual(
 			JSON.parse(call(long("x".repeat(400_000)))),
 		);
 	});
 
-	it("of any JSON comes out the same, held or not", () => {
+	it("of any JSON is read the same, held or not", () => {
 		let held = 0;
 		const args = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { minKeys: 1 });
 		const message = fc.record({

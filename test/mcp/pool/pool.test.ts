@@ -14,7 +14,7 @@ function drain(queue: ReturnType<typeof createFairQueue<number>>): Entry<number>
 	return all;
 }
 
-it("lets owners take turns, whoever came first and with however many", () => {
+it("lets owners take turns, regardless of order and number", () => {
 	const queue = createFairQueue<number>(roomy);
 	for (const job of [1, 2, 3, 4]) queue.add(entry("greedy", job), waits);
 	queue.add(entry("other", 5), waits);
@@ -24,7 +24,7 @@ it("lets owners take turns, whoever came first and with however many", () => {
 	expect(queue.size()).toBe(0);
 });
 
-it("has a ceiling of jobs and of bytes, but takes one of any size where none waits, and whoever was admitted", () => {
+it("limits jobs and bytes, but accepts one of any size when none waits, and every admitted one", () => {
 	const queue = createFairQueue<number>({ jobs: 3, bytes: 100 });
 	expect(queue.add(entry("a", 1, 500), waits)).toBe(true);
 	expect(queue.add(entry("a", 2, 1), waits)).toBe(false);
@@ -36,7 +36,7 @@ it("has a ceiling of jobs and of bytes, but takes one of any size where none wai
 	expect(queue.size()).toBe(3);
 });
 
-it("keeps each owner's order, gives every job once, and lets nobody wait for more than one job of each other", () => {
+it("keeps each owner's order, runs every job once, and makes nobody wait for more than one job of each other owner", () => {
 	let removed = 0;
 	let contended = 0;
 	fc.assert(
