@@ -84,35 +84,41 @@ function addWeight(weights: Map<number, number>, results: readonly number[], wei
 
 /** Where the strings of one kind are, each by its number, while a history is walked through. */
 function startStrings(textOf: (string: number) => string) {
-	const strings: { isSaid: boolean; holders: number[] | undefined }[] = [];
-	const stringAt = (string: number) => {
-		while (strings.length <= string) strings.push({ isSaid: false, holders: undefined });
-		return strings[string] as (typeof strings)[number];
+	const said: boolean[] = [];
+	/** Most strings are in one result: no list is made for those. */
+	const held: (number | number[] | undefined)[] = [];
+	const makeRoom = (number: number) => {
+		while (said.length <= number) {
+			said.push(false);
+			held.push(undefined);
+		}
 	};
 	return {
 		/** Records the strings of a message. With `weights` it is an answer: adds to them, and returns what it took. */
 		say(numbers: readonly number[], weights: Map<number, number> | undefined): Taken[] {
 			const taken: Taken[] = [];
 			for (const number of numbers) {
-				const string = stringAt(number);
-				if (weights && string.holders) {
-					addWeight(weights, string.holders, 1 / string.holders.length);
-					// Copied, since the list grows with the history.
-					if (!string.isSaid) taken.push({ text: textOf(number), holders: [...string.holders] });
+				makeRoom(number);
+				const one = held[number];
+				if (weights && one !== undefined) {
+					const holders = typeof one === "number" ? [one] : [...one];
+					addWeight(weights, holders, 1 / holders.length);
+					if (!said[number]) taken.push({ text: textOf(number), holders });
 				}
-				string.isSaid = true;
+				said[number] = true;
 			}
 			return taken;
 		},
 		hold(numbers: readonly number[], result: number): number {
 			let fresh = 0;
 			for (const number of numbers) {
-				const string = stringAt(number);
-				if (string.holders) string.holders.push(result);
-				else {
-					string.holders = [result];
-					if (!string.isSaid) fresh += 1;
-				}
+				makeRoom(number);
+				const one = held[number];
+				if (one === undefined) {
+					held[number] = result;
+					if (!said[number]) fresh += 1;
+				} else if (typeof one === "number") held[number] = [one, result];
+				else one.push(result);
 			}
 			return fresh;
 		},
