@@ -67,13 +67,13 @@ describe("guard", () => {
 		expect(newest).toBe(conversation.messages.at(-1));
 	});
 
-	it("takes the model by option or from the request body", async () => {
+	it("reads the model from an option or the request body", async () => {
 		expect((await guard(frozenBody())).report.context_window).toBe(128_000);
 		const { report } = await guard(frozenBody(), { model: "gpt-4.1" });
 		expect(report.context_window).toBeGreaterThan(900_000);
 	});
 
-	it("takes tools and usage", async () => {
+	it("accepts tools and usage", async () => {
 		const messages = agentConversation(3);
 		const { report: bare } = await guard(messages, { contextWindow: 9_000 });
 		const { report } = await guard(messages, { contextWindow: 9_000, tools: [{ name: "ls" }] });

@@ -166,7 +166,7 @@ describe("verifyRewrite refuses", () => {
 	});
 });
 
-describe("session records that are no messages", () => {
+describe("session records that are not messages", () => {
 	const record = (type: string, uuid: string, fields: object) => ({ type, uuid, sessionId: "s", ...fields });
 	const session = [
 		{ type: "file-history-snapshot", messageId: "m", snapshot: { files: long } },

@@ -114,7 +114,7 @@ describe("`[compaction] strategy` names a built-in strategy or `module#Export` (
 	});
 });
 
-describe("The output of a strategy is verified: a broken pair is refused and the original stands (docs/specs/compaction-strategies.md#verification)", () => {
+describe("The output of a strategy is verified: a broken pair is refused and the original stays (docs/specs/compaction-strategies.md#verification)", () => {
 	it.each<[string, (history: readonly unknown[]) => readonly unknown[]]>([
 		["a result without its call", (history) => history.toSpliced(2, 1)],
 		["a call without its result", (history) => history.toSpliced(3, 1)],

@@ -88,7 +88,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 	});
 });
 
-describe("`guard_context` takes the last response (docs/specs/robustness.md#cut-answers)", () => {
+describe("`guard_context` accepts the last response (docs/specs/robustness.md#cut-answers)", () => {
 	const followUp =
 		"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
 	const conversation = deepFreeze(agentConversation(3).concat(openaiMessages(user("Et alors ?"))));

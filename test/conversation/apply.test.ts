@@ -68,7 +68,7 @@ describe("applyPlan", () => {
 		expect(Object.keys(after as object)).toEqual(["model", "messages", "tools"]);
 	});
 
-	it("applies an edit of the whole document", () => {
+	it("applies an edit of the complete document", () => {
 		expect(applyPlan("old", [replace([], "new")])).toBe("new");
 	});
 

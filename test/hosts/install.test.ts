@@ -105,7 +105,7 @@ describe("content on the lines of a removed server", () => {
 });
 
 describe("conflicting content", () => {
-	it("is not overwritten: servers that are no object", () => {
+	it("is not overwritten: servers that are not an object", () => {
 		expect(() => enterServer('{"mcpServers": ["a"]}', claude, start)).toThrow("`mcpServers` is no object");
 	});
 

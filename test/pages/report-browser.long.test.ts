@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		await page.context().close();
 	});
 
-	it("shows what fills the window, in words and in proportion", async () => {
+	it("shows the contents of the window, in words and in proportion", async () => {
 		const { page } = await show(await reportPage({ report: reportFixture() }), { width: 1000, scheme: "light" });
 		expect(await page.locator(".lead").textContent()).toBe(
 			"129,277 tokens in 1,009 messages and 504 tool turns: 64.6% of the context window of claude-sonnet-4-5, 200,000 tokens. 54,723 tokens are left of the budget of 184,000.",
