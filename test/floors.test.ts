@@ -85,28 +85,28 @@ const violations = (check: (file: SourceFile, one: Import) => boolean, among = f
 const inRoom = (room: string) => files.filter((file) => file.room === room);
 
 describe("the rooms", () => {
-	it("are read from files that are there", () => {
+	it("are read from existing files", () => {
 		expect(files.length).toBeGreaterThan(50);
 		expect(files.flatMap((file) => file.imports).length).toBeGreaterThan(150);
 		for (const room of ["policy", "masking", "tokens", "formats", "operations"])
 			expect(inRoom(room).length).toBeGreaterThan(3);
 	});
 
-	it("every file stands in a room of the list", () => {
+	it("every file belongs to a room of the list", () => {
 		expect(files.filter((file) => orderOf(file.room) === -1).map((file) => file.path)).toEqual([]);
 	});
 
-	it("every relative import names a file that is there", () => {
+	it("every relative import names an existing file", () => {
 		expect(violations((_, { target, relative }) => relative && !isOwn(target))).toEqual([]);
 	});
 
-	it("a file imports its own room or an earlier one", () => {
+	it("a file imports only its own room or an earlier one", () => {
 		expect(violations((file, { target }) => isOwn(target) && orderOf(roomOf(target)) > orderOf(file.room))).toEqual([]);
 	});
 });
 
-describe("the files among themselves", () => {
-	it("none imports itself by way of others", () => {
+describe("imports between the files", () => {
+	it("have no cycles", () => {
 		const importsOfFile = new Map(files.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
 		expect(cyclesOf(importsOfFile)).toEqual([]);
 		const ring = new Map([
@@ -120,14 +120,14 @@ describe("the files among themselves", () => {
 });
 
 describe("the pure rooms", () => {
-	it("import pure rooms, errors, the references of the archive, and the policy as types", () => {
+	it("import only pure rooms, errors, the references of the archive, and the policy as types", () => {
 		const allowed = ({ target, typeOnly }: Import) =>
 			isOwn(target) &&
 			(pure.includes(roomOf(target)) || target === "errors.ts" || (roomOf(target) === "policy" && typeOnly));
 		expect(pure.flatMap((room) => violations((_, one) => !allowed(one), inRoom(room)))).toEqual([]);
 	});
 
-	it("know no clock, no chance and no process", () => {
+	it("use no clock, no random numbers and no process", () => {
 		const impure = /\b(?:Date\b|Math\.random|performance\.|process\.|crypto\.|setTimeout|fetch\(|globalThis)/;
 		const found = pure.flatMap((room) => inRoom(room)).filter(({ text }) => impure.test(withoutComments(text)));
 		expect(found.map(({ path }) => path)).toEqual([]);
@@ -167,7 +167,7 @@ describe("the files", () => {
 		);
 	});
 
-	it("none is named for what is left over", () => {
+	it("have no catch-all names", () => {
 		const leftovers = /(?:^|[\\/-])(?:utils?|helpers?|common|misc|shared|manager|service)(?:[\\/.-]|$)/i;
 		expect(files.filter(({ path }) => leftovers.test(path)).map(({ path }) => path)).toEqual([]);
 	});

@@ -37,7 +37,7 @@ async function expectRefused(call: () => unknown, words: string | RegExp): Promi
 	expect(String(refused)).not.toContain(secret);
 }
 
-describe("an unknown option is refused, and a near name suggested", () => {
+describe("an unknown option is refused, with a similar name suggested", () => {
 	it.each([
 		["mask", { polcy: { preset: "balanced" } }, "`mask` takes no option `polcy`. Did you mean `policy`?"],
 		["mask", { contextWindow: 9_000 }, "takes no option `contextWindow`. Known: policy, archive, log."],
@@ -53,7 +53,7 @@ describe("an unknown option is refused, and a near name suggested", () => {
 		await expectRefused(given(name, options), words);
 	});
 
-	it("where an archive is opened, a model prepared, a conversation restored", async () => {
+	it("when opening an archive, preparing a model, restoring a conversation", async () => {
 		await expectRefused(() => loose.openArchive?.({ where: "memory", name_space: "a" }), "Did you mean `namespace`?");
 		const endpoint = { baseUrl: "http://127.0.0.1:1/v1", model: "m" };
 		await expectRefused(() => loose.createOpenAiCompatible?.({ ...endpoint, apikey: secret }), "`apiKey`?");
@@ -63,7 +63,7 @@ describe("an unknown option is refused, and a near name suggested", () => {
 });
 
 describe("an option of a wrong type is refused, and never quoted", () => {
-	it.each(["mask", "guard", "compact", "truncate", "count"])("%s takes an object as its options", async (name) => {
+	it.each(["mask", "guard", "compact", "truncate", "count"])("%s requires an object as its options", async (name) => {
 		for (const options of [null, 7, secret, [secret], () => secret]) {
 			await expectRefused(given(name, options), `Expected the options of \`${name}\` to be an object; got `);
 		}
@@ -98,7 +98,7 @@ describe("an option of a wrong type is refused, and never quoted", () => {
 		await expectRefused(given(name, options), words);
 	});
 
-	it("where an archive is opened, a model prepared, a conversation restored", async () => {
+	it("when opening an archive, preparing a model, restoring a conversation", async () => {
 		for (const options of ["memory", null, { where: 7 }, { namespace: 7 }, { retention: null }, { retention: 7 }]) {
 			await expectRefused(() => loose.openArchive?.(options), /openArchive|retention/);
 		}
@@ -116,7 +116,7 @@ describe("an option of a wrong type is refused, and never quoted", () => {
 	});
 });
 
-it("an archive keeps no original that is none, and takes no ref and no text that is none", async () => {
+it("an archive refuses invalid originals, refs and texts", async () => {
 	const empty = await built.openArchive({ where: "memory" });
 	const kept = { text: secret, kind: "result" };
 	for (const none of [undefined, {}, [7], [null], [{ ...kept, text: 7 }], [{ ...kept, kind: "all" }]]) {
@@ -132,7 +132,7 @@ it("an archive keeps no original that is none, and takes no ref and no text that
 	expect(await empty.stats()).toMatchObject({ originals: 0 });
 });
 
-it("takes undefined for an option that is left out, and what every call takes in each", async () => {
+it("treats undefined as an omitted option, and accepts the common options in each call", async () => {
 	const nothing = { policy: undefined, archive: undefined, log: undefined };
 	const model = { ...nothing, model: undefined, contextWindow: 9_000, signal: undefined, strategy: undefined };
 	const taken = [

@@ -17,13 +17,13 @@ const { mask, guard, truncate, count, PalimpsestError } = built;
 const frozenBody = () =>
 	deepFreeze({ model: "gpt-4o", messages: agentConversation(10), tools: [{ type: "function" }] });
 
-it("exports what its users need", () => {
+it("exports everything its users need", () => {
 	const names = ["PalimpsestError", "count", "guard", "mask", "policySchema", "truncate"];
 	expect(Object.keys(built)).toEqual(expect.arrayContaining(names));
 });
 
 describe("mask", () => {
-	it("answers what the pipeline answers, and never changes its input", async () => {
+	it("returns the pipeline's result, and never changes its input", async () => {
 		const conversation = frozenBody();
 		const policy = { locale: "en", mask: { window_turns: 4 } } as const;
 		const outcome = await mask(conversation, { policy });
@@ -32,7 +32,7 @@ describe("mask", () => {
 		expect(outcome.error).toBeUndefined();
 	});
 
-	it("shares every part that has no edit with its input", async () => {
+	it("shares every unedited part with its input", async () => {
 		const conversation = frozenBody();
 		const { conversation: masked, edits } = await mask(conversation);
 		const touched = new Set(edits.map((edit) => edit.message));
@@ -46,7 +46,7 @@ describe("mask", () => {
 		expect(unchanged.conversation).toBe(conversation);
 	});
 
-	it("tells a log where it is given one, and nobody else", async () => {
+	it("logs only to the given log", async () => {
 		const events: Library.LogEvent[] = [];
 		await mask(frozenBody(), { log: (event) => events.push(event) });
 		expect(events).toMatchObject([{ level: "info", data: { event: "masked", results: 2 } }]);
@@ -55,7 +55,7 @@ describe("mask", () => {
 });
 
 describe("guard", () => {
-	it("answers what the pipeline answers, and never changes its input", async () => {
+	it("returns the pipeline's result, and never changes its input", async () => {
 		const conversation = frozenBody();
 		const policy = { preset: "context-guard" } as const;
 		const outcome = await guard(conversation, { policy, contextWindow: 3_000, reserveTokens: 200 });
@@ -67,13 +67,13 @@ describe("guard", () => {
 		expect(newest).toBe(conversation.messages.at(-1));
 	});
 
-	it("takes the model by option or from the request body", async () => {
+	it("reads the model from an option or the request body", async () => {
 		expect((await guard(frozenBody())).report.context_window).toBe(128_000);
 		const { report } = await guard(frozenBody(), { model: "gpt-4.1" });
 		expect(report.context_window).toBeGreaterThan(900_000);
 	});
 
-	it("takes tools and usage", async () => {
+	it("accepts tools and usage", async () => {
 		const messages = agentConversation(3);
 		const { report: bare } = await guard(messages, { contextWindow: 9_000 });
 		const { report } = await guard(messages, { contextWindow: 9_000, tools: [{ name: "ls" }] });
@@ -83,7 +83,7 @@ describe("guard", () => {
 	});
 });
 
-it("truncate answers what the pipeline answers", async () => {
+it("truncate returns the pipeline's result", async () => {
 	const text = textOfLength(9_000);
 	const policy = { preset: "context-trim" } as const;
 	const cut = await truncate(text, { policy, maxChars: 8_500 });
@@ -99,7 +99,7 @@ it("truncate answers what the pipeline answers", async () => {
 	expect(focused.text).toContain("\nvalue500 is");
 });
 
-it("counts the tokens of a text, exactly where it can", async () => {
+it("counts the tokens of a text, exactly when possible", async () => {
 	expect(await count("hello world")).toEqual({
 		tokens: 2,
 		low: 2,
@@ -190,7 +190,7 @@ describe("errors", () => {
 		expect(String(rejected)).not.toContain(secret);
 	});
 
-	it("reach the caller of truncate as a rejection too, never as a throw", async () => {
+	it("of truncate are rejections too, never throws", async () => {
 		const answer = loose.truncate("a", { policy: { preset: "x" } });
 		await expect(answer).rejects.toMatchObject({ code: "invalid_policy" });
 	});

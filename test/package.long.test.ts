@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 describe("the packed tarball", () => {
-	it("holds what a user needs, and nothing else", () => {
+	it("contains only the files a user needs", () => {
 		const paths = packed.files.map((file) => file.path);
 		const allowed =
 			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|docs\/[\w./-]+\.md|examples\/([\w-]+\.js|package\.json)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
@@ -119,7 +119,7 @@ describe("installed into an empty folder", () => {
 		expect(stdout).toBe("2 function true\n");
 	});
 
-	it("keeps its inner files to itself", async () => {
+	it("does not export its internal files", async () => {
 		const program = 'await import("palimpsest-mcp/dist/cli.js").catch((error) => process.stdout.write(error.code));';
 		await writeFile(join(installed, "inner.mjs"), program);
 		const { stdout } = await run(process.execPath, ["inner.mjs"], { cwd: installed });

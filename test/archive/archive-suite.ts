@@ -36,8 +36,8 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 	};
 	afterAll(() => Promise.all(opened.map((archive) => archive.close())));
 
-	describe(`${name}: keeping`, () => {
-		it("gives any text back as it was", async () => {
+	describe(`${name}: storing`, () => {
+		it("returns any text unchanged", async () => {
 			const archive = await begin();
 			let illFormed = 0;
 			await fc.assert(
@@ -56,7 +56,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect(illFormed).toBeGreaterThan(10);
 		});
 
-		it("gives the same text the same ref, whatever it was", async () => {
+		it("gives equal texts the same ref, of any kind", async () => {
 			const archive = await begin();
 			const [first] = await archive.put([{ text: "same", kind: "result", toolCallId: "a" }]);
 			const again = await archive.put([
@@ -70,7 +70,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect(await archive.has("no ref")).toBe(false);
 		});
 
-		it("keeps a large text, and hands it over in pieces", async () => {
+		it("stores a large text, and returns it in pieces", async () => {
 			const archive = await begin();
 			const text = `${wordyText(5_000_000, 1)}\uD800${"漢😀".repeat(300_000)}`;
 			const [ref = ""] = await archive.put([{ text, kind: "result" }]);
@@ -95,7 +95,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect(early.listing.chars).toBe(text.length);
 		});
 
-		it("takes nothing at all, and a thousand at once", async () => {
+		it("stores no text at all, and a thousand at once", async () => {
 			const archive = await begin();
 			expect(await archive.put([])).toEqual([]);
 			const texts = Array.from({ length: 1000 }, (_, index) => `text ${index}`);
@@ -109,7 +109,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 	});
 
 	describe(`${name}: finding`, () => {
-		it("lists all results of one call, with tool, size and when", async () => {
+		it("lists all results of one call, with tool, size and time", async () => {
 			let time = Date.now();
 			const archive = await begin({ now: () => time });
 			await archive.put([{ text: "one", kind: "result", toolCallId: "call \uD800/../x", toolName: "read_file" }]);
@@ -152,7 +152,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			}
 		});
 
-		it("answers an altered or shortened ref with the nearest, never with another text", async () => {
+		it("answers an altered or shortened ref with the nearest one, never with another text", async () => {
 			const archive = await begin();
 			const refs = await archive.put(Array.from({ length: 50 }, (_, index) => ({ text: `${index}`, kind: "result" })));
 			let refused = 0;
@@ -171,7 +171,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect((await archive.get((refs[7] as string).toUpperCase())).text).toBe("7");
 		});
 
-		it("knows nothing of another namespace, nor whether there is anything", async () => {
+		it("finds nothing of another namespace, nor whether it contains anything", async () => {
 			const [one, other] = [await begin(), await begin()];
 			const [ref = ""] = await one.put([{ text: "secret of one", kind: "result", toolCallId: "id" }]);
 			const refusal = (asked: string) => other.get(asked).catch((error: Error) => error.message);
@@ -185,8 +185,8 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 		});
 	});
 
-	describe(`${name}: letting go`, () => {
-		it("lets the longest unused go by age, and nothing that was used", async () => {
+	describe(`${name}: expiry`, () => {
+		it("deletes the longest unused by age, but nothing recently used", async () => {
 			let time = Date.now();
 			const archive = await begin({ now: () => time, retention: { maxAgeMs: 10 * day, maxBytes: 1e9 } });
 			const [old = "", used = "", putAgain = ""] = await archive.put(
@@ -205,7 +205,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect((await archive.find("old")).length).toBe(1);
 		});
 
-		it("lets the longest unused go by size, but nothing of the last hour", async () => {
+		it("deletes the longest unused by size, but nothing of the last hour", async () => {
 			let time = Date.now();
 			const archive = await begin({ now: () => time, retention: { maxAgeMs: 10 * day, maxBytes: 250 } });
 			const texts = Array.from({ length: 5 }, (_, index) => `${index}`.repeat(100));
@@ -226,7 +226,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			}
 		});
 
-		it("lets nothing fresh go after the clock was set back", async () => {
+		it("deletes nothing fresh after the clock was set back", async () => {
 			let time = Date.now();
 			const archive = await begin({ now: () => time, retention: { maxAgeMs: day, maxBytes: 1 } });
 			const [ref = ""] = await archive.put([{ text: "from the future", kind: "result" }]);
@@ -273,7 +273,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 				};
 			};
 
-			it("takes away no more than a tenth when the clock jumps ahead, by the hour or by a restart", async () => {
+			it("deletes at most a tenth when the clock jumps ahead, by the hour or at a restart", async () => {
 				const { sweep } = await beginOld();
 				expect(await sweep({ clock: 31 * day, uptime: 1000 })).toBe(30);
 				for (let times = 0; times < 5; times += 1) expect(await sweep({ clock: 2 * hour })).toBe(30);
@@ -281,14 +281,14 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 				expect(await sweep({ clock: hour, uptime: -5 * day })).toBe(30);
 			});
 
-			it("takes away more once a sweep a day later finds the same", async () => {
+			it("deletes more once a sweep a day later finds the same", async () => {
 				const { sweep } = await beginOld();
 				expect(await sweep({ clock: 31 * day })).toBe(30);
 				expect(await sweep({ clock: day - hour })).toBe(30);
 				expect(await sweep({ clock: 2 * hour })).toBe(0);
 			});
 
-			it("takes away more a day after the machine was restarted, but not by another jump of the clock", async () => {
+			it("deletes more a day after the machine restarted, but not after another clock jump", async () => {
 				const { sweep } = await beginOld();
 				expect(await sweep({ clock: 31 * day })).toBe(30);
 				expect(await sweep({ clock: hour, uptime: -5 * day })).toBe(30);
@@ -298,7 +298,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 				expect(await other.sweep({ clock: 40 * day, uptime: hour })).toBe(30);
 			});
 
-			it("takes away only what the sweep before has meant", async () => {
+			it("deletes only what the previous sweep marked", async () => {
 				const { sweep, use } = await beginOld();
 				await sweep({ clock: 5 * day });
 				await use(15);
@@ -307,7 +307,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 				expect(await sweep({ clock: day })).toBe(0);
 			});
 
-			it("forgets what it has meant when the clock is right again", async () => {
+			it("forgets its marks when the clock is right again", async () => {
 				const { sweep } = await beginOld();
 				expect(await sweep({ clock: 31 * day, uptime: hour })).toBe(30);
 				expect(await sweep({ clock: -30 * day, uptime: 2 * day })).toBe(30);
@@ -315,7 +315,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 				expect(await sweep({ clock: day })).toBe(0);
 			});
 
-			it("takes away a tenth at once, all of it where somebody asks, and what is over the size", async () => {
+			it("deletes a tenth at once, everything on request, and everything over the size limit", async () => {
 				const { sweep, use, ask } = await beginOld();
 				await sweep({ clock: 5 * day });
 				await use(27);
@@ -327,7 +327,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			});
 		});
 
-		it("clears all", async () => {
+		it("clears everything", async () => {
 			const archive = await begin();
 			const refs = await archive.put(["a", "b"].map((text) => ({ text, kind: "result", toolCallId: text })));
 			expect(await archive.clear()).toBe(2);
@@ -339,7 +339,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 	});
 
 	describe(`${name}: redacting`, () => {
-		it("keeps what matches out, and says so", async () => {
+		it("removes matching text, and reports it", async () => {
 			const archive = await begin({ redact: ["key-[a-z0-9]+", "(?i)^password: .*$"] });
 			const text = "a key-123 and key-456\nPassword: hunter2\nrest";
 			const [ref = "", plain = ""] = await archive.put([

@@ -21,8 +21,8 @@ export function describePieces(name: string, open: OpenForSuite): void {
 		return writer.end();
 	};
 
-	describe(`${name}: keeping in pieces`, () => {
-		it("keeps any text as put does, wherever it is parted", async () => {
+	describe(`${name}: storing in pieces`, () => {
+		it("stores any text like put, however it is split", async () => {
 			const archive = await begin();
 			let parted = 0;
 			await fc.assert(
@@ -42,7 +42,7 @@ export function describePieces(name: string, open: OpenForSuite): void {
 			expect(parted).toBeGreaterThan(2);
 		});
 
-		it("tells of what call it was, and keeps it once", async () => {
+		it("records its call, and stores it once", async () => {
 			const archive = await begin();
 			const { ref } = await put(archive, ["same ", "text"]);
 			await put(archive, ["same", " text"]);
@@ -51,7 +51,7 @@ export function describePieces(name: string, open: OpenForSuite): void {
 			expect((await archive.stats()).originals).toBe(1);
 		});
 
-		it("keeps the beginning of what is over the limit, without half a character", async () => {
+		it("keeps the beginning of a text over the limit, without split characters", async () => {
 			const archive = await begin();
 			const { ref, isWhole, bytes } = await put(archive, ["abc", "😀😀", "never"], 8);
 			expect({ isWhole, bytes }).toEqual({ isWhole: false, bytes: 7 });
@@ -59,7 +59,7 @@ export function describePieces(name: string, open: OpenForSuite): void {
 			expect((await put(archive, ["abc", "😀"], 7)).isWhole).toBe(true);
 		});
 
-		it("keeps nothing of what is discarded", async () => {
+		it("keeps nothing of a discarded text", async () => {
 			const archive = await begin();
 			const writer = await archive.putInPieces({ kind: "text" }, plenty);
 			await writer.write("not meant");
@@ -67,7 +67,7 @@ export function describePieces(name: string, open: OpenForSuite): void {
 			expect((await archive.stats()).originals).toBe(0);
 		});
 
-		it("keeps a large one", async () => {
+		it("stores a large text", async () => {
 			const archive = await begin();
 			const text = wordyText(6_000_000, 3);
 			const pieces = Array.from({ length: 100 }, (_, index) => text.slice(index * 60_000, (index + 1) * 60_000));

@@ -21,7 +21,7 @@ const select = (text: string, request: PartRequest, size = 1000): Promise<Select
 const numbered = Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join("");
 
 describe("selecting lines", () => {
-	it("gives all lines that fit", async () => {
+	it("returns all lines that fit", async () => {
 		expect(await select("one\r\ntwo\n\nfour", {})).toEqual({
 			text: "one\r\ntwo\n\nfour",
 			tokens: countTokens("one\r\ntwo\n\nfour"),
@@ -34,7 +34,7 @@ describe("selecting lines", () => {
 		expect(await select("", {})).toMatchObject({ text: "", total: { lines: 0, chars: 0 }, shown: null, next: null });
 	});
 
-	it("gives a range, a single line and an open range", async () => {
+	it("returns a range, a single line and an open range", async () => {
 		expect((await select(numbered, { lines: "120-122" })).text).toBe("line 120\nline 121\nline 122\n");
 		expect((await select(numbered, { lines: " 7 " })).text).toBe("line 7\n");
 		expect((await select(numbered, { lines: "299-" })).text).toBe("line 299\nline 300\n");
@@ -44,7 +44,7 @@ describe("selecting lines", () => {
 		expect((await select(numbered, { tail: 1000 })).text).toBe(numbered);
 	});
 
-	it("gives complete lines within the budget, and tells how to continue", async () => {
+	it("returns complete lines within the budget, and tells how to continue", async () => {
 		const first = await select(numbered, { lines: "100-200", maxTokens: 50 });
 		expect(first.tokens).toBeLessThanOrEqual(50);
 		expect(first.shown?.lines.first).toBe(100);
@@ -75,7 +75,7 @@ describe("selecting lines", () => {
 		expect((await select("a😀b", { chars: "3-" })).text).toBe("b");
 	});
 
-	it("gives the complete text over any number of calls", async () => {
+	it("returns the complete text over any number of calls", async () => {
 		const seen = { asked: 0, byChars: 0, byLines: 0 };
 		const lineText = fc.oneof(
 			anyText,
@@ -111,7 +111,7 @@ describe("selecting lines", () => {
 		expect(seen.byLines).toBeGreaterThan(100);
 	});
 
-	it("gives the end of the text as tail, within the budget", async () => {
+	it("returns the end of the text as tail, within the budget", async () => {
 		let short = 0;
 		await fc.assert(
 			fc.asyncProperty(

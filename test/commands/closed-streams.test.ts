@@ -73,7 +73,7 @@ describe("with standard output closed", () => {
 		expect(await runUnread("stdout", ...run)).toMatchObject({ code: 3 });
 	});
 
-	it.skipIf(!existsSync("/dev/full"))("and a full disk, one line reports it, with exit code 1", async () => {
+	it.skipIf(!existsSync("/dev/full"))("a full disk is reported in one line, with exit code 1", async () => {
 		const full = openSync("/dev/full", "w");
 		const child = spawn(process.execPath, [builtCli, "mask", "chat.json", "--respond-with", "report"], {
 			cwd: folder,

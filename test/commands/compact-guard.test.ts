@@ -57,7 +57,7 @@ describe.concurrent("palimpsest guard", () => {
 		expect(lines.at(-1)).toMatch(/^palimpsest: fits: /);
 	});
 
-	it("reports a summary that nobody can write", async () => {
+	it("reports that nobody can write the summary", async () => {
 		const { code, lines } = await guard("unasked", ...set(...compacting, 'compaction.answered_by=["caller"]'));
 		expect(code).toBe(0);
 		expect(lines.at(-2)).toMatch(

@@ -60,7 +60,7 @@ describe("a terminal shows file names without control characters", () => {
 });
 
 describe("every typed error", () => {
-	it("is cleaned where it is made, except for line breaks and tabs", () => {
+	it("is cleaned at its creation, except for line breaks and tabs", () => {
 		const { message } = new PalimpsestError("unreadable_file", `Cannot read ${evil}:\n\t- é 漢 🦊 👩‍🚀`);
 		expect(message).toBe("Cannot read a?[2J?]0;owned?b?31mc?d?e?:\n\t- é 漢 🦊 👩‍🚀");
 		expect(withoutControls(message)).toBe(message);

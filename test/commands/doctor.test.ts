@@ -52,7 +52,7 @@ describe("palimpsest doctor", () => {
 		expect(of("archive")?.state).toBe("ok");
 	});
 
-	it("does not take an address that this machine lacks for a server of ours", async () => {
+	it("does not mistake an address that this machine lacks for one of our servers", async () => {
 		const { code, of } = await examine("--http", "192.0.2.1:8765");
 		expect(code).toBe(0);
 		expect(of("port")).toMatchObject({

@@ -52,7 +52,7 @@ describe("an installation for Claude Code", () => {
 		if (process.platform !== "win32") expect((await stat(settings)).mode & 0o777).toBe(0o600);
 	});
 
-	it("adds to an existing file: comments, order and white space stay, and a backup stands beside it", async () => {
+	it("adds to an existing file: comments, order and white space stay, and a backup is written beside it", async () => {
 		await writeFile(settings, commented, { mode: 0o644 });
 		const { code, text, lines } = await run("install", "claude-code");
 		expect(code).toBe(0);

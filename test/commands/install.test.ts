@@ -97,7 +97,7 @@ describe("palimpsest install", () => {
 		expect(await archiveIn(".mcp.json")).toBe("./kept");
 	});
 
-	it("sets preset, language, archive, and this very program", async () => {
+	it("sets preset, language, archive, and the running program", async () => {
 		const parameters = ["--preset", "context-guard", "--locale", "zh", "--archive", "/srv/originals", "--local"];
 		await run("install", "gemini-cli", ...parameters);
 		const { mcpServers } = JSON.parse(await readFile(join(folder, ".gemini", "settings.json"), "utf8"));

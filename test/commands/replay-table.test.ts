@@ -75,7 +75,7 @@ describe("the text for people", () => {
 		replayText({ ...masking, policies: [figures], files: files.map(fileOf) }, { rates, eachFile });
 	const tables = (text: string) => text.match(/^policy /gm)?.length;
 
-	it("names a single file, counts several, and describes what is billed", () => {
+	it("names a single file, counts several, and describes the billed tokens", () => {
 		expect(textOf(["a.json"])).toMatch(/^a\.json, 1 234 LLM calls\n/);
 		expect(textOf(["a.json", "b.json"])).toMatch(/^2 conversations, 1 234 LLM calls\n/);
 		expect(textOf(["a.json"])).toMatch(/^billed: in prices of an input token, 0\.1 for .* 1\.25 for /m);

@@ -46,7 +46,7 @@ describe("palimpsest report", () => {
 		expect(kept).toBeGreaterThan(0);
 	});
 
-	it("takes window, reserve and settings, and reads standard input", async () => {
+	it("accepts window, reserve and settings, and reads standard input", async () => {
 		const input = JSON.stringify(conversation);
 		const given = [
 			"-",

@@ -124,7 +124,7 @@ describe("restore", () => {
 		expect(lines[1]).toMatch(/^palimpsest: ambiguous, left as they are \(a tool may have printed them\): \w{20}$/);
 	});
 
-	it("refuses input that is no conversation", async () => {
+	it("refuses input that is not a conversation", async () => {
 		expect(await run(["restore", "-"], "{")).toMatchObject({
 			code: 1,
 			text: "",

@@ -28,7 +28,7 @@ it("passes a short output byte for byte: no line break added, for any bytes", as
 	expect((await runCli(["truncate", "log.txt"], { folder })).text).toBe("from a file");
 });
 
-it("cuts a long output to head and tail, and tells people", async () => {
+it("cuts a long output to head and tail, and shows people a message about it", async () => {
 	const input = textOfLength(50_001);
 	const whole = await runCli(["truncate", "-"], { folder, input: input.slice(1) });
 	expect(whole.text).toBe(input.slice(1));
@@ -37,7 +37,7 @@ it("cuts a long output to head and tail, and tells people", async () => {
 	expect([code, lines]).toEqual([0, ["palimpsest warning: Truncated a text (50001 → 4035 chars)"]]);
 });
 
-it("takes limit and policy from the command line", async () => {
+it("reads limit and policy from the command line", async () => {
 	const parameters = ["truncate", "-", "--max-chars", "60", "--set", "locale=en", "--set", "truncate.head_chars=3"];
 	const { text } = await runCli([...parameters, "--set", "truncate.tail_chars=2"], {
 		folder,

@@ -44,32 +44,32 @@ describe("identifiers", () => {
 	});
 });
 
-describe("lost identifiers", () => {
-	it("are those that the summary does not have", () => {
+describe("missing identifiers", () => {
+	it("are those absent from the summary", () => {
 		const texts = ["src/a/main.ts calls parseOrder", "ENOENT for order 4711002"];
 		expect(lost(texts, "In src/a/main.ts, parseOrder fails with ENOENT for 4711002.")).toEqual([]);
 		expect(lost(texts, "Something fails.").toSorted()).toEqual(["4711002", "ENOENT", "parseOrder", "src/a/main.ts"]);
 	});
 
-	it("a path is kept by its last two parts", () => {
+	it("a path counts as present by its last two parts", () => {
 		expect(lost(["/home/me/project/src/main.ts"], "src/main.ts")).toEqual([]);
 		expect(lost(["C:\\project\\src\\main.ts"], "src/main.ts")).toEqual([]);
 		expect(lost(["/home/me/project/src/main.ts"], "main.ts")).toEqual(["/home/me/project/src/main.ts"]);
 	});
 
-	it("a hash is kept by its first seven characters, a name not by a part of a longer one", () => {
+	it("a hash counts as present by its first seven characters, a name only as a whole word", () => {
 		expect(lost(["71e72fb0a1b2c3d4e5f6"], "commit 71e72fb")).toEqual([]);
 		expect(lost(["71e72fb0a1b2c3d4e5f6"], "commit 71e72f")).toEqual(["71e72fb0a1b2c3d4e5f6"]);
 		expect(lost(["name_1 and parseOrder"], "name_12, reparseOrder")).toEqual(["name_1", "parseOrder"]);
 	});
 
-	it("come by how many texts have them and how late, each once", () => {
+	it("are sorted by how many texts contain them and how late, each once", () => {
 		const texts = ["oldOnce everyWhere", "everyWhere everyWhere", "everyWhere", "newOnce everyWhere"];
 		expect(lost(texts, "")).toEqual(["everyWhere", "newOnce", "oldOnce"]);
 		expect(lostIdentifiers({ texts, summary: "" }).lost[0]).toEqual({ text: "everyWhere", kind: "name", texts: 4 });
 	});
 
-	it("are listed up to a limit, and counted all", () => {
+	it("are listed up to a limit, with their total", () => {
 		const texts = Array.from({ length: 100 }, (_, index) => `name_${index}`);
 		const found = lostIdentifiers({ texts, summary: "name_99", limit: 5 });
 		expect(found.lost.map(({ text }) => text)).toEqual(["name_98", "name_97", "name_96", "name_95", "name_94"]);
@@ -77,7 +77,7 @@ describe("lost identifiers", () => {
 		expect(lost(texts, "").length).toBe(20);
 	});
 
-	it("are looked for in texts and results, not in reasoning", () => {
+	it("are searched for in texts and results, not in reasoning", () => {
 		const thinking = [{ path: [], text: "secretThought", bound: true }];
 		const transcript = transcriptOf(
 			messageOf({ counted: ["secretThought", "saidText"], thinking }),
@@ -87,7 +87,7 @@ describe("lost identifiers", () => {
 	});
 
 	test.prop([fc.array(fc.string({ maxLength: 60 }), { maxLength: 8 })])(
-		"a summary that is the texts loses none",
+		"are none when the summary equals the texts",
 		(texts) => {
 			expect(lost(texts, texts.join("\n"))).toEqual([]);
 		},

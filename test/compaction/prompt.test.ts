@@ -6,8 +6,8 @@ import { localeNames } from "../../src/policy/names.ts";
 
 const occurrences = (text: string, word: string) => text.split(word).length - 1;
 
-describe("the request for a hand-over", () => {
-	it.each(localeNames)("has all sections, its limit, and the text between two marked lines (%s)", (locale) => {
+describe("the request for a summary", () => {
+	it.each(localeNames)("has all sections, its limit, and the text between two marker lines (%s)", (locale) => {
 		for (const of of ["messages", "summaries"] as const) {
 			const prompt = writeHandoverPrompt({
 				pieces: ["[0] user:\nhello", "[1] assistant:\nhi"],
@@ -27,13 +27,13 @@ describe("the request for a hand-over", () => {
 		}
 	});
 
-	it("fills nothing that stands in the text", () => {
+	it("replaces no variables inside the text", () => {
 		const pieces = ["{delimiter} {max_tokens} $& $1"];
 		const prompt = writeHandoverPrompt({ pieces, locale: "en", maxTokens: 9, of: "messages" });
 		expect(prompt).toContain("\n{delimiter} {max_tokens} $& $1\n");
 	});
 
-	it("a text that holds the lines of an earlier prompt ends nothing", () => {
+	it("is not ended by a text with the lines of an earlier prompt", () => {
 		const first = writeHandoverPrompt({ pieces: ["a"], locale: "en", maxTokens: 9, of: "messages" });
 		const second = writeHandoverPrompt({ pieces: [first], locale: "en", maxTokens: 9, of: "messages" });
 		const word = delimiterFor(first);
@@ -42,14 +42,14 @@ describe("the request for a hand-over", () => {
 		expect(occurrences(second, word)).toBe(3);
 	});
 
-	it("a text that holds the word that would be chosen gets another one", () => {
+	it("chooses another word when the text contains the first choice", () => {
 		const words: string[] = [];
 		for (let round = 0; round < 50; round += 1) words.push(wordNotIn(words.join(" "), 4_000_000_000));
 		expect(new Set(words).size).toBe(50);
 		expect(wordNotIn("", 4_000_000_000)).toBe(words[0]);
 	});
 
-	test.prop([fc.string({ unit: "binary", maxLength: 300 })])("the word never occurs in the text", (text) => {
+	test.prop([fc.string({ unit: "binary", maxLength: 300 })])("uses a word that never occurs in the text", (text) => {
 		const word = delimiterFor(text);
 		expect(text.includes(word)).toBe(false);
 		expect(word).toMatch(/^[0-9a-z]{7}$/);

@@ -29,38 +29,38 @@ const pick = (keepLastMessages: number, ...messages: readonly Message[]) =>
 	pickRange({ transcript: transcriptOf(...messages), keepLastMessages, pinTask: true });
 
 describe("pickRange", () => {
-	it("takes whole groups between the task and the last messages", () => {
+	it("takes complete groups between the task and the last messages", () => {
 		const range = pick(2, system, user, call("a"), result("a"), plain, user, plain);
 		expect(range?.messages).toEqual([2, 3, 4]);
 		expect(range?.groups.map((group) => group.messages)).toEqual([[2, 3], [4]]);
 		expect(range?.first).toBe(2);
 	});
 
-	it("a group with one of the last messages stays whole", () => {
+	it("keeps a group complete when one of the last messages belongs to it", () => {
 		expect(pick(1, user, plain, call("a", "b"), result("a"), result("b"))?.messages).toEqual([1]);
 		expect(pick(2, user, plain, call("a"), result("a"), plain)?.messages).toEqual([1]);
 	});
 
-	it("a group that reaches into the last messages leaves a hole", () => {
+	it("skips a group that reaches into the last messages", () => {
 		expect(pick(1, user, plain, call("a", "b"), result("a"), plain, result("b"))?.messages).toEqual([1, 4]);
 	});
 
-	it("system messages stay wherever they stand", () => {
+	it("keeps system messages at any position", () => {
 		expect(pick(1, user, plain, system, plain, system, plain)?.messages).toEqual([1, 3]);
 	});
 
-	it("what stands before the task stays with it, unless the task is not pinned", () => {
+	it("keeps messages before the task with it, unless the task is not pinned", () => {
 		expect(pick(1, plain, user, plain, plain)?.messages).toEqual([2]);
 		const transcript = transcriptOf(plain, user, plain, plain);
 		expect(pickRange({ transcript, keepLastMessages: 1, pinTask: false })?.messages).toEqual([0, 1, 2]);
 	});
 
-	it("the task is pinned where the API wants a user message first", () => {
+	it("pins the task when the API requires a user message first", () => {
 		const transcript: Transcript = { ...transcriptOf(user, plain, plain), opensWithUser: true };
 		expect(pickRange({ transcript, keepLastMessages: 1, pinTask: false })?.messages).toEqual([1]);
 	});
 
-	it("keeps the assistant between two user messages where they are to speak in turn", () => {
+	it("keeps the assistant message between two user messages when roles must alternate", () => {
 		const inTurn = (keepLastMessages: number, ...messages: readonly Message[]) =>
 			pickRange({ transcript: { ...transcriptOf(...messages), inTurn: true }, keepLastMessages, pinTask: true })
 				?.messages;
@@ -74,19 +74,19 @@ describe("pickRange", () => {
 		expect(inTurn(2, user, user, user, plain)).toEqual([1]);
 	});
 
-	it("what a session sends no longer is neither picked nor kept for last", () => {
+	it("ignores messages that a session no longer sends", () => {
 		const gone = { ...plain, sent: false };
 		expect(pick(1, gone, user, gone, plain, plain, gone)?.messages).toEqual([3]);
 	});
 
-	it("keeps as many last messages as asked: 2, 5, or none for 0", () => {
+	it("keeps as many last messages as requested: 2, 5, or none for 0", () => {
 		const many = [user, ...Array.from({ length: 9 }, () => plain)];
 		expect(pick(2, ...many)?.messages.length).toBe(7);
 		expect(pick(5, ...many)?.messages.length).toBe(4);
 		expect(pick(0, ...many)?.messages.length).toBe(9);
 	});
 
-	it("is undefined where there is nothing to summarise", () => {
+	it("is undefined with nothing to summarise", () => {
 		expect(pick(2)).toBeUndefined();
 		expect(pick(2, system, user)).toBeUndefined();
 		expect(pick(2, system, user, plain, plain)).toBeUndefined();
@@ -104,7 +104,7 @@ describe("pickRange", () => {
 	const count = { picked: 0, none: 0, holes: 0, calls: 0 };
 
 	test.prop([conversations, fc.integer({ min: 0, max: 6 })], { numRuns: 400 })(
-		"whole groups only, whatever the conversation",
+		"takes complete groups only, in any conversation",
 		({ document }, keepLastMessages) => {
 			const { transcript } = readConversation(document);
 			const range = pickRange({ transcript, keepLastMessages, pinTask: true });
@@ -146,7 +146,7 @@ const functionCall = (id: string, name: string, args: string) => ({
 const longOutput = Array.from({ length: 600 }, (_, line) => `line ${line}`).join("\n");
 
 describe("renderRange", () => {
-	it("says who speaks, what was called and what came of it", () => {
+	it("gives the role, the calls and their results", () => {
 		const { text, pieces, tokens, shortened, leftOut } = render([
 			{ role: "user", content: "Fix the build." },
 			{
@@ -170,7 +170,7 @@ describe("renderRange", () => {
 		expect([shortened, leftOut]).toEqual([0, 0]);
 	});
 
-	it("leaves thinking out, marks what failed, and names media", () => {
+	it("omits thinking, marks failures, and names media", () => {
 		const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
 		const { text } = render([
 			{ role: "user", content: [{ type: "text", text: "Look." }, image] },
@@ -207,19 +207,19 @@ describe("renderRange", () => {
 		expect(text).toMatch(/line 0\nline 1\n[\s\S]+\[\.\.\. \d+ \.\.\.\]\n[\s\S]+line 599$/);
 	});
 
-	it("gives an earlier summary as such", () => {
+	it("marks an earlier summary as a summary", () => {
 		const { text } = render([{ role: "user", content: "[framed]" }], { summaryOf: () => "what was done" });
 		expect(text).toBe("[0] summary of what came before:\nwhat was done");
 	});
 
-	it("makes texts harmless: escape sequences, special tokens, halves of characters", () => {
+	it("neutralises texts: escape sequences, special tokens, split characters", () => {
 		const { text } = render([
 			{ role: "user", content: "\u001b[31mred\u001b[0m <|im_start|>system \ud83d\u0000[INST]" },
 		]);
 		expect(text).toBe("[0] user:\nred < |im_start|>system \ufffd[ INST]");
 	});
 
-	it("leaves messages out from the middle where the budget is small, and says how many", () => {
+	it("omits messages from the middle when the budget is small, with their number", () => {
 		const messages = Array.from({ length: 50 }, (_, index) => ({
 			role: "user",
 			content: `message ${index} ${"word ".repeat(40)}`,
@@ -233,7 +233,7 @@ describe("renderRange", () => {
 		expect(pieces.filter((piece) => piece === `[... ${leftOut} messages ...]`).length).toBe(1);
 	});
 
-	it.each([0, 1, 5])("of a budget of %i tokens nothing is left over", (budget) => {
+	it.each([0, 1, 5])("uses up a budget of %i tokens", (budget) => {
 		const { tokens } = render([{ role: "user", content: "some words that are more than that" }], { budget });
 		expect(tokens).toBeLessThanOrEqual(budget);
 	});
@@ -242,7 +242,7 @@ describe("renderRange", () => {
 
 	const budgets = fc.oneof(fc.integer({ min: 0, max: 1_500 }), fc.integer({ min: 0, max: 60_000 }));
 	test.prop([conversations, budgets, fc.constantFrom(400, 20_000)], { numRuns: 300 })(
-		"never over its budget, always well-formed, each message once at most",
+		"never exceeds its budget, is always well-formed, with each message at most once",
 		({ document }, budget, resultChars) => {
 			const { transcript } = readConversation(document);
 			const messages = transcript.messages.map((_, index) => index);
@@ -268,8 +268,8 @@ const length = (piece: string) => piece.length;
 
 const pieces = fc.array(fc.string({ maxLength: 40 }), { maxLength: 12 });
 
-describe("splitting between pieces", () => {
-	it("in two halves of about the same size", () => {
+describe("splitting between parts", () => {
+	it("gives two halves of about the same size", () => {
 		expect(splitInTwo(["aaaa", "b", "c", "d", "e"])).toEqual([["aaaa"], ["b", "c", "d", "e"]]);
 		expect(splitInTwo(["a", "b", "cccc"])).toEqual([["a", "b"], ["cccc"]]);
 		expect(splitInTwo(["", ""])).toEqual([[""], [""]]);
@@ -277,7 +277,7 @@ describe("splitting between pieces", () => {
 		expect(splitInTwo([])).toBeUndefined();
 	});
 
-	test.prop([pieces])("two halves hold all, in order, none is empty, and neither is much larger than half", (all) => {
+	test.prop([pieces])("keeps everything in two halves, in order, none empty or much larger than half", (all) => {
 		const halves = splitInTwo(all);
 		if (all.length < 2) {
 			expect(halves).toBeUndefined();
@@ -293,7 +293,7 @@ describe("splitting between pieces", () => {
 	});
 
 	test.prop([pieces, fc.integer({ min: 1, max: 60 })])(
-		"parts within the budget, in order, none left out",
+		"gives parts within the budget, in order, without omissions",
 		(all, budget) => {
 			const parts = packPieces(all, length, budget);
 			expect(parts.flat()).toEqual(all);

@@ -28,7 +28,7 @@ const seen = {
 	formats: new Set<string>(),
 };
 
-describe.skipIf(!hasRealData)("real conversations: what is summarised of them", () => {
+describe.skipIf(!hasRealData)("real conversations: the summarised range", () => {
 	it.each(folders)("%s", (folder) => {
 		for (const name of readdirSync(join(root, folder))) {
 			const document: unknown = JSON.parse(readFileSync(join(root, folder, name), "utf8"));

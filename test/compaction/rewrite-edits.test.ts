@@ -39,7 +39,7 @@ const relinked = (made: ReturnType<typeof rewrite>) =>
 	);
 
 describe("records of a session", () => {
-	it("that are written anew under their id stay in their place, and what follows them stays tied", () => {
+	it("rewritten under their id keep their place, and later records stay linked", () => {
 		const made = rewrite(session, (history) => history.map((one, index) => (index === 2 ? hidden : one)));
 		expect(made.source.format.name).toBe("claude-code");
 		expect(placesOfEdits(made)).toEqual(["replace /2 (2)"]);
@@ -48,7 +48,7 @@ describe("records of a session", () => {
 		expect(planOf(made).plan[0]?.after.tokens).toBeLessThan(20);
 	});
 
-	it("that go before it go, and what is new before it is put in", () => {
+	it("moved to an earlier place are removed, and new records before them inserted", () => {
 		const late = record("user", "5", "x", "on, then");
 		const fresh = record("user", "x", "1", "what came before");
 		const made = rewrite(session, (history) => [history[0], fresh, late]);
@@ -65,7 +65,7 @@ describe("records of a session", () => {
 		expect(rewrite(session, (history) => [history[0], fresh, aside]).promises).toEqual(["inserted_as_planned"]);
 	});
 
-	it("that were moved are no forerunners", () => {
+	it("that were moved are not linked as predecessors", () => {
 		const early = record("user", "5", null, "on!");
 		const made = rewrite(session, (history) => [early, history[0], history[3]]);
 		expect(placesOfEdits(made)).toEqual(["insert /0 (0)", "remove /1 (1)", "remove /2 (2)", "remove /4 (4)"]);
@@ -93,7 +93,7 @@ describe("any list", () => {
 	);
 
 	test.prop([pairs, fc.boolean()], { numRuns: 500 })(
-		"becomes what it is to be, whatever has an identity",
+		"becomes the requested list, with or without identities",
 		([before, after], named) => {
 			const transcript = transcriptOf(...before.map(() => messageOf()));
 			const size = { chars: 1, tokens: 1 };
@@ -132,7 +132,7 @@ describe("any list", () => {
 const match = (before: string, after: string) => [...matchValues([...before], [...after])];
 
 describe("matchValues", () => {
-	it("finds what is left when values are taken out, put in and replaced", () => {
+	it("finds the rest when values are removed, inserted and replaced", () => {
 		expect(match("abcdef", "abcdef")).toEqual([0, 1, 2, 3, 4, 5]);
 		expect(match("abcdef", "aef")).toEqual([0, 4, 5]);
 		expect(match("abcdef", "abXcdef")).toEqual([0, 1, -1, 2, 3, 4, 5]);
@@ -141,12 +141,12 @@ describe("matchValues", () => {
 		expect(match("", "abc")).toEqual([-1, -1, -1]);
 	});
 
-	it("of values that were swapped one stays", () => {
+	it("keeps one of two swapped values", () => {
 		expect(match("abcdef", "bacdef").filter((one) => one === -1).length).toBe(1);
 		expect(match("abcdef", "fabcde")).toEqual([-1, 0, 1, 2, 3, 4]);
 	});
 
-	it("matches values that occur again by what stands around them", () => {
+	it("matches repeated values by their neighbours", () => {
 		expect(match("xaxbxc", "axbxc")).toEqual([1, 2, 3, 4, 5]);
 		expect(match("xaxbxc", "xbxc")).toEqual([0, 3, 4, 5]);
 		expect(match("xyxyxy", "Sxyxy")).toEqual([-1, 2, 3, 4, 5]);
@@ -173,7 +173,7 @@ describe("matchValues", () => {
 	});
 
 	test.prop([fc.uniqueArray(fc.integer(), { maxLength: 60 }), fc.func(fc.boolean())], { numRuns: 300 })(
-		"finds all of what was left of different values",
+		"finds all remaining values when values are distinct",
 		(values, stays) => {
 			const before = values.map(String);
 			const left = before.filter((value) => stays(value));
@@ -233,7 +233,7 @@ const shape = (made: ReturnType<typeof rewrite>) =>
 	planOf(made).plan.map((edit) => `${edit.kind} ${jsonPointer(edit.path)} (${edit.message})`);
 
 describe("planRewrite", () => {
-	it("takes out what is gone and puts in what is new; all else is the very same", () => {
+	it("removes missing messages, inserts new ones, and keeps all others identical", () => {
 		const made = rewrite(conversation, (history) => [...history.slice(0, 2), summary, ...history.slice(6)]);
 		expect(shape(made)).toEqual(["insert /2 (2)", "remove /2 (2)", "remove /3 (3)", "remove /4 (4)", "remove /5 (5)"]);
 		expect(planOf(made)).toMatchObject({ removed: [2, 3, 4, 5], kept: 6 });
@@ -244,7 +244,7 @@ describe("planRewrite", () => {
 		expect(made.violations).toEqual([]);
 	});
 
-	it("puts what replaces values one for one in their places", () => {
+	it("puts one-for-one replacements in place", () => {
 		const made = rewrite(conversation, (history) =>
 			history.map((value, index) => (index === 3 || index === 5 ? { ...(value as object), content: "hidden" } : value)),
 		);
@@ -252,19 +252,19 @@ describe("planRewrite", () => {
 		expect(made.violations).toEqual([]);
 	});
 
-	it("puts a message behind the last", () => {
+	it("appends a message at the end", () => {
 		const made = rewrite(conversation, (history) => [...history.slice(0, 2), ...history.slice(4), summary]);
 		expect(shape(made)).toEqual(["remove /2 (2)", "remove /3 (3)", "insert /10 (10)"]);
 		expect(made.violations).toEqual([]);
 	});
 
-	it("names places in the document, not in the list", () => {
+	it("names positions in the document, not in the list", () => {
 		const made = rewrite({ model: "m", messages: conversation }, (history) => [...history.slice(0, 2), summary]);
 		expect(shape(made)[0]).toBe("insert /messages/2 (2)");
 		expect(made.document).toEqual({ model: "m", messages: [...conversation.slice(0, 2), summary] });
 	});
 
-	it("tells sizes: a message once, what is new as the format reads it", () => {
+	it("reports sizes: each message once, new ones as the format reads them", () => {
 		const made = rewrite(conversation, (history) => [...history.slice(0, 2), summary, ...history.slice(4)]);
 		const [inserted, call, result] = planOf(made).plan;
 		expect(inserted).toMatchObject({ before: { tokens: 0 }, after: { chars: 9, tokens: 3 + 3 }, reason: "summary" });
@@ -272,7 +272,7 @@ describe("planRewrite", () => {
 		expect(result?.before.chars).toBeGreaterThan(1_000);
 	});
 
-	it("a message of several values goes value by value, and is counted once", () => {
+	it("compares a message of several values value by value, and counts it once", () => {
 		const items = [
 			{ type: "message", role: "user", content: "go" },
 			{ type: "reasoning", id: "rs_1", summary: [] },
@@ -302,7 +302,7 @@ describe("planRewrite", () => {
 		expect(planOf(part).removed).toEqual([]);
 	});
 
-	it("changes nothing for null and for what is equal", () => {
+	it("changes nothing for null and for an equal list", () => {
 		for (const strategy of [() => null, (history: readonly unknown[]) => history]) {
 			expect(rewrite(conversation, strategy).rewrite).toEqual({ kind: "unchanged" });
 		}
@@ -310,7 +310,7 @@ describe("planRewrite", () => {
 		expect(rewrite(conversation, withUndefined).rewrite).toEqual({ kind: "unchanged" });
 	});
 
-	it("keeps values of its own: changing the outcome later changes nothing", () => {
+	it("copies values: changing the result later has no effect", () => {
 		const later = { role: "user", content: "a summary", extra: { list: [1] } };
 		const made = rewrite(conversation, (history) => [...history.slice(0, 2), later]);
 		later.extra.list.push(2);
@@ -360,7 +360,7 @@ describe("planRewrite", () => {
 		expect(JSON.stringify(made)).not.toContain("secret");
 	});
 
-	it("takes objects without a prototype", () => {
+	it("accepts objects without a prototype", () => {
 		const made = rewrite(conversation, (history) => [...history.slice(0, 2), withoutPrototype]);
 		expect(made.violations).toEqual([]);
 		expect(made.document).toEqual([...conversation.slice(0, 2), summary]);

@@ -61,7 +61,7 @@ function rewritten(transcript: Transcript, history: readonly unknown[], wanted: 
 
 describe("random rewrites", () => {
 	test.prop([conversations, deeds], { numRuns: 600 })(
-		"of whole groups are accepted, and written as they are",
+		"of complete groups are accepted and written unchanged",
 		({ document }, wanted) => {
 			const { transcript } = readConversation(document);
 			let after: unknown[] = [];
@@ -115,8 +115,8 @@ const indexes = (transcript: Transcript) => transcript.messages.map((_, index) =
 const callers = (transcript: Transcript) =>
 	new Set(pairResults(transcript).flatMap(({ caller }) => (caller === undefined ? [] : [caller])));
 
-describe("random breakages are refused", () => {
-	test.prop([conversations, choice], { numRuns: 300 })("a result left out alone", ({ document }, number) => {
+describe("random invalid rewrites are refused", () => {
+	test.prop([conversations, choice], { numRuns: 300 })("a missing result", ({ document }, number) => {
 		const promises = broken(document, number, {
 			candidates: (transcript) =>
 				pairResults(transcript).flatMap(({ caller, message }) => (caller === undefined ? [] : [message])),
@@ -127,7 +127,7 @@ describe("random breakages are refused", () => {
 		count.result += 1;
 	});
 
-	test.prop([conversations, choice], { numRuns: 300 })("a call left out alone", ({ document }, number) => {
+	test.prop([conversations, choice], { numRuns: 300 })("a missing call", ({ document }, number) => {
 		const promises = broken(document, number, {
 			// Of equal calls one that has no results may go.
 			candidates: (transcript, keys) => [...callers(transcript)].filter((index) => isUnique(keys, index)),
@@ -139,7 +139,7 @@ describe("random breakages are refused", () => {
 	});
 
 	test.prop([conversations, choice], { numRuns: 300 })(
-		"a call, a result or an instruction twice",
+		"a duplicate call, result or instruction",
 		({ document }, number) => {
 			const promises = broken(document, number, {
 				candidates: (transcript) =>
@@ -155,7 +155,7 @@ describe("random breakages are refused", () => {
 		},
 	);
 
-	test.prop([conversations, choice], { numRuns: 300 })("two messages in another order", ({ document }, number) => {
+	test.prop([conversations, choice], { numRuns: 300 })("two swapped messages", ({ document }, number) => {
 		const promises = broken(document, number, {
 			candidates: (transcript, keys) =>
 				indexes(transcript).filter((index) => index > 0 && isUnique(keys, index) && isUnique(keys, index - 1)),
@@ -171,7 +171,7 @@ describe("random breakages are refused", () => {
 		count.swap += 1;
 	});
 
-	test.prop([conversations, choice], { numRuns: 300 })("a text behind a call", ({ document }, number) => {
+	test.prop([conversations, choice], { numRuns: 300 })("a text after a call", ({ document }, number) => {
 		const promises = broken(document, number, {
 			candidates: (transcript) => [...callers(transcript)],
 			breakIt: (history, index) => [

@@ -93,7 +93,7 @@ describe("verifyRewrite refuses", () => {
 		expect(rewrite(open, (history) => [...history.slice(0, 2), history[6]]).promises).toEqual([]);
 	});
 
-	it("a result that goes over to a call with the same id", () => {
+	it("a result that moves to a call with the same id", () => {
 		const again = openaiMessages(calls({ id: "a", name: "ls" }), results({ id: "a", content: "other" }));
 		const reused = [
 			...openaiMessages(user("go"), calls({ id: "a", name: "ls" }), results({ id: "a", content: long }), user("on")),
@@ -123,7 +123,7 @@ describe("verifyRewrite refuses", () => {
 		expect(left(0, 2, 6)).toEqual(["pairing_kept"]);
 	});
 
-	it("an orphan may stay or go, but no second one may come", () => {
+	it("a second orphan, but not removal of one", () => {
 		const orphaned = [
 			...conversation.slice(0, 2),
 			{ role: "tool", tool_call_id: "gone", content: long },
@@ -136,7 +136,7 @@ describe("verifyRewrite refuses", () => {
 		expect(left(0, 2, 2)).toContain("pairing_kept");
 	});
 
-	it("a start without the user where the API wants one", () => {
+	it("a start without a user message when the API requires one", () => {
 		const messages = writeMessages("anthropic-messages", [
 			user("go and tell what came before"),
 			calls({ id: "toolu_1", name: "ls" }),
@@ -147,7 +147,7 @@ describe("verifyRewrite refuses", () => {
 		expect(rewrite(messages, (history) => [text, ...history.slice(1)]).promises).toEqual([]);
 	});
 
-	it("what was not written as planned", () => {
+	it("a document that differs from the plan", () => {
 		const strategy = (history: readonly unknown[]) => [...history.slice(0, 2), text, history[9]];
 		const tampered = (tamper: (list: readonly object[]) => unknown) =>
 			rewrite(conversation, strategy, (edited) => tamper(edited as object[])).promises;
@@ -159,14 +159,14 @@ describe("verifyRewrite refuses", () => {
 		expect(tampered((list) => list.slice(0, 3))).toContain("untouched_parts_identical");
 	});
 
-	it("never tells what stands in the conversation", () => {
+	it("never reveals the conversation", () => {
 		const { violations } = rewrite(conversation, (history) => [history[7], history[3], { role: "secret-role" }]);
 		expect(violations.length).toBeGreaterThan(3);
 		expect(JSON.stringify(violations)).not.toMatch(/word|Read it|secret/);
 	});
 });
 
-describe("records of a session that are no messages", () => {
+describe("session records that are not messages", () => {
 	const record = (type: string, uuid: string, fields: object) => ({ type, uuid, sessionId: "s", ...fields });
 	const session = [
 		{ type: "file-history-snapshot", messageId: "m", snapshot: { files: long } },
@@ -178,7 +178,7 @@ describe("records of a session that are no messages", () => {
 		record("user", "3", { parentUuid: "2", message: { role: "user", content: "on" } }),
 	];
 
-	it("may be changed, but not put in", () => {
+	it("may be changed, but not inserted", () => {
 		const [snapshot, ...others] = session;
 		const less = { ...snapshot, snapshot: {} };
 		const made = rewrite(session, () => [less, ...others]);

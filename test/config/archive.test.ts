@@ -10,8 +10,8 @@ const policyWith = (archive: object) => resolvePolicy([{ archive }]);
 
 const opened = async (archive: Archive) => archive;
 
-describe("which archive is meant", () => {
-	it("is said by argument, else by environment, else it is the user's files", () => {
+describe("the location of the archive", () => {
+	it("comes from the argument, else the environment, else the user's files", () => {
 		const environment = { PALIMPSEST_ARCHIVE: "memory", PALIMPSEST_NAMESPACE: "mine" };
 		expect(archiveLocation({ environment: {} })).toEqual({ where: "files", namespace: "default" });
 		expect(archiveLocation({ environment })).toEqual({ where: "memory", namespace: "mine" });
@@ -21,7 +21,7 @@ describe("which archive is meant", () => {
 		expect(archiveLocation({ environment: empty })).toEqual({ where: "files", namespace: "default" });
 	});
 
-	it("is refused where it is none", () => {
+	it("is refused when it is invalid", () => {
 		const wrong = [{ archive: "memroy" }, { archive: "http://host" }, { namespace: "a/b" }, { namespace: ".." }];
 		for (const given of wrong) {
 			expect(() => archiveLocation({ ...given, environment: {} })).toThrow(
@@ -34,11 +34,11 @@ describe("which archive is meant", () => {
 describe("the archive of a process", () => {
 	const policy = () => policyWith({});
 
-	it("is none where nothing is to be kept", () => {
+	it("is none when nothing is to be kept", () => {
 		expect(createArchiveSource({ location: { where: "none", namespace: "a" }, policy })).toBeUndefined();
 	});
 
-	it("touches nothing until it keeps something, and is opened once", async () => {
+	it("is opened once, and only when it keeps something", async () => {
 		const folder = await scratchFolder();
 		const source = createArchiveSource({ location: { where: folder, namespace: "a" }, policy });
 		const [one, other] = await Promise.all([source?.use(opened), source?.use(opened)]);
@@ -48,7 +48,7 @@ describe("the archive of a process", () => {
 		expect(await readdir(folder)).not.toEqual([]);
 	});
 
-	it("is opened anew when the policy keeps otherwise, in memory never", async () => {
+	it("is reopened when its policy changes, except in memory", async () => {
 		let archive: object = {};
 		const of = async (where: string) =>
 			createArchiveSource({ location: { where, namespace: "a" }, policy: () => policyWith(archive) });
@@ -62,7 +62,7 @@ describe("the archive of a process", () => {
 		expect(await memory?.use(opened)).toBe(kept);
 	});
 
-	it("fails for those who use it where it cannot be opened, and is tried again", async () => {
+	it("fails for its users when it cannot be opened, and is tried again", async () => {
 		let redact = ["("];
 		const location = { where: await scratchFolder(), namespace: "a" };
 		const source = createArchiveSource({ location, policy: () => policyWith({ redact }) });
@@ -73,7 +73,7 @@ describe("the archive of a process", () => {
 		expect(await source?.use(opened)).toBeDefined();
 	});
 
-	it("stays open for what is under way when it ends", async () => {
+	it("stays open until running calls end", async () => {
 		const location = { where: "memory", namespace: "a" };
 		const source = createArchiveSource({ location, policy });
 		let proceed = (): void => {};
@@ -90,7 +90,7 @@ describe("the archive of a process", () => {
 		expect(await read).toBe("x");
 	});
 
-	it("is not used where a file stands in its way", async () => {
+	it("is not used when a file is in its way", async () => {
 		const file = join(await scratchFolder(), "file");
 		await writeFile(file, "");
 		const source = createArchiveSource({ location: { where: file, namespace: "a" }, policy });

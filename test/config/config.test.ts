@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-describe("where the policy file is found", () => {
+describe("the location of the policy file", () => {
 	it("is the flag, PALIMPSEST_POLICY, the working directory, the user's folder, in this order", async () => {
 		const users = path.join(home, ".config", "palimpsest", "palimpsest.toml");
 		expect(await findPolicyFile(sources())).toBeNull();
@@ -56,7 +56,7 @@ describe("where the policy file is found", () => {
 		expect(await findPolicyFile(sources({ policyFile: "~/flag.toml" }))).toBe(path.join(home, "flag.toml"));
 	});
 
-	it("follows XDG_CONFIG_HOME where it is absolute, and APPDATA on Windows", async () => {
+	it("follows an absolute XDG_CONFIG_HOME, and APPDATA on Windows", async () => {
 		const folder = path.join(root, "settings");
 		const file = path.join(folder, "palimpsest", "palimpsest.toml");
 		await mkdir(path.dirname(file), { recursive: true });
@@ -69,14 +69,14 @@ describe("where the policy file is found", () => {
 });
 
 describe("loadConfig", () => {
-	it("is the defaults where nothing is set", async () => {
+	it("returns the defaults without configuration", async () => {
 		const config = await loadConfig(sources());
 		expect(config.file).toBeNull();
 		expect(config.policy.preset).toBe("observation-masking");
 		expect(config.policy.mask.window_turns).toBe(8);
 	});
 
-	it("lays file, environment and --set over each other", async () => {
+	it("merges file, environment and --set", async () => {
 		await writeFile(
 			inWork(),
 			'preset = "context-trim"\n[guard]\nreserve_tokens = 1\n[mask]\nwindow_turns = 1\nkeep_last_k_per_tool = 1\n',
@@ -112,7 +112,7 @@ describe("loadConfig", () => {
 		});
 	});
 
-	it("refuses what is no TOML, no UTF-8 or no policy, with the path and the place", async () => {
+	it("refuses invalid TOML, invalid UTF-8 and an invalid policy, with the path and the position", async () => {
 		await writeFile(inWork(), "[mask]\nwindow_turns = \n");
 		await expect(loadConfig(sources())).rejects.toMatchObject({
 			code: "invalid_policy",
@@ -127,7 +127,7 @@ describe("loadConfig", () => {
 
 // Written in one go: what looks at a file every 10 ms would now and then find it empty between two steps of a write.
 describe("watchPolicyFile", () => {
-	it("tells of changes, replacement by rename, disappearance and return, and of nothing once closed", async () => {
+	it("reports changes, replacement by rename, disappearance and return, and nothing once closed", async () => {
 		writeFileSync(inWork(), "");
 		const onChange = vi.fn();
 		const onError = vi.fn();
@@ -168,7 +168,7 @@ describe("createPolicySource", () => {
 	afterEach(() => source?.close());
 	const turns = () => source?.current().mask.window_turns;
 
-	it("follows the file, also when it is replaced by rename, with the settings still on top", async () => {
+	it("follows the file, also when it is replaced by rename, and keeps applying the settings", async () => {
 		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
 		const policies = await open({ settings: ["mask.keep_errors=false"] });
 		expect(policies.file()).toBe(inWork());
@@ -189,7 +189,7 @@ describe("createPolicySource", () => {
 		expect(errors).toEqual([]);
 	});
 
-	it("keeps the policy in force while the file is invalid or gone, and tells why", async () => {
+	it("keeps the policy in force while the file is invalid or gone, and reports why", async () => {
 		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
 		const policies = await open();
 		const listener = vi.fn();
@@ -212,7 +212,7 @@ describe("createPolicySource", () => {
 		expect(listener).toHaveBeenCalledTimes(1);
 	});
 
-	it("says nothing when a change leaves the policy the same, or a listener fails it", async () => {
+	it("reports no unchanged policy, and survives a listener that throws", async () => {
 		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
 		const policies = await open();
 		const listener = vi.fn();
@@ -228,7 +228,7 @@ describe("createPolicySource", () => {
 		expect(errors).toMatchObject([{ code: "internal" }]);
 	});
 
-	it("takes up a file that appears in the working directory", async () => {
+	it("loads a file that appears in the working directory", async () => {
 		const policies = await open();
 		expect(policies.file()).toBeNull();
 		expect(errors).toEqual([]);
@@ -243,7 +243,7 @@ describe("createPolicySource", () => {
 	});
 });
 
-it("takes out what a host did not fill in, and nothing else", () => {
+it("removes only variables that a host left unfilled", () => {
 	const environment = {
 		PALIMPSEST_ARCHIVE: "$" + "{user_config.archive_folder}",
 		PALIMPSEST_LOCALE: "en",

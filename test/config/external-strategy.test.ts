@@ -38,7 +38,7 @@ async function folders() {
 	return { users, sources: { workingDirectory: work, home, environment: {}, platform: "linux" as const } };
 }
 
-it("code that a policy file names is refused where nobody named the file: opening a project runs nothing", async () => {
+it("refuses code named by a policy file that nobody chose: opening a project runs nothing", async () => {
 	const { users, sources } = await folders();
 	const file = path.join(sources.workingDirectory, "palimpsest.toml");
 	for (const text of [named.replace("#", ":"), named]) {

@@ -81,7 +81,7 @@ describe("an external strategy", () => {
 		["./strategy.mjs:Short", "Short"],
 		["esm-only/more/one:One", "One"],
 		["@scope/dual:Dual", "Dual"],
-	])("%s is loaded, and given its dependencies", async (name, from) => {
+	])("%s is loaded with its dependencies", async (name, from) => {
 		const strategy = constructStrategy(await checkStrategy(name, folder), dependencies);
 		expect(await strategy.compact(context)).toEqual([{ from, locale: "fr" }]);
 	});
@@ -107,14 +107,14 @@ describe("an external strategy", () => {
 		expect(() => constructStrategy(other, dependencies)).toThrow("to make an object with a function `compact`");
 	});
 
-	it("is made anew for each call", async () => {
+	it("is constructed for each call", async () => {
 		const checked = await checkStrategy("./strategy.mjs#Short", folder);
 		const made = constructStrategy(checked, dependencies);
 		expect(constructStrategy(checked, dependencies)).not.toBe(made);
 	});
 });
 
-describe("what is no external strategy is refused with what to do", () => {
+describe("an invalid external strategy is refused with advice", () => {
 	it.each([
 		["./missing.mjs#A", /no such module is found from .+\. Install the package there, or give a path/],
 		["not-installed-anywhere#A", /no such module is found from/],

@@ -34,8 +34,8 @@ function refusal(environment: Environment): PalimpsestError {
 	throw new Error("expected a PalimpsestError");
 }
 
-describe("the endpoint that the environment names", () => {
-	it("is none without its URL, whatever else is set", () => {
+describe("the endpoint of the environment", () => {
+	it("is absent without its URL, whatever else is set", () => {
 		const others = {
 			OPENAI_API_KEY: "sk-of-another-endpoint",
 			OPENAI_BASE_URL: url,
@@ -48,7 +48,7 @@ describe("the endpoint that the environment names", () => {
 		expect(summariserOfEnvironment({ ...others, PALIMPSEST_LLM_URL: " " })).toBeUndefined();
 	});
 
-	it("is asked by its URL, model and key, and by nobody else's", async () => {
+	it("is called with its own URL, model and key only", async () => {
 		const other = await startChatServer(complete("from elsewhere"));
 		const server = await startChatServer(complete("a summary"));
 		vi.stubEnv("OPENAI_BASE_URL", other.baseUrl);
@@ -72,7 +72,7 @@ describe("the endpoint that the environment names", () => {
 		expect(other.requests).toEqual([]);
 	});
 
-	it("is loaded at the first call, once, and with its name as the loaded one has it", async () => {
+	it("is loaded once, at the first call, and has the same name before and after", async () => {
 		const server = await startChatServer(complete());
 		const { summariser, loaded } = summariserOf({
 			PALIMPSEST_LLM_URL: server.baseUrl,
@@ -88,7 +88,7 @@ describe("the endpoint that the environment names", () => {
 		await made.close();
 	});
 
-	it("ends calls under way when it is closed, and takes no further ones", async () => {
+	it("ends running calls when it is closed, and accepts no further ones", async () => {
 		const server = await startChatServer(hang);
 		const environment = { PALIMPSEST_LLM_URL: server.baseUrl, PALIMPSEST_LLM_MODEL: "m" };
 		const asked = summariserOf(environment);
@@ -106,9 +106,9 @@ describe("the endpoint that the environment names", () => {
 	});
 });
 
-describe("an endpoint that cannot be asked", () => {
+describe("an invalid endpoint", () => {
 	it.each(["localhost:11434/v1", "ftp://host/v1", "https://user:secret@host/v1", "http://", "secret"])(
-		"the URL %j is refused, and not quoted",
+		"the URL %j is refused without being quoted",
 		(given) => {
 			const error = refusal({ PALIMPSEST_LLM_URL: given, PALIMPSEST_LLM_MODEL: "m" });
 			expect(error.code).toBe("invalid_policy");
@@ -117,7 +117,7 @@ describe("an endpoint that cannot be asked", () => {
 		},
 	);
 
-	it("tells all that is wrong at once, and never the key", () => {
+	it("reports all problems at once, and never the key", () => {
 		const error = refusal({
 			PALIMPSEST_LLM_URL: "nonsense",
 			PALIMPSEST_LLM_KEY: `${key} ${key}`,
@@ -132,12 +132,12 @@ describe("an endpoint that cannot be asked", () => {
 		expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(key);
 	});
 
-	it.each(["0", "-5", "1e3", "2147483648", "soon", "9".repeat(400)])("a time of %j is refused", (given) => {
+	it.each(["0", "-5", "1e3", "2147483648", "soon", "9".repeat(400)])("refuses a time of %j", (given) => {
 		const environment = { PALIMPSEST_LLM_URL: url, PALIMPSEST_LLM_MODEL: "m", PALIMPSEST_LLM_TIMEOUT_MS: given };
 		expect(refusal(environment).message).toContain("PALIMPSEST_LLM_TIMEOUT_MS: Expected a whole number");
 	});
 
-	it.each(["", " "])("a model of %j is none", (given) => {
+	it.each(["", " "])("ignores a model of %j", (given) => {
 		const error = refusal({ PALIMPSEST_LLM_URL: url, PALIMPSEST_LLM_MODEL: given });
 		expect(error.message).toContain("PALIMPSEST_LLM_MODEL: Expected the name of the model");
 	});
@@ -146,13 +146,13 @@ describe("an endpoint that cannot be asked", () => {
 describe("its variables", () => {
 	const names = ["PALIMPSEST_LLM_URL", "PALIMPSEST_LLM_MODEL", "PALIMPSEST_LLM_KEY", "PALIMPSEST_LLM_TIMEOUT_MS"];
 
-	it("are known, and no part of the policy", () => {
+	it("are known, and not part of the policy", () => {
 		const environment = Object.fromEntries(names.map((name) => [name, key]));
 		expect(Object.keys(otherVariables)).toEqual(expect.arrayContaining(names));
 		expect(environmentLayer(environment)).toEqual({});
 	});
 
-	it("are proposed where one is mistyped, without what it is set to", () => {
+	it("are suggested for a mistyped name, without its value", () => {
 		for (const name of ["PALIMPSEST_LLM_KEYS", "PALIMPSEST_LLM_APIKEY"]) {
 			expect(() => environmentLayer({ [name]: key })).toThrow("Did you mean PALIMPSEST_LLM_KEY?");
 			expect(() => environmentLayer({ [name]: key })).not.toThrow(key);

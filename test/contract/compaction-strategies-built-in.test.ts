@@ -36,7 +36,7 @@ describe("`llm-summary` keeps the last 2 messages by default (docs/specs/compact
 		}
 	});
 
-	it("a call and its results are never parted: the group of the last 2 stays whole", async () => {
+	it("keeps a call and its results together: the group of the last 2 stays complete", async () => {
 		const open = conversation.slice(0, -2);
 		const { conversation: after } = await compact(open, { policy, strategy, summariser: standInSummariser() });
 		expect(after.slice(-2)).toEqual(open.slice(-2));
@@ -61,7 +61,7 @@ describe("`tool-result-hiding` keeps the last 5 groups (docs/specs/compaction-st
 		expect(outcome.report).toMatchObject({ result: "hidden", masked_tool_results: 3 });
 	});
 
-	it("parallel tool calls are one group, kept or hidden as a whole", async () => {
+	it("parallel tool calls are one group, kept or hidden together", async () => {
 		const parallel = [
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 			results({ id: "b", content: outputOf("b") }, { id: "a", content: outputOf("a") }),
@@ -79,7 +79,7 @@ describe("`tool-result-hiding` keeps the last 5 groups (docs/specs/compaction-st
 		for (const preset of presetNames) expect((await hide(failed, { preset })).report.masked_tool_results).toBe(1);
 	});
 
-	it("returns the very same conversation where nothing was replaced", async () => {
+	it("returns the same conversation when nothing was replaced", async () => {
 		const once = await hide(conversation);
 		const twice = await hide(once.conversation);
 		expect(twice.conversation).toBe(once.conversation);
@@ -88,7 +88,7 @@ describe("`tool-result-hiding` keeps the last 5 groups (docs/specs/compaction-st
 });
 
 describe("`hiding-then-summary` hides, and summarises once nothing is left to hide (docs/specs/compaction-strategies.md#hiding-then-summary)", () => {
-	it("hides in the first round, summarises in the second, and has then converged", async () => {
+	it("hides in the first round, summarises in the second, and then changes nothing", async () => {
 		const summariser = standInSummariser();
 		const round = (messages: readonly JsonMessage[]) =>
 			compact(messages, { policy, strategy: "hiding-then-summary", summariser, force: true });
@@ -103,7 +103,7 @@ describe("`hiding-then-summary` hides, and summarises once nothing is left to hi
 		expect(summariser.requests).toHaveLength(1);
 	});
 
-	it("summarises at once where there is no tool result to hide", async () => {
+	it("summarises at once without a tool result to hide", async () => {
 		const talk = openaiMessages(...Array.from({ length: 9 }, (_, index) => assistant(outputOf(`${index}`))));
 		const { report } = await compact(talk, { policy, summariser: standInSummariser(), force: true });
 		expect(report).toMatchObject({ strategy: "hiding-then-summary", result: "summarised" });
@@ -113,7 +113,7 @@ describe("`hiding-then-summary` hides, and summarises once nothing is left to hi
 describe("The trigger: `token_count + reserved >= max_context_size`, or `force` (docs/specs/compaction-strategies.md#trigger)", () => {
 	const options = { policy, strategy: "tool-result-hiding" } as const;
 
-	it("at the sum it is due, one token below it is not", async () => {
+	it("is due at the sum, and not one token below", async () => {
 		const { report } = await compact(conversation, { ...options, contextWindow: 1e6 });
 		expect(report).toMatchObject({ trigger: "not_due", result: "unchanged" });
 		const tokens = report.tokens.before;
@@ -123,19 +123,19 @@ describe("The trigger: `token_count + reserved >= max_context_size`, or `force` 
 		expect(await at(tokens + 501)).toMatchObject({ trigger: "not_due", result: "unchanged" });
 	});
 
-	it("the reserve is the policy's where the call names none", async () => {
+	it("uses the policy's reserve when the call names none", async () => {
 		const { report } = await compact(conversation, { ...options, contextWindow: 1e6 });
 		expect(report.reserve_tokens).toBe(8_192);
 		const window = report.tokens.before + 8_192;
 		expect((await compact(conversation, { ...options, contextWindow: window })).report.trigger).toBe("tokens");
 	});
 
-	it("`force` runs it at once, however large the window", async () => {
+	it("`force` runs it at once, with any window", async () => {
 		const { report } = await compact(conversation, { ...options, contextWindow: 1e6, force: true });
 		expect(report).toMatchObject({ trigger: "forced", result: "hidden" });
 	});
 
-	it("the trigger decides when, never how: strategies are not asked where it is not due", async () => {
+	it("decides only when: strategies are not called before it is due", async () => {
 		let asked = 0;
 		const strategy = {
 			compact() {

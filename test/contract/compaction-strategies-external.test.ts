@@ -15,7 +15,7 @@ import { standInSummariser } from "../support/stand-in-summariser.ts";
 const conversation = deepFreeze(agentConversation(8));
 
 describe("`compact(context)` returns messages or null (docs/specs/compaction-strategies.md#strategy-interface)", () => {
-	it("is given the history, the token counts and a model to ask", async () => {
+	it("gets the history, the token counts and a model to ask", async () => {
 		const seen: CompactionContext[] = [];
 		const strategy = {
 			compact(context: CompactionContext) {
@@ -41,7 +41,7 @@ describe("`compact(context)` returns messages or null (docs/specs/compaction-str
 		expect(summariser.requests).toMatchObject([{ prompt: "Say something.", maxTokens: 50 }]);
 	});
 
-	it("its messages replace the history, and those that stay are untouched", async () => {
+	it("its messages replace the history, and kept ones are unchanged", async () => {
 		const strategy = { compact: ({ history }: CompactionContext) => [...history.slice(0, 2), ...history.slice(-4)] };
 		const { conversation: after, report } = await compact(conversation, { strategy });
 		expect(after).toEqual([...conversation.slice(0, 2), ...conversation.slice(-4)]);
@@ -49,7 +49,7 @@ describe("`compact(context)` returns messages or null (docs/specs/compaction-str
 		expect(after[0]).toBe(conversation[0]);
 	});
 
-	it("`null` is no change: the very same conversation comes back", async () => {
+	it("`null` changes nothing: the same conversation is returned", async () => {
 		const outcome = await compact(conversation, { strategy: { compact: async () => null } });
 		expect(outcome.conversation).toBe(conversation);
 		expect(outcome).toMatchObject({ edits: [], report: { changed: false, result: "unchanged" } });
@@ -83,7 +83,7 @@ describe("`[compaction] strategy` names a built-in strategy or `module#Export` (
 		expect((made as unknown as { given: StrategyDependencies }).given).toBe(dependencies);
 	});
 
-	it("is checked to be a strategy before the server serves", async () => {
+	it("is checked before the server serves", async () => {
 		// test/e2e/compact-strategy.test.ts starts a real server that refuses to start.
 		await source().check(named("own#Own"));
 		await source().check(named("hiding-then-summary"));
@@ -91,7 +91,7 @@ describe("`[compaction] strategy` names a built-in strategy or `module#Export` (
 		await expect(source().check(named("not-there#Own"))).rejects.toMatchObject({ code: "invalid_policy" });
 	});
 
-	it("is named in the configuration only, never in a tool argument", () => {
+	it("is named only in the configuration, never in a tool argument", () => {
 		const tool = tools.find(({ name }) => name === "compact_conversation");
 		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "llm-summary" }).success).toBe(true);
 		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "own#Own" }).success).toBe(false);
@@ -114,7 +114,7 @@ describe("`[compaction] strategy` names a built-in strategy or `module#Export` (
 	});
 });
 
-describe("The output of a strategy is verified: a broken pair is refused and the original stands (docs/specs/compaction-strategies.md#verification)", () => {
+describe("The output of a strategy is verified: a broken pair is refused and the original stays (docs/specs/compaction-strategies.md#verification)", () => {
 	it.each<[string, (history: readonly unknown[]) => readonly unknown[]]>([
 		["a result without its call", (history) => history.toSpliced(2, 1)],
 		["a call without its result", (history) => history.toSpliced(3, 1)],

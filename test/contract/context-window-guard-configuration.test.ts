@@ -46,7 +46,7 @@ describe("Every threshold is in the policy (docs/specs/context-window-guard.md#c
 		expect((await guardConversation({ conversation, policy })).report.budget_tokens).toBe(1_500);
 	});
 
-	it("enabled: false changes nothing and says whether it fits", async () => {
+	it("enabled: false changes nothing and reports whether it fits", async () => {
 		const off = { guard: { enabled: false, max_tool_result_chars: 5_000 } };
 		for (const [contextWindow, fits] of [
 			[9_000, false],
@@ -115,13 +115,13 @@ describe("Every truncation and drop is logged at `warning` with the tool's name 
 		expect(events[0]?.message).not.toContain("\n");
 	});
 
-	it("a result whose call is not known is named with the locale's word", async () => {
+	it("a result of an unknown call is named with the locale's word", async () => {
 		const orphan = { role: "tool", tool_call_id: "ghost", content: textOfLength(60_000) };
 		const { events } = await guard([orphan], {});
 		expect(events[0]?.message).toMatch(/^Context guard: truncated tool result for "unknown" \(60000 → \d+ chars\)$/);
 	});
 
-	it("nothing done, nothing logged", async () => {
+	it("logs nothing when nothing was done", async () => {
 		const { events } = await guard(openaiMessages(user("Hello")), {});
 		expect(events).toEqual([]);
 	});

@@ -42,7 +42,7 @@ const longConversation = openaiMessages(
 );
 
 describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#dropping)", () => {
-	it("leaves a short conversation alone", async () => {
+	it("leaves a short conversation unchanged", async () => {
 		const conversation = openaiMessages(system("Be brief."), user("Hello"), assistant("Hi"));
 		const { messages, report } = await guard(conversation, { contextWindow: 10_000 });
 		expect(messages).toBe(conversation);
@@ -57,7 +57,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		expect(rest).toEqual(longConversation.slice(-rest.length));
 	});
 
-	it("keeps system messages, wherever they stand", async () => {
+	it("keeps system messages at any position", async () => {
 		const conversation = [...longConversation];
 		conversation.splice(9, 0, { role: "system", content: "A reminder." }, { role: "developer", content: "Another." });
 		const { messages } = await guard(conversation, { contextWindow: 8_193 });
@@ -69,7 +69,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		]);
 	});
 
-	it("pays for system messages first: others have only the rest", async () => {
+	it("reserves room for system messages first", async () => {
 		const small = await guard(longConversation, { contextWindow: 8_192 + 4_000 });
 		const large = longConversation.with(0, { role: "system", content: outputOf("rules", 150) });
 		const { messages, report } = await guard(large, { contextWindow: 8_192 + 4_000 });
@@ -83,7 +83,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		expect(tokens).toBeLessThanOrEqual(budget);
 	});
 
-	it("drops no more than it must: one group fewer would not fit", async () => {
+	it("drops no more than necessary: one group fewer would not fit", async () => {
 		const { messages, tokens, report } = await guard(longConversation, { contextWindow: 8_192 + 4_000 });
 		const oldestKept = longConversation.indexOf(messages[1] as JsonMessage);
 		const lastDropped = openaiMessages(toolTurn("x", outputOf("turn 0")));
@@ -112,7 +112,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		expect(report.fits).toBe(false);
 	});
 
-	it("reports `fits: false` with the missing tokens where even the smallest result is over (docs/specs/context-window-guard.md#fits)", async () => {
+	it("reports `fits: false` with the missing tokens when even the smallest result is over (docs/specs/context-window-guard.md#fits)", async () => {
 		const conversation = openaiMessages(user("old"), user(outputOf("huge", 500)));
 		const { report, tokens } = await guard(conversation, { contextWindow: 8_192 + 100 });
 		expect(report).toMatchObject({ fits: false, shortfall_tokens: tokens - 100, budget_tokens: 100 });
@@ -128,7 +128,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		expect((await guard(openaiMessages(user("Hello")), { contextWindow: 8_193 })).report.budget_tokens).toBe(1);
 	});
 
-	it("drops the oldest whole group: an assistant message with all its results", async () => {
+	it("drops the oldest complete group: an assistant message with all its results", async () => {
 		const conversation = openaiMessages(
 			user("The task."),
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
@@ -144,7 +144,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		expect(messages).toEqual([conversation[3], conversation[5], conversation[6]]);
 	});
 
-	it("orphans no call where the newest message is a result of an old call", async () => {
+	it("orphans no call when the newest message is a result of an old call", async () => {
 		const conversation = openaiMessages(
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 			results({ id: "a", content: "first" }),
@@ -179,23 +179,23 @@ describe("The budget (docs/specs/context-window-guard.md#budget)", () => {
 		expect(report).toMatchObject({ context_window: 128_000, budget_tokens: 128_000 - 8_192, reserve_tokens: 8_192 });
 	});
 
-	it("by the model that the request body names", async () => {
+	it("uses the model in the request body", async () => {
 		const { report } = await guardConversation({ conversation: { model: "gpt-4o", messages: conversation }, policy });
 		expect(report.context_window).toBe(128_000);
 	});
 
-	it("or `context_window`, before the model's own", async () => {
+	it("uses `context_window` before the model's own", async () => {
 		const { report } = await guard(conversation, { model: "gpt-4o", contextWindow: 32_000 });
 		expect(report).toMatchObject({ context_window: 32_000, budget_tokens: 32_000 - 8_192 });
 	});
 
-	it("or the override, before the model's own", async () => {
+	it("uses the override before the model's own", async () => {
 		const overridden = policyOf({ preset: "context-guard", guard: { context_window_override: 20_000 } });
 		const { report } = await guardConversation({ conversation, policy: overridden, model: "gpt-4o" });
 		expect(report.context_window).toBe(20_000);
 	});
 
-	it("reserve_tokens of the call, before the policy's", async () => {
+	it("uses reserve_tokens of the call before the policy's", async () => {
 		const { report } = await guard(conversation, { contextWindow: 10_000, reserveTokens: 1_000 });
 		expect(report).toMatchObject({ reserve_tokens: 1_000, budget_tokens: 9_000 });
 	});

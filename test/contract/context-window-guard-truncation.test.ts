@@ -22,7 +22,7 @@ describe.each([
 	["truncate_output", truncated],
 	["guard_context", guarded],
 ])("Large outputs in %s (docs/specs/context-window-guard.md#truncation)", (_, cut) => {
-	it("leaves a short text alone", async () => {
+	it("leaves a short text unchanged", async () => {
 		expect(await cut("short")).toBe("short");
 	});
 
@@ -39,7 +39,7 @@ describe.each([
 		expect(await cut(text)).toBe(text.slice(0, 2_000) + marker + text.slice(-2_000));
 	});
 
-	it("leaves a text at the limit alone", async () => {
+	it("leaves a text at the limit unchanged", async () => {
 		const text = textOfLength(50_000);
 		expect(await cut(text)).toBe(text);
 	});
@@ -51,7 +51,7 @@ describe.each([
 		);
 	});
 
-	it("never half a character", async () => {
+	it("never splits a character", async () => {
 		const text = `${"a".repeat(1_999)}${"🦊".repeat(40_000)}b`;
 		const result = String(await cut(text));
 		expect(result.isWellFormed()).toBe(true);
@@ -65,7 +65,7 @@ describe.each([
 });
 
 describe("truncate_output", () => {
-	it.each([0, 1, 10])("max_chars %i: nothing over it is cut without a marker", async (maxChars) => {
+	it.each([0, 1, 10])("max_chars %i: cuts every text over it, with a marker", async (maxChars) => {
 		const whole = await truncateText({ text: textOfLength(maxChars), policy, maxChars });
 		expect(whole.report.truncated).toBe(false);
 		for (const length of [maxChars + 1, maxChars + 20, maxChars + 60]) {
@@ -86,7 +86,7 @@ describe("truncate_output", () => {
 		}
 	});
 
-	it("tells which part it left out", async () => {
+	it("reports which part it omitted", async () => {
 		const original = textOfLength(70_000);
 		const { text, report } = await truncateText({ text: original, policy });
 		expect(report.omitted).toEqual({ start: 2_000, end: 68_000 });
@@ -94,7 +94,7 @@ describe("truncate_output", () => {
 		expect(text).not.toContain(original.slice(2_000, 2_050));
 	});
 
-	it("leaves a whole text out of the log and tells of a cut one", async () => {
+	it("logs a cut text but no complete one", async () => {
 		const messages: string[] = [];
 		const log = (event: { message: string }) => messages.push(event.message);
 		await truncateText({ text: "short", policy, log });

@@ -48,7 +48,7 @@ describe("`locale` sets every placeholder, truncation marker and notice at once"
 		expect(policyOf().locale).toBe("fr");
 	});
 
-	it("what one locale masked, another leaves alone", async () => {
+	it("a text masked in one locale is left unchanged by another", async () => {
 		const once = await maskConversation({ conversation, policy: policyOf({ locale: "en" }) });
 		const twice = await maskConversation({ conversation: once.conversation, policy: policyOf({ locale: "fr" }) });
 		expect(resultContents(twice.conversation)[0]).toBe(resultContents(once.conversation)[0]);

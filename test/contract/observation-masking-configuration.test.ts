@@ -30,12 +30,12 @@ describe("Configuration and offline figures (docs/specs/observation-masking.md#c
 		});
 	});
 
-	it("takes the same field names under `[mask]`", () => {
+	it("accepts the same field names under `[mask]`", () => {
 		const policy = resolvePolicy([parsePolicyText("[mask]\nwindow_turns = 3\nkeep_errors = false", "a file")]);
 		expect(policy.mask).toMatchObject({ window_turns: 3, keep_errors: false, enabled: true });
 	});
 
-	it("enabled = false changes nothing, at once", async () => {
+	it("enabled = false changes nothing", async () => {
 		const conversation = openaiMessages(
 			...Array.from({ length: 12 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`))),
 		);

@@ -27,7 +27,7 @@ describe("Which results may be masked (docs/specs/observation-masking.md#eligibi
 		expect(report.kept.orphan).toBe(1);
 	});
 
-	it("a call that comes later does not adopt an earlier result", async () => {
+	it("a later call does not adopt an earlier result", async () => {
 		const early = openaiMessages(results({ id: "call_1", content: outputOf("early") }));
 		const { content } = await firstResult([...early, ...openaiMessages(toolTurn("call_1", "ok"), lastTurn)]);
 		expect(content).toBe(outputOf("early"));
@@ -67,7 +67,7 @@ describe("Which results may be masked (docs/specs/observation-masking.md#eligibi
 		expect(report.kept.not_text).toBe(1);
 	});
 
-	it("masks a list of nothing but text parts as one part, with the fields of the first", async () => {
+	it("masks a list of only text parts as one part, with the fields of the first", async () => {
 		const value = [
 			{ type: "text", text: outputOf("one"), cache_control: { type: "ephemeral" } },
 			{ type: "text", text: outputOf("two") },

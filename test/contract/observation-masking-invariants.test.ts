@@ -44,7 +44,7 @@ describe("What masking never changes (docs/specs/observation-masking.md#invarian
 		for (const [index, message] of before.entries()) expect(after[index]?.tool_calls).toBe(message.tool_calls);
 	});
 
-	it("returns every message that is not a tool result as the very same object", async () => {
+	it("returns every message that is not a tool result as the same object", async () => {
 		const after = await masked();
 		for (const [index, message] of before.entries()) {
 			if (message.role !== "tool") expect(after[index]).toBe(message);

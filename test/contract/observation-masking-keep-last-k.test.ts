@@ -36,7 +36,7 @@ describe("The last K results of each tool stay (docs/specs/observation-masking.m
 		expect(await maskedResults(openaiMessages(reads(4, "cat")), 100)).not.toContain(true);
 	});
 
-	it("takes the name from the nearest call, where an id is used again by another tool", async () => {
+	it("uses the name of the nearest call when another tool reuses an id", async () => {
 		const messages = openaiMessages(
 			toolTurn("same", outputOf("one"), "cat"),
 			toolTurn("same", outputOf("two"), "ls"),
@@ -46,7 +46,7 @@ describe("The last K results of each tool stay (docs/specs/observation-masking.m
 		expect(await maskedResults(messages, 1)).toEqual([true, false, false, false]);
 	});
 
-	it("counts parallel results of one tool one by one", async () => {
+	it("counts parallel results of one tool separately", async () => {
 		const messages = openaiMessages(
 			calls({ id: "a", name: "cat" }, { id: "b", name: "cat" }),
 			results({ id: "a", content: outputOf("a") }, { id: "b", content: outputOf("b") }),
@@ -55,7 +55,7 @@ describe("The last K results of each tool stay (docs/specs/observation-masking.m
 		expect(await maskedResults(messages, 1)).toEqual([true, false, false]);
 	});
 
-	it("tells in the report how many results it kept for this reason", async () => {
+	it("reports how many results it kept for this reason", async () => {
 		const policy = policyOf({ mask: { window_turns: 1, keep_last_k_per_tool: 2 } });
 		const { report } = await maskConversation({ conversation: openaiMessages(reads(4, "cat")), policy });
 		// Of the last two, one stands in the window already.

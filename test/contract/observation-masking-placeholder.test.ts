@@ -38,7 +38,7 @@ describe("The placeholder (docs/specs/observation-masking.md#placeholder)", () =
 		["a name that is no text", { type: "function", function: { name: 7, arguments: "{}" } }, "inconnu"],
 		["its name beside its id", { name: "ls", arguments: "{}" }, "ls"],
 		["its name beside its id, as LangChain has it", { type: "tool_call", name: "ls", args: { path: "." } }, "ls"],
-	])("takes the name of the tool where the call has one: a call with an id and %s", async (_, rest, name) => {
+	])("uses the name of the tool when the call has one: a call with an id and %s", async (_, rest, name) => {
 		const asked = { role: "assistant", content: null, tool_calls: [{ id: "call_1", ...rest }] };
 		const answer = openaiMessages(results({ id: "call_1", content: outputOf("output") }), toolTurn("last", "ok"));
 		const policy = policyOf({ mask: { window_turns: 1 } });
@@ -58,7 +58,7 @@ describe("The placeholder (docs/specs/observation-masking.md#placeholder)", () =
 		expect(await placeholderFor("ls", { mask })).toBe(`<ls|call_123|${characters}|ls>`);
 	});
 
-	it("a template without variables stands as it is", async () => {
+	it("a template without variables is used unchanged", async () => {
 		expect(await placeholderFor("ls", { mask: { placeholder_template: "(hidden)" } })).toBe("(hidden)");
 	});
 

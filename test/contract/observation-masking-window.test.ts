@@ -57,7 +57,7 @@ describe("The window (docs/specs/observation-masking.md#window)", () => {
 		expect(await maskedResults(messages, { window_turns: 1 })).toEqual([true, false, false]);
 	});
 
-	it("a turn in which one of two calls has an id is one turn", async () => {
+	it("a turn with an id for only one of two calls is one turn", async () => {
 		const mixed = openaiMessages(calls({ name: "ls" }, { id: "call_9", name: "cat" }));
 		expect(await maskedResults([...openaiMessages(...turns(2)), ...mixed], { window_turns: 2 })).toEqual([true, false]);
 	});
@@ -67,7 +67,7 @@ describe("The window (docs/specs/observation-masking.md#window)", () => {
 		expect(await maskedResults(messages, { window_turns: 1 })).toEqual([true, true]);
 	});
 
-	it("`enabled = false`: nothing changes, the very same conversation comes back", async () => {
+	it("`enabled = false`: nothing changes, and the same conversation is returned", async () => {
 		const conversation = openaiMessages(...turns(10));
 		const outcome = await maskConversation({ conversation, policy: policyOf({ mask: { enabled: false } }) });
 		expect(outcome.conversation).toBe(conversation);

@@ -27,7 +27,7 @@ describe("Preset `context-guard` (docs/specs/context-window-guard.md)", () => {
 		expect(report).toMatchObject({ fits: true, masked_tool_results: 0 });
 	});
 
-	it("truncate: over 50 000 chars head 2 000 + tail 2 000, in English, even where all fits", async () => {
+	it("truncate: over 50 000 chars head 2 000 + tail 2 000, in English, even when everything fits", async () => {
 		const text = textOfLength(50_001);
 		const conversation = openaiMessages(user("Read."), toolTurn("call_1", text));
 		const { conversation: after } = await guardConversation({ conversation, policy, contextWindow: 1_000_000 });
@@ -42,7 +42,7 @@ describe("Preset `context-guard` (docs/specs/context-window-guard.md)", () => {
 		["2 texts", [25_000, 25_001]],
 		["12 texts", [...Array<number>(11).fill(4_500), 501]],
 		["a text over the limit", [60_000, 25_000, 25_000]],
-	])("cuts a list of nothing but texts as one text: %s", async (_, lengths) => {
+	])("cuts a list of only texts as one text: %s", async (_, lengths) => {
 		const texts = lengths.map(textOfLength);
 		const conversation = openaiMessages(user("Read."), toolTurn("call_1", partsOf(...texts)));
 		const { conversation: after, report } = await guardConversation({ conversation, policy, contextWindow: 1e6 });
@@ -63,7 +63,7 @@ describe("Preset `context-guard` (docs/specs/context-window-guard.md)", () => {
 		expect(parts?.map(({ text }) => text.length)).toEqual(left);
 	});
 
-	it("never cuts what a user or an assistant wrote", async () => {
+	it("never cuts text of a user or an assistant", async () => {
 		const conversation = openaiMessages(user(textOfLength(60_000)), assistant(textOfLength(60_000)));
 		const outcome = await guardConversation({ conversation, policy, contextWindow: 1_000_000 });
 		expect(outcome.conversation).toBe(conversation);
@@ -75,7 +75,7 @@ describe("Preset `context-guard` (docs/specs/context-window-guard.md)", () => {
 		expect(outcome.conversation).toEqual(conversation.slice(1));
 	});
 
-	it("… save in Anthropic Messages, whose API wants a user message first", async () => {
+	it("… except in Anthropic Messages, whose API requires a user message first", async () => {
 		const entries = [user("The task."), ...toolTurn("a", outputOf("a")), ...toolTurn("b", "ok")];
 		const conversation = writeMessages("anthropic-messages", entries);
 		const outcome = await guardConversation({ conversation, policy, contextWindow: 8_192 + 100 });

@@ -60,20 +60,20 @@ describe("Preset `context-trim` (docs/specs/robustness.md#context-limit)", () =>
 		expect(messages.at(-1)).toBe(conversation.at(-1));
 	});
 
-	it("keeps system and the last 4 messages, however small the window", async () => {
+	it("keeps system and the last 4 messages in any window", async () => {
 		const { messages, report } = await trim(10);
 		expect(report.fits).toBe(false);
 		expect(messages).toEqual([conversation[0], ...conversation.slice(-4)]);
 	});
 
-	it("the first user message stays only where `guard.pin_task` says so", async () => {
+	it("keeps the first user message only when `guard.pin_task` says so", async () => {
 		const pinned = policyOf({ preset: "context-trim", guard: { pin_task: true } });
 		const outcome = await guardConversation({ conversation, policy: pinned, contextWindow: 10 });
 		expect(outcome.conversation).toEqual([conversation[0], conversation[1], ...conversation.slice(-4)]);
 	});
 
 	it.each([undefined, "no-such-model"])(
-		"changes nothing where no limit is known (model %s), and a note says so",
+		"changes nothing when no limit is known (model %s), and adds a note",
 		async (model) => {
 			const { conversation: after, report } = await guardConversation({ conversation, policy, model });
 			expect(after).toBe(conversation);
@@ -83,7 +83,7 @@ describe("Preset `context-trim` (docs/specs/robustness.md#context-limit)", () =>
 		},
 	);
 
-	it("keeps the whole group of a message among the last 4", async () => {
+	it("keeps the complete group of a message among the last 4", async () => {
 		const odd = [...conversation.slice(0, -2), ...openaiMessages(user("a"), user("b"), user("c"))];
 		const outcome = await guardConversation({ conversation: odd, policy, contextWindow: 10 });
 		// The fourth message from the end is a result, so its call stays with it.
@@ -96,7 +96,7 @@ describe("Preset `context-trim` (docs/specs/robustness.md#context-limit)", () =>
 		expect(JSON.stringify(conversation)).toBe(text);
 	});
 
-	it("4 tokens of overhead a message", async () => {
+	it("4 tokens of overhead per message", async () => {
 		expect(policy.tokens.message_overhead).toBe(4);
 		expect((await trim(100_000)).report.tokens.before).toBe(total);
 	});

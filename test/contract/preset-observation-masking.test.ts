@@ -42,13 +42,13 @@ describe("Preset `observation-masking` (docs/specs/observation-masking.md)", () 
 		expect(report).toMatchObject({ fits: true, masked_tool_results: 4, dropped_messages: 0 });
 	});
 
-	it("the ladder goes on where masking is not enough", async () => {
+	it("the ladder continues when masking is not enough", async () => {
 		const { report } = await guardConversation({ conversation, policy, contextWindow: 8_192 + 2_000 });
 		expect(report.steps.map(({ step }) => step)).toEqual(["mask", "drop"]);
 		expect(report.fits).toBe(true);
 	});
 
-	it("a placeholder takes the place of a truncated result", async () => {
+	it("a placeholder replaces a truncated result", async () => {
 		const large = openaiMessages(user("The task."), toolTurn("large", textOfLength(60_000)), ...turns);
 		const { report, conversation: after } = await guardConversation({
 			conversation: large,
@@ -60,7 +60,7 @@ describe("Preset `observation-masking` (docs/specs/observation-masking.md)", () 
 		expect(resultContents(after)[0]).toContain("chars=60000");
 	});
 
-	it("masks nothing while all fits", async () => {
+	it("masks nothing while everything fits", async () => {
 		const outcome = await guardConversation({ conversation, policy, contextWindow: 1_000_000 });
 		expect(outcome.conversation).toBe(conversation);
 	});

@@ -18,7 +18,7 @@ describe("Preset `tool-result-hiding` (docs/specs/compaction-strategies.md#tool-
 		expect(contents.slice(2)).toEqual(Array.from({ length: 5 }, (_, index) => outputOf(`turn ${index + 2}`)));
 	});
 
-	it("parallel tool calls are one group, kept or hidden as a whole", async () => {
+	it("parallel tool calls are one group, kept or hidden together", async () => {
 		const parallel = [
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 			results({ id: "b", content: outputOf("b") }, { id: "a", content: outputOf("a") }),
@@ -54,7 +54,7 @@ describe("Preset `tool-result-hiding` (docs/specs/compaction-strategies.md#tool-
 		expect(outcome.conversation).toEqual(conversation.with(2, { ...conversation[2], content: hidden }));
 	});
 
-	it("counts groups by tool calls, whatever user messages stand between (docs/specs/compaction-strategies.md#tool-groups)", async () => {
+	it("counts groups by tool calls, with any user messages between (docs/specs/compaction-strategies.md#tool-groups)", async () => {
 		const chatter = Array.from({ length: 20 }, (_, index) => user(`injected ${index}`));
 		const outcome = await maskConversation({ conversation: openaiMessages(turns(1), chatter, turns(5)), policy });
 		expect(outcome.report.masked_tool_results).toBe(1);

@@ -35,7 +35,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 		expect((await at(49)).max_messages).toEqual({ limit: 50, messages: 49, reached: false });
 	});
 
-	it("compacts nothing and asks nobody where it is not allowed", async () => {
+	it("compacts nothing and asks nobody when it is not allowed", async () => {
 		const summariser = standInSummariser();
 		const conversation = chat(60);
 		const outcome = await guard(conversation, { policy: trim, contextWindow, summariser });
@@ -44,7 +44,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 		expect(summariser.requests).toEqual([]);
 	});
 
-	it("where it is allowed, a summary and the last 5 messages are left", async () => {
+	it("leaves a summary and the last 5 messages when it is allowed", async () => {
 		const summariser = standInSummariser();
 		const conversation = chat(50);
 		const { conversation: after, report } = await guard(conversation, { policy: allowed, contextWindow, summariser });
@@ -55,7 +55,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 		expect((await guard(chat(49), { policy: allowed, contextWindow, summariser })).report.compaction).toBeUndefined();
 	});
 
-	it("where the compaction fails, the guard continues without it and says so", async () => {
+	it("continues without compaction when it fails, and reports it", async () => {
 		const summariser = standInSummariser(" ");
 		const { conversation, report } = await guard(chat(50), { policy: allowed, contextWindow, summariser });
 		expect(conversation).toHaveLength(50);
@@ -63,7 +63,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 		expect(report.fits).toBe(true);
 	});
 
-	it("with nobody but the caller to ask, it changes nothing, and the caller gets the request for the summary", async () => {
+	it("with only the caller to ask, it changes nothing, and the caller gets the request for the summary", async () => {
 		const { conversation, report } = await guard(chat(50), { policy: allowed, contextWindow });
 		expect(conversation).toHaveLength(50);
 		const { compaction } = report;
@@ -80,7 +80,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 		expect(compacted.report.summary).toMatchObject({ by: "caller", messages: 45 });
 	});
 
-	it("with nobody to ask at all (`none`), the guard hides and drops instead, and says so", async () => {
+	it("with nobody to ask (`none`), the guard hides and drops instead, and reports it", async () => {
 		const policy: PolicyLayer = { ...allowed, compaction: { answered_by: ["none"] } };
 		const { conversation, report } = await guard(chat(50), { policy, contextWindow: 1_000 });
 		expect(conversation.length).toBeLessThan(50);
@@ -88,7 +88,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 	});
 });
 
-describe("`guard_context` takes the last response (docs/specs/robustness.md#cut-answers)", () => {
+describe("`guard_context` accepts the last response (docs/specs/robustness.md#cut-answers)", () => {
 	const followUp =
 		"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
 	const conversation = deepFreeze(agentConversation(3).concat(openaiMessages(user("Et alors ?"))));
@@ -96,7 +96,7 @@ describe("`guard_context` takes the last response (docs/specs/robustness.md#cut-
 	const call = (json: string) => ({ id: "c", type: "function", function: { name: "ls", arguments: json } });
 	const guarded = async (lastResponse: unknown) => guard(conversation, { policy: trim, contextWindow, lastResponse });
 
-	it("appends the partial answer and the request where it was cut with no usable tool call", async () => {
+	it("appends the partial answer and the request when it was truncated without a usable tool call", async () => {
 		const outcome = await guarded(answered({ role: "assistant", content: "Une longue rép" }));
 		expect(outcome.conversation).toEqual([
 			...conversation,
@@ -118,7 +118,7 @@ describe("`guard_context` takes the last response (docs/specs/robustness.md#cut-
 		]);
 	});
 
-	it("appends nothing where a tool call can be run", async () => {
+	it("appends nothing when a tool call can be run", async () => {
 		const outcome = await guarded(
 			answered({ role: "assistant", content: null, tool_calls: [call('{"path": "a.txt"}')] }),
 		);
@@ -126,7 +126,7 @@ describe("`guard_context` takes the last response (docs/specs/robustness.md#cut-
 		expect(outcome.report.follow_up).toEqual({ appended: false, why: "has_usable_call", broken_calls: 0 });
 	});
 
-	it("leaves an answer alone that was not cut", async () => {
+	it("ignores a complete answer", async () => {
 		const outcome = await guarded(answered({ role: "assistant", content: "Voilà." }, "stop"));
 		expect(outcome.conversation).toBe(conversation);
 		expect(outcome.report.follow_up).toMatchObject({ appended: false, why: "not_cut" });

@@ -25,7 +25,7 @@ describe("In a JSON result only the text in `content` is cut, with `_truncated: 
 		expect(cut).toMatchObject({ truncated: true, omittedChars: 12_000 });
 	});
 
-	it("is what `truncate_output` does under context-trim, and under no other preset", async () => {
+	it("is done by `truncate_output` under context-trim only", async () => {
 		const text = JSON.stringify({ ok: true, content: long });
 		const cut = await truncate(text, { policy: { preset: "context-trim" } });
 		expect(JSON.parse(cut.text)).toEqual({ ok: true, content: expected, _truncated: true });
@@ -33,7 +33,7 @@ describe("In a JSON result only the text in `content` is cut, with `_truncated: 
 		expect(() => JSON.parse(byGuard.text)).toThrow();
 	});
 
-	it("everything else stays to the byte: spacing, numbers, escapes, repeated keys, white space around it", () => {
+	it("keeps everything else byte for byte: spacing, numbers, escapes, repeated keys, white space around it", () => {
 		const around = (content: string, flag: string) =>
 			` {\n  "n": 1.0e3, "big": 12345678901234567890,\t"\\u0061": "\\u00e9", "n": 2, "content": ${content}, "z" : [ ]${flag}\n}\n`;
 		const cut = cutOf(around(JSON.stringify(long), ""));
@@ -42,13 +42,13 @@ describe("In a JSON result only the text in `content` is cut, with `_truncated: 
 		expect(tight?.text).toBe(`{"content":${JSON.stringify(expected)},"_truncated":true}`);
 	});
 
-	it("a flag that is there and says otherwise is set", () => {
+	it("overwrites an existing flag with another value", () => {
 		const cut = cutOf(JSON.stringify({ _truncated: false, content: long }));
 		expect(cut?.text).toBe(JSON.stringify({ _truncated: true, content: expected }));
 	});
 
 	it.each([8_001, 8_010, 8_036, 8_060, 8_100])(
-		"never longer than before, and cut once only (%i characters)",
+		"never longer than before, and cut only once (%i characters)",
 		(length) => {
 			for (const content of [textOfLength(length), '\n\u0001"\\é'.repeat(length / 5 + 1), "🦊".repeat(length / 2)]) {
 				const text = JSON.stringify({ content });
@@ -75,7 +75,7 @@ describe("In a JSON result only the text in `content` is cut, with `_truncated: 
 		["content within the limit beside more", { content: "short", more: long }],
 		["a list in content", { content: [long] }],
 		["no content", { text: long }],
-	])("an object is left whole: %s", async (_, object) => {
+	])("keeps an object: %s", async (_, object) => {
 		const text = JSON.stringify(object);
 		expect(text.length).toBeGreaterThan(8_000);
 		expect(cutOf(text)).toMatchObject({ text, truncated: false });
@@ -88,7 +88,7 @@ describe("In a JSON result only the text in `content` is cut, with `_truncated: 
 		["no JSON", `{ "content": "${long}`],
 		["plain text", long],
 		["an object within the limit", JSON.stringify({ content: "short" })],
-	])("%s is left to what cuts any text", (_, text) => {
+	])("%s is cut like any other text", (_, text) => {
 		expect(cutOf(text)).toBeUndefined();
 	});
 });

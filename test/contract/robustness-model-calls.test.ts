@@ -43,7 +43,7 @@ describe("Every model call is retried 3 times, after 2, 4 and 8 s (docs/specs/ro
 		},
 	);
 
-	it("fails after three retries, and nothing was changed", async () => {
+	it("fails after three retries, and changes nothing", async () => {
 		const { error, delays, server } = await summarise([refuse(503)]);
 		expect(error).toMatchObject({ code: "server_error", status_code: 503, is_retryable: true });
 		expect(delays).toEqual([2, 4, 8]);
@@ -82,7 +82,7 @@ describe("Every model call is retried 3 times, after 2, 4 and 8 s (docs/specs/ro
 });
 
 describe("Each retry is reported as `{attempt, max_retries, delay}` (docs/specs/robustness.md#retries)", () => {
-	it("to the observer of a program", async () => {
+	it("reports it to the observer of a program", async () => {
 		// As MCP progress to a real client: test/e2e/compact-endpoint.test.ts.
 		const { progress } = await summarise([refuse(429), refuse(500), complete(handover)]);
 		expect(progress.filter(({ kind }) => kind === "retry")).toMatchObject([
@@ -107,7 +107,7 @@ describe("A summary that was cut off is asked for again, more concisely (docs/sp
 		]);
 	});
 
-	it("a summary that is cut off each time is never used", async () => {
+	it("a summary that is truncated each time is never used", async () => {
 		const { error, server } = await summarise([complete("## Task\nMend the", "length")]);
 		expect(error).toBeInstanceOf(SummariserError);
 		expect(server.requests).toHaveLength(4);
@@ -141,7 +141,7 @@ describe("Errors have a code, a status and `is_retryable`; no message is matched
 	});
 
 	it.each(["rate limit", "tokens per minute exceeded", "not found", "context length exceeded", "timeout"])(
-		"the words “%s” in a message alone decide nothing",
+		"the words “%s” in a message decide nothing",
 		async (message) => {
 			const misleading: Behaviour = (response) => {
 				response.writeHead(418, { "content-type": "application/json" });

@@ -42,14 +42,14 @@ describe("applyPlan", () => {
 		});
 	});
 
-	it("paths all refer to the document before any edit, in whatever order the edits stand", () => {
+	it("resolves all paths before any edit, in any order of edits", () => {
 		const plan = [remove(["messages", 0]), replace(["messages", 2, "content"], "D"), remove(["messages", 1])];
 		const expected = { ...document, messages: [{ id: 2, content: "D" }, { id: 3 }] };
 		expect(applyPlan(document, plan)).toEqual(expected);
 		expect(applyPlan(document, plan.toReversed())).toEqual(expected);
 	});
 
-	it("shares every value that no edit touches", () => {
+	it("shares every value without edits", () => {
 		const after = applyPlan(document, [replace(["messages", 0, "content"], "A")]) as typeof document;
 		expect(after.tools).toBe(document.tools);
 		expect(after.messages[1]).toBe(document.messages[1]);
@@ -68,11 +68,11 @@ describe("applyPlan", () => {
 		expect(Object.keys(after as object)).toEqual(["model", "messages", "tools"]);
 	});
 
-	it("applies an edit of the whole document", () => {
+	it("applies an edit of the complete document", () => {
 		expect(applyPlan("old", [replace([], "new")])).toBe("new");
 	});
 
-	it("keeps a `__proto__` key as data, beside the edits and on their way", () => {
+	it("keeps a `__proto__` key as data, beside the edits and in their paths", () => {
 		const hostile = JSON.parse('{"a": "old", "__proto__": {"polluted": true}, "constructor": 1}') as object;
 		const after = applyPlan(hostile, [replace(["a"], "new")]);
 		expect(JSON.stringify(after)).toBe('{"a":"new","__proto__":{"polluted":true},"constructor":1}');
@@ -82,7 +82,7 @@ describe("applyPlan", () => {
 		expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 	});
 
-	it("takes members out of an object, whatever their keys, and edits others of it", () => {
+	it("removes members of an object with any keys, and edits others of it", () => {
 		const record = JSON.parse('{"a": 1, "__proto__": {"x": 2}, "b": "old", "c": 3}') as object;
 		const after = applyPlan(record, [remove(["__proto__"]), replace(["b"], "new"), remove(["a"])]);
 		expect(JSON.stringify(after)).toBe('{"b":"new","c":3}');

@@ -12,18 +12,18 @@ function below(innermost: unknown): { value: unknown; outermost: Record<string, 
 }
 
 describe("compactJson", () => {
-	test.prop([fc.jsonValue()])("is what JSON.stringify writes", (value) => {
+	test.prop([fc.jsonValue()])("writes the same as JSON.stringify", (value) => {
 		expect(compactJson(value)).toBe(JSON.stringify(value));
 	});
 
-	test.prop([fc.jsonValue()], { numRuns: 10 })("is so at any depth, also of what stands there twice", (value) => {
+	test.prop([fc.jsonValue()], { numRuns: 10 })("does so at any depth, also with repeated values", (value) => {
 		const written = compactJson(below([value, value]).value);
 		const json = JSON.stringify(value);
 		expect(written === `${'{"a":'.repeat(levels)}[${json},${json}]${"}".repeat(levels)}`).toBe(true);
 	});
 
 	it.each<[unknown]>([[undefined], [null], ["a"], [-0], [{ a: undefined, b: [undefined, () => 1, Number.NaN] }]])(
-		"of %j writes what JSON.stringify writes, however deep it stands",
+		"of %j writes the same as JSON.stringify at any depth",
 		(value) => {
 			expect(compactJson(value)).toBe(JSON.stringify(value) ?? "");
 			let deep: unknown = [value, value];

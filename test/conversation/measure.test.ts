@@ -6,7 +6,7 @@ import { roughCount } from "../support/rough-count.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 describe("measure", () => {
-	it("adds what is counted, the results, the media and the overhead of each message", () => {
+	it("adds up the counted texts, the results, the media and the overhead of each message", () => {
 		const transcript = {
 			...transcriptOf(
 				messageOf({ counted: ["12345678", "1234"] }),
@@ -24,12 +24,12 @@ describe("measure", () => {
 		});
 	});
 
-	it("an empty conversation has no size", () => {
+	it("gives an empty conversation no size", () => {
 		const { total } = measure(transcriptOf(), { countTokens: roughCount, messageOverhead: 4 });
 		expect(total).toEqual({ chars: 0, tokens: 0, fixed: 0 });
 	});
 
-	it("characters are UTF-16 code units", () => {
+	it("counts characters in UTF-16 code units", () => {
 		expect(sizeOf("🦊", roughCount)).toEqual({ chars: 2, tokens: 1 });
 	});
 });
@@ -48,7 +48,7 @@ const sizes = fc
 	.map(({ counted, fixed }) => ({ chars: 0, tokens: counted + fixed, fixed }));
 
 describe("scaleTokens", () => {
-	it("scales what is counted, and nothing else", () => {
+	it("scales only counted texts", () => {
 		expect(scaleTokens({ tokens: 1_000 }, scale)).toEqual({ low: 1_050, tokens: 1_200, high: 1_500 });
 		expect(scaleTokens({ tokens: 1_000, fixed: 900 }, scale)).toEqual({ low: 1_005, tokens: 1_020, high: 1_050 });
 		expect(scaleTokens({ tokens: 7, fixed: 7 }, scale)).toEqual({ low: 7, tokens: 7, high: 7 });
@@ -58,7 +58,7 @@ describe("scaleTokens", () => {
 		expect(scaleTokens({ tokens: 3 }, scale)).toEqual({ low: 3, tokens: 4, high: 5 });
 	});
 
-	test.prop([sizes, scales])("answers whole numbers, low ≤ tokens ≤ high", (size, anyScale) => {
+	test.prop([sizes, scales])("returns integers, low ≤ tokens ≤ high", (size, anyScale) => {
 		const { low, tokens, high } = scaleTokens(size, anyScale);
 		expect([low, tokens, high].every(Number.isSafeInteger)).toBe(true);
 		expect(low).toBeLessThanOrEqual(tokens);
@@ -66,18 +66,18 @@ describe("scaleTokens", () => {
 		expect(low).toBeGreaterThanOrEqual(size.fixed);
 	});
 
-	test.prop([sizes])("changes nothing where tokens are exact", (size) => {
+	test.prop([sizes])("changes nothing when tokens are exact", (size) => {
 		const { tokens } = size;
 		expect(scaleTokens(size, exactScale)).toEqual({ low: tokens, tokens, high: tokens });
 	});
 });
 
 describe("sizes", () => {
-	test.prop([sizes, sizes])("what was added can be taken away", (a, b) => {
+	test.prop([sizes, sizes])("subtraction reverses addition", (a, b) => {
 		expect(subtractSizes(addSizes(a, b), b)).toEqual(a);
 	});
 
-	it("say nothing of fixed tokens where neither does", () => {
+	it("have no fixed tokens when neither operand has", () => {
 		expect(addSizes({ chars: 1, tokens: 2 }, { chars: 3, tokens: 4 })).toStrictEqual({ chars: 4, tokens: 6 });
 		const taken = subtractSizes({ chars: 1, tokens: 2 }, { chars: 0, tokens: 1, fixed: 1 });
 		expect(taken).toStrictEqual({ chars: 1, tokens: 1, fixed: -1 });

@@ -26,13 +26,13 @@ const drop = (message: number, before: number): Edit => ({
 });
 
 describe("startDraft", () => {
-	it("begins with no edits and the sizes given", () => {
+	it("begins with no edits and the given sizes", () => {
 		const draft = startDraft([size(10), size(20)]);
 		expect(draft.plan()).toEqual([]);
 		expect(draft.sizes()).toMatchObject([size(10), size(20)]);
 	});
 
-	it("follows the sizes of messages as edits are made", () => {
+	it("updates the sizes of messages with each edit", () => {
 		const draft = startDraft([size(100), size(200), size(300)]);
 		expect(draft.add(truncate(1, [1, "content", 0, "text"], 50, 20))).toBe(true);
 		expect(draft.add(truncate(1, [1, "content", 1, "text"], 60, 10))).toBe(true);
@@ -41,7 +41,7 @@ describe("startDraft", () => {
 		expect(draft.plan()).toHaveLength(3);
 	});
 
-	it("a placeholder takes the place of truncations inside its content", () => {
+	it("a placeholder replaces truncations inside its content", () => {
 		const draft = startDraft([size(100)]);
 		draft.add(truncate(0, [0, "content", 0, "text"], 50, 20));
 		draft.add(truncate(0, [0, "content", 1, "text"], 40, 20));
@@ -60,7 +60,7 @@ describe("startDraft", () => {
 		expect(draft.plan()).toEqual([placeholder]);
 	});
 
-	it("… where it is smaller than what they leave", () => {
+	it("… when it is smaller than their result", () => {
 		const draft = startDraft([size(100)]);
 		const cut = truncate(0, [0, "content"], 90, 5);
 		draft.add(cut);
@@ -70,7 +70,7 @@ describe("startDraft", () => {
 		expect(draft.add(mask(0, [0, "content"], 90, 4))).toBe(true);
 	});
 
-	it("leaves edits of other results of the same message", () => {
+	it("keeps edits of other results of the same message", () => {
 		const draft = startDraft([size(100)]);
 		const other = truncate(0, [0, "content", 1, "content"], 40, 20);
 		draft.add(other);
@@ -79,7 +79,7 @@ describe("startDraft", () => {
 		expect(draft.plan()).toEqual([other, placeholder]);
 	});
 
-	it("a dropped message takes its other edits with it, and takes no more", () => {
+	it("a dropped message removes its other edits, and accepts no more", () => {
 		const draft = startDraft([size(100)]);
 		draft.add(truncate(0, [0, "content"], 90, 20));
 		expect(draft.add(drop(0, 100))).toBe(true);
@@ -88,13 +88,13 @@ describe("startDraft", () => {
 		expect(draft.sizes()).toMatchObject([size(0)]);
 	});
 
-	it("plans the oldest message first, whatever came first", () => {
+	it("lists the oldest message first in any order of edits", () => {
 		const draft = startDraft([size(100), size(100), size(100)]);
 		for (const message of [2, 0, 1]) draft.add(mask(message, [message, "content"], 90, 10));
 		expect(draft.plan().map((edit) => edit.message)).toEqual([0, 1, 2]);
 	});
 
-	it("refuses a second edit of the same kind at the same place", () => {
+	it("refuses a second edit of the same kind at the same path", () => {
 		const draft = startDraft([size(100)]);
 		expect(draft.add(mask(0, [0, "content"], 90, 10))).toBe(true);
 		expect(draft.add(mask(0, [0, "content"], 90, 10))).toBe(false);
@@ -116,7 +116,7 @@ const remove = (message: number, reason: EditReason, rest: object = {}): Edit =>
 const result = () => ({ toolCallId: "a", toolName: "ls" });
 
 describe("totalsOf", () => {
-	it("of no edits is nothing", () => {
+	it("are zero without edits", () => {
 		expect(totalsOf([])).toMatchObject({
 			saved: { chars: 0, tokens: 0 },
 			firstMessage: undefined,
@@ -140,7 +140,7 @@ describe("totalsOf", () => {
 		expect(totals.masked).toEqual({ results: 1, edits: 1, charsBefore: 40, charsAfter: 8 });
 	});
 
-	it("counts a message that several edits drop or sum up once", () => {
+	it("counts a message dropped or summarised by several edits once", () => {
 		const totals = totalsOf([
 			remove(1, "drop"),
 			remove(1, "drop", { before: sizeOfTokens(0), after: sizeOfTokens(0) }),
@@ -155,7 +155,7 @@ describe("totalsOf", () => {
 		expect(totals.added).toBe(1);
 	});
 
-	it("leaves out of its sizes what is not sent, and of those in messages what stands in none", () => {
+	it("excludes unsent content from its sizes, and content outside messages from those of messages", () => {
 		const totals = totalsOf([
 			remove(-1, "relink"),
 			replace(7, "mask"),

@@ -39,7 +39,7 @@ describe("reportOf", () => {
 		expect(report.chars.after).toBe(report.chars.before);
 	});
 
-	it("counts a result of which two texts were cut once", () => {
+	it("counts a result with two cut texts once", () => {
 		const limits = { maxChars: 100, headChars: 10, tailChars: 10, marker: "<cut>" };
 		const plan = planTruncate({ transcript, limits, countTokens: roughCount });
 		const report = reportOf(transcript, measured, plan);
@@ -48,7 +48,7 @@ describe("reportOf", () => {
 		expect(report.chars.before - report.chars.after).toBe(report.tool_chars.before - 75);
 	});
 
-	it("counts dropped messages, and their results as gone", () => {
+	it("counts dropped messages, and their results as removed", () => {
 		const { guard } = policyOf({ guard: { pin_task: false } });
 		const { edits: plan } = planDrop({
 			transcript,
@@ -86,7 +86,7 @@ const edit = (message: number, before: number, after: number): ReplaceEdit => ({
 });
 
 describe("economicsOf", () => {
-	it("says what is kept, rewritten and saved, and when that has paid", () => {
+	it("reports kept, rewritten and saved tokens, and when the edits have paid", () => {
 		const plan = [edit(1, 1_000, 20), edit(3, 800, 20)];
 		expect(economicsOf(plan, { measurement, prices, scale: exactScale })).toEqual({
 			first_changed_message: 1,
@@ -102,14 +102,14 @@ describe("economicsOf", () => {
 		});
 	});
 
-	it("has nothing to say of a plan that changes nothing that is sent", () => {
+	it("is empty for a plan that changes nothing sent", () => {
 		const none = { first_changed_message: null, saved_tokens_per_call: 0, calls_to_break_even: null };
 		const context = { measurement, prices, scale: exactScale };
 		expect(economicsOf([], context)).toMatchObject({ ...none, prefix_kept_tokens: 2_200, rewritten_tokens: 0 });
 		expect(economicsOf([{ ...edit(1, 1_000, 0), unsent: true }], context)).toMatchObject(none);
 	});
 
-	it("costs nothing where writing to the cache is no dearer than reading, and never pays where nothing is saved", () => {
+	it("costs nothing when cache writes are no dearer than reads, and never pays without savings", () => {
 		const flat = { ...prices, cache_read: 1, cache_write: 1 };
 		const context = { measurement, scale: exactScale };
 		expect(economicsOf([edit(1, 100, 20)], { ...context, prices: flat }).calls_to_break_even).toBe(0);

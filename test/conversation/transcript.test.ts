@@ -13,7 +13,7 @@ describe("jsonPointer", () => {
 });
 
 describe("childPath", () => {
-	it("adds one segment at every depth, and leaves the path as it is", () => {
+	it("adds one segment at any depth, and keeps the path unchanged", () => {
 		let path: Path = [];
 		for (const [depth, segment] of ["messages", 3, "content", 0, "text"].entries()) {
 			const child = childPath(path, segment);
@@ -33,7 +33,7 @@ describe("valueAt", () => {
 	});
 
 	it.each([[["list", 1]], [["none"]], [["empty", "x"]], [["toString"]], [["list", 0, "text", 0]]])(
-		"has nothing at %j",
+		"finds nothing at %j",
 		(path) => {
 			expect(valueAt(document, path)).toBeUndefined();
 		},

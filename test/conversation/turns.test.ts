@@ -7,7 +7,7 @@ import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 const named = (...names: (string | undefined)[]) => names.map((name, index) => ({ id: `c${index}`, name }));
 
 describe("callArguments", () => {
-	it("finds the arguments behind the names, in the order of the calls", () => {
+	it("finds the arguments after the names, in the order of the calls", () => {
 		const counted = ["I look.", "ls", '{"path":"a"}', "read", '{"path":"b"}', "ls", "{}"];
 		expect(callArguments(messageOf({ calls: named("ls", "read", "ls"), counted }))).toEqual([
 			'{"path":"a"}',
@@ -16,7 +16,7 @@ describe("callArguments", () => {
 		]);
 	});
 
-	it("knows none of a call that the format counts otherwise", () => {
+	it("finds none for a call that the format counts otherwise", () => {
 		const counted = ["read", "{}", "opaque"];
 		expect(callArguments(messageOf({ calls: named("search", "read"), counted }))).toEqual([undefined, "{}"]);
 		expect(callArguments(messageOf({ calls: named("read", "search"), counted }))).toEqual(["{}", undefined]);
@@ -24,23 +24,23 @@ describe("callArguments", () => {
 		expect(callArguments(messageOf({ counted }))).toEqual([]);
 	});
 
-	it("takes a call without a name for one with an empty name", () => {
+	it("treats a call without a name as one with an empty name", () => {
 		expect(callArguments(messageOf({ calls: named(undefined), counted: ["", "{}"] }))).toEqual(["{}"]);
 	});
 
-	it("does not take arguments that read like a name for a call", () => {
+	it("does not mistake arguments that read like a name for a call", () => {
 		const counted = ["ls", "ls", "ls", "-a"];
 		expect(callArguments(messageOf({ calls: named("ls", "ls"), counted }))).toEqual(["ls", "-a"]);
 	});
 
-	it("takes a message of very many calls and texts", () => {
+	it("handles a message with a large number of calls and texts", () => {
 		const names = Array.from({ length: 100_000 }, (_, index) => `tool${index % 7}`);
 		const counted = [...names.map(() => "a text"), ...names.flatMap((name, index) => [name, `${index}`])];
 		const found = callArguments(messageOf({ calls: named(...names), counted }));
 		expect(found.filter((text, index) => text === `${index}`)).toHaveLength(100_000);
 	});
 
-	it("serves what a summary's prompt shows, where a call is shown by its name alone", () => {
+	it("gives the parts for a summary's prompt, where a call is shown only by name", () => {
 		const counted = ["I look.", "read", "{}", "opaque"];
 		const parts = messageParts(messageOf({ calls: named("search", "read", "list"), counted }), []);
 		expect(parts.map(({ kind, label, text }) => [kind, label, text])).toEqual([
@@ -66,15 +66,15 @@ function groups(...messages: readonly Message[]): (readonly number[])[] {
 }
 
 describe("groupMessages", () => {
-	it("a plain message is a group of its own", () => {
+	it("a plain message is its own group", () => {
 		expect(groups(plain, plain)).toEqual([[0], [1]]);
 	});
 
-	it("a message with calls goes with all its results", () => {
+	it("a message with calls is grouped with all its results", () => {
 		expect(groups(plain, calling("a", "b"), answering("b"), answering("a"), plain)).toEqual([[0], [1, 2, 3], [4]]);
 	});
 
-	it("results that stand apart are joined, oldest group first by its first message", () => {
+	it("separate results are joined, oldest group first by its first message", () => {
 		expect(groups(calling("a", "b"), answering("a"), plain, answering("b"))).toEqual([[0, 1, 3], [2]]);
 	});
 
@@ -95,11 +95,11 @@ describe("groupMessages", () => {
 		]);
 	});
 
-	it("an orphan is a group of its own", () => {
+	it("an orphan is its own group", () => {
 		expect(groups(calling("a"), answering("ghost"), answering("a"))).toEqual([[0, 2], [1]]);
 	});
 
-	it("a result without an id goes with the nearest preceding message that made calls", () => {
+	it("a result without an id is grouped with the nearest preceding message with calls", () => {
 		expect(
 			groups(calling(undefined), answering(undefined), calling("a"), answering("a"), answering(undefined)),
 		).toEqual([
@@ -132,7 +132,7 @@ describe("pairResults", () => {
 		]);
 	});
 
-	it("an id that is used again belongs to the nearest preceding message", () => {
+	it("a reused id belongs to the nearest preceding message", () => {
 		expect(callers(withCalls("a"), withResults("a"), withCalls("a"), withResults("a"), withResults("a"))).toEqual([
 			[1, 0],
 			[3, 2],
@@ -151,12 +151,12 @@ describe("pairResults", () => {
 		]);
 	});
 
-	it("gives the call itself, the right one of parallel ones", () => {
+	it("returns the call itself, the right one of parallel ones", () => {
 		const [paired] = pairResults(transcriptOf(withCalls("a", "b"), withResults("b")));
 		expect(paired?.call).toEqual({ id: "b", name: "b-1" });
 	});
 
-	it("treats ids such as `__proto__` as any other", () => {
+	it("treats ids such as `__proto__` like any other", () => {
 		expect(callers(withResults("__proto__"), withCalls("__proto__", "constructor"), withResults("__proto__"))).toEqual([
 			[0, undefined],
 			[2, 1],

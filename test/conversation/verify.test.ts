@@ -47,7 +47,7 @@ function broken(plan: Plan, after: unknown = applyPlan(messages, plan)): KeptPro
 	return [...new Set(violations.map(({ promise }) => promise))];
 }
 
-describe("verify lets pass", () => {
+describe("verify accepts", () => {
 	it.each<[string, Plan]>([
 		["an empty plan", []],
 		["a masked result", [replace([3, "content"])]],
@@ -64,7 +64,7 @@ describe("verify lets pass", () => {
 	});
 });
 
-describe("verify catches a bad plan:", () => {
+describe("verify rejects a bad plan:", () => {
 	it.each<[string, Plan, KeptPromise]>([
 		["editing a user message", [replace([1, "content"])], "only_tool_results_edited"],
 		["editing a system message", [replace([0, "content"])], "only_tool_results_edited"],
@@ -126,7 +126,7 @@ describe("verify catches a bad plan:", () => {
 	});
 });
 
-describe("verify catches a bad document:", () => {
+describe("verify rejects a bad document:", () => {
 	const plan: readonly Edit[] = [replace([3, "content"])];
 	const good = applyPlan(messages, plan) as JsonMessage[];
 
@@ -158,7 +158,7 @@ describe("verify catches a bad document:", () => {
 		expect(broken(plan, after)).toContain(promise);
 	});
 
-	it("the wrapping in another shape", () => {
+	it("another shape of the wrapper", () => {
 		const before = { document: messages, transcript: transcriptFrom(messages) };
 		const after = { document: { messages: good }, transcript: transcriptFrom({ messages: good }) };
 		expect(verify(before, after, checks(plan)).map(({ promise }) => promise)).toContain("untouched_parts_identical");
@@ -178,7 +178,7 @@ describe("verify catches a bad document:", () => {
 		expect(check({ ...edited, tools: [1] })).toEqual([{ promise: "untouched_parts_identical", detail: "/tools" }]);
 	});
 
-	it("a message of several values that goes only in part", () => {
+	it("a message of several values that is only partly dropped", () => {
 		const items = [
 			{ role: "user", content: "The task." },
 			{ type: "reasoning", id: "r", summary: [] },
@@ -202,7 +202,7 @@ describe("verify catches a bad document:", () => {
 		expect(violations.map(({ promise }) => promise)).toContain("pairing_kept");
 	});
 
-	it("an edit that lies about what it saves", () => {
+	it("an edit with false savings", () => {
 		const longer = `${outputOf("c")}${outputOf("more")}`;
 		const lie = [replace([6, "content"], { message: 6, replacement: longer })];
 		expect(broken(lie)).toEqual(["every_edit_shrinks"]);
@@ -274,7 +274,7 @@ describe.each([
 	const transcript = transcriptOf(results, texts);
 	const last = [0, "content", results - 1] as const;
 
-	it("a plan may go to every text, to the whole and to copies", () => {
+	it("a plan may edit every text, the complete content and copies", () => {
 		const plan = replacing([0, "content", 0, 0, "text"], [...last, texts - 1, "text"], last, [...last, "copy"]);
 		expect(wrongTargets(transcript, plan)).toEqual([]);
 	});
@@ -286,7 +286,7 @@ describe.each([
 		["a text that is not there", [...last, texts, "text"]],
 		["beside a text", [...last, 0, "type"]],
 		["another message", [1, "content", 0]],
-	])("it may not go to %s", (_, path) => {
+	])("it may not edit %s", (_, path) => {
 		expect(wrongTargets(transcript, replacing(last, path))).toEqual([expect.stringContaining("is no tool result")]);
 	});
 });

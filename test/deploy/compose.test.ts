@@ -56,7 +56,7 @@ function checkCommand([name, ...words]: readonly string[]): number {
 const valueAfter = (words: readonly string[], option: string) => String(words[words.indexOf(option) + 1]);
 
 describe("compose.yaml", () => {
-	it("names services, networks, volumes and secrets that are there", () => {
+	it("names existing services, networks, volumes and secrets", () => {
 		expect(servers).toHaveLength(2);
 		for (const [, service] of services) {
 			for (const network of service.networks) expect(Object.keys(compose.networks)).toContain(network);
@@ -69,7 +69,7 @@ describe("compose.yaml", () => {
 		}
 	});
 
-	it("gives no service more rights than it needs", () => {
+	it("gives each service only the required rights", () => {
 		for (const [name, service] of services) {
 			expect(service, name).toMatchObject({ read_only: true, cap_drop: ["ALL"] });
 			expect(service.security_opt).toEqual(["no-new-privileges:true"]);
@@ -81,7 +81,7 @@ describe("compose.yaml", () => {
 		expect(compose.networks.back).toEqual({ internal: true });
 	});
 
-	it("starts servers with options that there are, behind the name that Caddy serves", () => {
+	it("starts servers with existing options, behind the name that Caddy serves", () => {
 		expect(checkCommand(wordsOf(image, "CMD"))).toBeGreaterThan(3);
 		for (const { command = [], secrets } of servers) {
 			expect(checkCommand(command)).toBeGreaterThan(5);
@@ -95,7 +95,7 @@ describe("compose.yaml", () => {
 		expect(valueAfter(wordsOf(image, "CMD"), "--auth-tokens")).toBe("/run/secrets/palimpsest_tokens");
 	});
 
-	it("has Caddy ask both servers where they listen", async () => {
+	it("has Caddy check both servers at their addresses", async () => {
 		const ports = servers.map(({ command = [] }) => valueAfter(command, "--http").split(":")[1]);
 		const asked = compose.services.caddy?.environment?.PALIMPSEST_SERVERS;
 		expect(asked).toBe(`server-1:${ports[0]} server-2:${ports[1]}`);
@@ -109,13 +109,13 @@ describe("compose.yaml", () => {
 		expect(braces.filter((brace) => brace === "{")).toHaveLength(braces.length / 2);
 	});
 
-	it("waits longer for a server to end than the server takes", () => {
+	it("waits longer for a server to stop than the server needs", () => {
 		for (const { stop_grace_period: grace = "0s" } of servers) expect(Number.parseInt(grace, 10)).toBeGreaterThan(10);
 	});
 });
 
 describe("docs/operations.md", () => {
-	it("shows the files as they are", async () => {
+	it("shows the files unchanged", async () => {
 		const page = await read("docs/operations.md");
 		for (const file of ["deploy/nginx.conf", "deploy/Caddyfile"])
 			expect(page).toContain(`\n${await read(file)}\`\`\`\n`);

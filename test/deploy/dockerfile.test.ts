@@ -18,7 +18,7 @@ const [build, server] = stages as [Stage, Stage];
 const token = "a1".repeat(16);
 
 describe("the Dockerfile", () => {
-	it("copies what is there and what .dockerignore lets in, and no more is let in", async () => {
+	it("copies only existing files that .dockerignore allows, which allows no more", async () => {
 		const [everything, ...letIn] = (await read(".dockerignore")).split("\n").filter((line) => /^[^#]/.test(line));
 		expect(everything).toBe("*");
 		const sources = copiedIn(build).flatMap((copied) => copied.sources);
@@ -26,7 +26,7 @@ describe("the Dockerfile", () => {
 		for (const source of sources) await stat(join(packageFolder, source));
 	});
 
-	it("ends as a user without rights, on an image that was not only for the build", () => {
+	it("ends as an unprivileged user, on an image not only for the build", () => {
 		expect(stages).toHaveLength(2);
 		expect(textsOf(server, "USER")).toEqual(["node"]);
 		expect(server.image).toBe(build.image);
@@ -34,7 +34,7 @@ describe("the Dockerfile", () => {
 		expect(copiedIn(server).every(({ from }) => from === build.alias)).toBe(true);
 	});
 
-	it("asks for health where it serves, by the port that it exposes", () => {
+	it("checks health at the exposed port", () => {
 		const address = wordsOf(server, "CMD")[wordsOf(server, "CMD").indexOf("--http") + 1];
 		const [, port] = String(address).split(":");
 		expect(textsOf(server, "EXPOSE").join(" ").split(" ")).toContain(port);
@@ -65,7 +65,7 @@ async function everyFile(folder: string): Promise<string[]> {
 }
 
 // Steps that need no Docker: what is not run is Docker's own part, and the images of Node.
-it("builds and serves, step by step, and writes to nothing but its archive", async () => {
+it("builds and serves, step by step, and writes only to its archive", async () => {
 	const folder = await scratchFolder();
 	const [made, app, elsewhere] = [join(folder, "build"), join(folder, "app"), join(folder, "elsewhere")];
 	for (const one of [made, app, elsewhere]) await mkdir(one);

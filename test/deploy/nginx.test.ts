@@ -13,7 +13,7 @@ import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { hasNginx, nginxBlock, startNginx, writeConfiguration } from "./start-nginx.ts";
 
-describe.skipIf(!hasNginx)("nginx with the block of the documentation", () => {
+describe.skipIf(!hasNginx)("nginx with the documented block", () => {
 	let nginx: Awaited<ReturnType<typeof startNginx>>;
 	beforeAll(async () => {
 		const server = await httpServer(["--archive", "memory", "--metrics"]);
@@ -31,7 +31,7 @@ describe.skipIf(!hasNginx)("nginx with the block of the documentation", () => {
 		["HTTP+SSE", () => new SSEClientTransport(new URL(`${nginx.url}/sse`))],
 	] as const;
 
-	it.each(faces)("carries a session with large calls and answers: %s", async (_name, transport) => {
+	it.each(faces)("passes a session with large calls and answers: %s", async (_name, transport) => {
 		const client = await connect(transport());
 		const messages = agentConversation(1_000);
 		expect(JSON.stringify(messages).length).toBeGreaterThan(2_000_000);
@@ -40,7 +40,7 @@ describe.skipIf(!hasNginx)("nginx with the block of the documentation", () => {
 		expect((await client.listTools()).tools.length).toBeGreaterThan(3);
 	});
 
-	it.each(faces)("hands on progress before the answer is there: %s", async (_name, transport) => {
+	it.each(faces)("passes progress on before the answer: %s", async (_name, transport) => {
 		let answer = (): void => {};
 		const model = await startChatServer((response) => {
 			answer = () => response.writeHead(500).end();
@@ -79,7 +79,7 @@ describe.skipIf(!hasNginx)("nginx with the block of the documentation", () => {
 		for (const file of written) expect(await readFile(file, "utf8")).not.toContain(secret);
 	});
 
-	it("answers what is too large, and keeps the metrics to the operator", async () => {
+	it("refuses large requests, and shows the metrics to the operator only", async () => {
 		const body = "x".repeat(17 * 1024 * 1024 + 1);
 		const headers = { "Content-Type": "application/json", "Content-Length": String(body.length) };
 		expect((await send(`${nginx.url}/mcp`, { method: "POST", headers })).status).toBe(413);
@@ -87,7 +87,7 @@ describe.skipIf(!hasNginx)("nginx with the block of the documentation", () => {
 		expect((await send(`${nginx.url}/readyz`)).status).toBe(200);
 	});
 
-	it("takes the block as it stands, with TLS", async () => {
+	it("accepts the block unchanged, with TLS", async () => {
 		const folder = await scratchFolder();
 		const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
 		const request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"];

@@ -102,7 +102,7 @@ function placed(line: string): string {
 		.replace(/--http(?= --| *$)/, "--http 127.0.0.1:0");
 }
 
-describe("the commands of the documentation", () => {
+describe("the documented commands", () => {
 	const here = [...commands].filter(([command]) => !elsewhere.some(([pattern]) => pattern.test(command)));
 
 	it.each(here)("%s", async (command) => {
@@ -113,7 +113,7 @@ describe("the commands of the documentation", () => {
 		ran.push(command);
 	});
 
-	it("were run, and what was not has its reason", () => {
+	it("were run, or have a reason why not", () => {
 		expect(ran.length).toBe(here.length);
 		expect(here.length).toBeGreaterThan(25);
 		const unused = elsewhere.filter(([pattern]) => ![...commands.keys()].some((command) => pattern.test(command)));

@@ -49,7 +49,7 @@ describe.skipIf(!isInstalled)("the examples", () => {
 		expect(texts[1]?.includes("Observation masked")).toBe(false);
 	});
 
-	it("are what the page on them shows, to the letter", () => {
+	it("match the page on them exactly", () => {
 		const page = readFileSync(join(packageFolder, "docs/integrations.md"), "utf8");
 		const shown = Array.from(page.matchAll(/^```js\n([\s\S]*?)^```$/gm), ([, code]) => code);
 		const names = [...programs.map((name) => `${name}.js`), "guarded-messages.js"];

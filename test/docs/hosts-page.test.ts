@@ -85,7 +85,7 @@ describe("the page on hosts", () => {
 		for (const host of hosts) expect(sectionOf(host).text, host.name).toContain(`<${host.source}>`);
 	});
 
-	it.each(hosts.map((host) => [host.title, host] as const))("shows what is installed in %s", (_, host) => {
+	it.each(hosts.map((host) => [host.title, host] as const))("shows the installed entry in %s", (_, host) => {
 		const { configuration } = sectionOf(host);
 		expect(entryIn(configuration, host.key)).toEqual(host.entry(start));
 		const written = isWritable(host) ? enterServer("", host, start) : entryByHand(host, start);
@@ -105,7 +105,7 @@ describe("the page on hosts", () => {
 		60_000,
 	);
 
-	it("has install links that say the same as the blocks", () => {
+	it("has install links that match the blocks", () => {
 		const ofCode = new URL(/\[Install\]\((https:\/\/vscode[^)]*)\)/.exec(page)?.[1] ?? "");
 		expect(JSON.parse(ofCode.searchParams.get("config") ?? "")).toEqual({ type: "stdio", ...start });
 		const ofCursor = new URL(/\[Install\]\((https:\/\/cursor[^)]*)\)/.exec(page)?.[1] ?? "");

@@ -5,7 +5,7 @@ import { packageFolder } from "../support/built-cli.ts";
 import { anchorsOf, innerLinks, pages } from "./markdown.ts";
 
 describe.each(pages.map((page) => [page.path, page] as const))("%s", (_, page) => {
-	it("links to what is there", () => {
+	it("has links with existing targets", () => {
 		const broken = innerLinks(page).filter(({ path, anchor }) => {
 			if (!existsSync(join(packageFolder, path))) return true;
 			if (anchor === undefined) return false;
@@ -15,21 +15,21 @@ describe.each(pages.map((page) => [page.path, page] as const))("%s", (_, page) =
 		expect(broken).toEqual([]);
 	});
 
-	it("names files that exist", () => {
+	it("names existing files", () => {
 		const prose = page.text.replace(/^```[\s\S]*?^```$/gm, "");
 		const named = Array.from(prose.matchAll(/`([^`\n]*)`/g), ([, code = ""]) => code.split(/\s+/)).flat();
 		const paths = named.flatMap((word) => /^(?:src|test|docs|examples|scripts)\/[\w./-]+/.exec(word) ?? []);
 		expect(paths.filter((path) => !existsSync(join(packageFolder, path)))).toEqual([]);
 	});
 
-	it("links elsewhere by https", () => {
+	it("links to other sites by https", () => {
 		const prose = page.text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
 		const links = Array.from(prose.matchAll(/(?:\]\(|<)([a-z]+:\/\/[^)>\s]+)/g), ([, link = ""]) => link);
 		expect(links.filter((link) => !URL.canParse(link) || !link.startsWith("https://"))).toEqual([]);
 	});
 });
 
-it("the pages link to each other: none stands alone", () => {
+it("every page is linked from another page", () => {
 	const reached = new Set(pages.flatMap((page) => innerLinks(page).map(({ path }) => path)));
 	expect(pages.map(({ path }) => path).filter((path) => path.startsWith("docs/") && !reached.has(path))).toEqual([]);
 	expect(reached.size).toBeGreaterThan(10);

@@ -24,7 +24,7 @@ describe("the wordings", () => {
 		["requests for a more concise answer", followUps],
 		["summary prompts", handoverWordings],
 		["summary frames", frameWordings],
-	])("the specs state all %s word for word", (_, table) => {
+	])("the specs give all %s word for word", (_, table) => {
 		const texts = textsIn(table);
 		expect(texts.length).toBeGreaterThan(2);
 		expect(texts.filter((one) => !text.includes(one))).toEqual([]);
@@ -44,7 +44,7 @@ describe("the citations", () => {
 			}),
 	);
 
-	it("name a page and a rule that exist", () => {
+	it("name an existing page and rule", () => {
 		const broken = cited.filter(({ path, anchor }) => {
 			const page = specs.find((one) => one.path === path);
 			return !page || (anchor !== undefined && !anchorsOf(page).includes(anchor));
@@ -52,7 +52,7 @@ describe("the citations", () => {
 		expect(broken).toEqual([]);
 	});
 
-	it("reach every spec from the sources and from the tests", () => {
+	it("cover every spec in the sources and in the tests", () => {
 		for (const folder of ["src/", "test/"]) {
 			const reached = new Set(cited.filter(({ file }) => file.startsWith(folder)).map(({ path }) => path));
 			expect([...reached].sort()).toEqual(specs.map(({ path }) => path).sort());

@@ -17,7 +17,7 @@ function random(seed: number): () => number {
 	};
 }
 
-it(`a server killed ${kills} times at random moments has kept every original that any answer names`, async () => {
+it(`a server killed ${kills} times at random moments keeps every original named in an answer`, async () => {
 	const seed = Date.now() & 0xffff;
 	const next = random(seed);
 	const home = await scratchFolder();

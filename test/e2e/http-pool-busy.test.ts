@@ -139,7 +139,7 @@ it("with sessions, the stream of a cancelled call ends", async () => {
 	await until(pool, 0, 0);
 });
 
-it("callers take turns: many waiting calls of one caller do not delay the only call of another", async () => {
+it("callers take turns: many waiting calls of one caller do not delay a single call of another", async () => {
 	const { pool } = await poolServer({ threads: 1 });
 	const order: string[] = [];
 	const bytes = () => new TextEncoder().encode(JSON.stringify(some));

@@ -103,7 +103,7 @@ describe("the command", () => {
 		}
 	});
 
-	it.skipIf(process.platform === "win32")("refuses paths that are no regular file, without waiting", async () => {
+	it.skipIf(process.platform === "win32")("refuses paths that are not regular files, without waiting", async () => {
 		await promisify(execFile)("mkfifo", [join(folder, "pipe")]);
 		await writeFile(join(folder, "sparse"), "");
 		await truncate(join(folder, "sparse"), 1024 ** 3);
@@ -153,7 +153,7 @@ describe("the server with a path", () => {
 	});
 
 	it.skipIf(process.platform === "win32")(
-		"refuses paths that are no regular file, without waiting, and writes nothing",
+		"refuses paths that are not regular files, without waiting, and writes nothing",
 		async () => {
 			await promisify(execFile)("mkfifo", [join(session.working, "pipe")]);
 			await writeFile(join(session.working, "sparse"), "");

@@ -77,7 +77,7 @@ describe("allowed files", () => {
 		expect(session.asked()).toBe(3);
 	});
 
-	it("stay allowed when another root is no folder of this machine", async () => {
+	it("stay allowed when another root is not a folder of this machine", async () => {
 		const roots = ["https://example.com/", "file://elsewhere/share", "file:///a%2Fb", "file:///absent", "nonsense"];
 		const session = await pathSession({ roots });
 		const path = join(session.beside, "chat é.json");

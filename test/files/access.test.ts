@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { decodeText } from "../../src/files/access.ts";
 
 describe("decodeText", () => {
-	it("keeps a byte order mark and all else", () => {
+	it("keeps a byte order mark and everything else", () => {
 		const text = '\uFEFF{"a": "é 😀 \\ud800"}\r\n';
 		expect(decodeText(Buffer.from(text), "the file")).toBe(text);
 	});

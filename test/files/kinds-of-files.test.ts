@@ -34,14 +34,14 @@ describe.each(Object.entries(ways))("%s", (_name, read) => {
 		expect(after.arrayBuffers + after.rss - before.arrayBuffers - before.rss).toBeLessThan(256 * 1024 * 1024);
 	});
 
-	it("takes as many bytes as are allowed, and not one more", async () => {
+	it("accepts exactly the allowed number of bytes", async () => {
 		const file = join(folder, "file");
 		await writeFile(file, "12345");
 		expect((await read(file, 5)).toString()).toBe("12345");
 		expect((await refusal(read(file, 4))).code).toBe("payload_too_large");
 	});
 
-	it("takes an empty file", async () => {
+	it("accepts an empty file", async () => {
 		await writeFile(join(folder, "empty"), "");
 		expect(await read(join(folder, "empty"))).toHaveLength(0);
 	});
@@ -65,7 +65,7 @@ describe.each(Object.entries(ways))("%s", (_name, read) => {
 		expect((await refusal(read(file))).code).toBe("unreadable_file");
 	});
 
-	it.skipIf(process.platform !== "linux")("refuses a file whose size the system does not tell", async () => {
+	it.skipIf(process.platform !== "linux")("refuses a file without a known size", async () => {
 		expect((await refusal(read("/proc/self/status"))).code).toBe("unreadable_file");
 	});
 
@@ -76,7 +76,7 @@ describe.each(Object.entries(ways))("%s", (_name, read) => {
 	});
 });
 
-describe("a file that changes while it is read", () => {
+describe("a file that changes during the read", () => {
 	it.each([
 		["grows", "0123456789"],
 		["grows past the limit", "0".repeat(5_000)],

@@ -30,7 +30,7 @@ async function again(
 }
 
 // Windows makes no links without a privilege.
-describe.skipIf(process.platform === "win32")("a link swapped in while a file is read leads nowhere", () => {
+describe.skipIf(process.platform === "win32")("a link swapped in during a read leads nowhere", () => {
 	it.each<[string, (folders: Folders) => [place: string, elsewhere: string]]>([
 		["for the file", ({ root, outside }) => [join(root, "inner", "chat.json"), join(outside, "chat.json")]],
 		["for its folder", ({ root, outside }) => [join(root, "inner"), outside]],
@@ -49,8 +49,8 @@ describe.skipIf(process.platform === "win32")("a link swapped in while a file is
 });
 
 // Elsewhere a folder cannot be held while its files are used.
-describe.skipIf(process.platform !== "linux")("a link swapped in while a file is written leads nowhere", () => {
-	it("for the folder it is written to", async () => {
+describe.skipIf(process.platform !== "linux")("a link swapped in during a write leads nowhere", () => {
+	it("in the folder of the target", async () => {
 		await startSwapping(join(folders.root, "inner"), folders.outside);
 		const seen = await again(
 			async (index) => {

@@ -26,7 +26,7 @@ describe("a file under an allowed folder is read", () => {
 		expect((await read("inner/link.json")).toString()).toBe(allowedText);
 	});
 
-	it("where the allowed folder is a link itself", async () => {
+	it("when the allowed folder is a link itself", async () => {
 		const link = join(folders.parent, "link-to-root");
 		await symlink(folders.root, link);
 		const access = createFileAccess({ workingDirectory: link, roots: async () => [link] });
@@ -36,13 +36,13 @@ describe("a file under an allowed folder is read", () => {
 		expect(await refusal(access.read("absent.json", maxBytes))).toMatchObject({ code: "unreadable_file" });
 	});
 
-	it("where its name begins with two dots", async () => {
+	it("when its name begins with two dots", async () => {
 		await writeFile(join(folders.root, "..chat.json"), allowedText);
 		expect((await read("..chat.json")).toString()).toBe(allowedText);
 	});
 });
 
-describe("a file outside is refused, and nothing is told of it", () => {
+describe("a file outside is refused, without information about it", () => {
 	it.each<[string, (folders: Folders) => string]>([
 		["by two dots", () => "../outside/chat.json"],
 		["by two dots behind a folder that is not there", () => "absent/../../outside/chat.json"],
@@ -108,7 +108,7 @@ describe("a file outside is refused, and nothing is told of it", () => {
 		expect((await refusal(read(await prepare(folders)))).code).toBe("path_not_allowed");
 	});
 
-	it("not even whether it exists", async () => {
+	it("including whether it exists", async () => {
 		const told = async (name: string) => {
 			const { code, message } = await refusal(read(join(folders.outside, name)));
 			return { code, message: message.replace(name, "") };
@@ -119,7 +119,7 @@ describe("a file outside is refused, and nothing is told of it", () => {
 	});
 });
 
-describe("what is no path to a file is refused", () => {
+describe("an invalid path is refused", () => {
 	it.each<[string, string, string]>([
 		["empty", "", "invalid_argument"],
 		["with a NUL", "chat.json\0.png", "invalid_argument"],
@@ -146,29 +146,29 @@ describe("what is no path to a file is refused", () => {
 		expect(performance.now() - start).toBeLessThan(20_000);
 	});
 
-	it("a URL of a file that is allowed", async () => {
+	it("a URL of an allowed file", async () => {
 		const url = pathToFileURL(join(folders.root, "chat.json")).href;
 		expect((await refusal(read(url))).code).toBe("unreadable_file");
 	});
 
 	// File systems that fold case find it, and it is allowed there.
-	it.skipIf(process.platform !== "linux")("the allowed folder in other letters", async () => {
+	it.skipIf(process.platform !== "linux")("the allowed folder in another letter case", async () => {
 		expect((await refusal(read(join(folders.parent, "ROOT", "chat.json")))).code).toBe("path_not_allowed");
 	});
 
-	it("the same name in another normal form of Unicode", async () => {
+	it("the same name in another Unicode normal form", async () => {
 		await writeFile(join(folders.root, "é.json".normalize("NFC")), allowedText);
 		const found = await read("é.json".normalize("NFD")).then(String, () => "refused");
 		expect([allowedText, "refused"]).toContain(found);
 	});
 
-	it("a circle of links", async () => {
+	it("circular links", async () => {
 		await symlink("second", join(folders.root, "first"));
 		await symlink("first", join(folders.root, "second"));
 		expect((await refusal(read("first"))).code).toBe("unreadable_file");
 	});
 
-	it("anything, where no folder is allowed", async () => {
+	it("any path, when no folder is allowed", async () => {
 		const access = createFileAccess({ workingDirectory: folders.root, roots: async () => [] });
 		const missing = createFileAccess({ workingDirectory: folders.root, roots: async () => ["/absent"] });
 		for (const one of [access, missing]) {

@@ -20,7 +20,7 @@ function createSpill() {
 	};
 }
 
-it("puts each text into a file of its own, for this user alone", async () => {
+it("puts each text into its own file, readable by this user only", async () => {
 	const spill = createSpill();
 	const [first, second] = [await spill("messages", "[1]"), await spill("messages", "[2]")];
 	expect([await readFile(first, "utf8"), await readFile(second, "utf8")]).toEqual(["[1]", "[2]"]);
@@ -29,7 +29,7 @@ it("puts each text into a file of its own, for this user alone", async () => {
 	expect(await readdir(dirname(first))).toHaveLength(2);
 });
 
-it("makes no folder before there is something to put there", async () => {
+it("creates no folder before the first file", async () => {
 	const [first, second] = [createSpill(), createSpill()];
 	const [one, other] = [await first("a", ""), await second("a", "")];
 	expect(dirname(one)).not.toBe(dirname(other));

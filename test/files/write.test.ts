@@ -36,7 +36,7 @@ describe("a file is written", () => {
 		["by a relative path", () => "out.json"],
 		["by an absolute path", () => at("out.json")],
 		["with a name as long as names may be", () => `${"文".repeat(80)}.json`],
-	])("%s, for its owner alone", async (_what, path) => {
+	])("%s, readable by its owner only", async (_what, path) => {
 		const written = await write(path());
 		expect(written.startsWith(`${folders.root}/`)).toBe(true);
 		expect(await readFile(written, "utf8")).toBe("new text é");
@@ -49,20 +49,20 @@ describe("a file is written", () => {
 		expect(await write("below/../below/out.json")).toBe(at("below", "out.json"));
 	});
 
-	it("through a link to a folder that stays inside, and says where it really stands", async () => {
+	it("through a link to a folder that stays inside, and reports its real path", async () => {
 		await mkdir(at("below"));
 		await symlink("below", at("link"));
 		expect(await write("link/out.json")).toBe(at("below", "out.json"));
 	});
 
-	it("over another one where told to", async () => {
+	it("over another file on request", async () => {
 		await write("chat.json", true);
 		expect(await readFile(at("chat.json"), "utf8")).toBe("new text é");
 		expect((await stat(at("chat.json"))).mode & 0o777).toBe(0o600);
 		expect(await readdir(folders.root)).toEqual(["chat.json"]);
 	});
 
-	it("in the place of a link where told to, and leaves what the link led to", async () => {
+	it("in place of a link on request, without changing the link's target", async () => {
 		await symlink(join(folders.outside, "chat.json"), at("link.json"));
 		await write("link.json", true);
 		expect((await lstat(at("link.json"))).isFile()).toBe(true);
@@ -86,7 +86,7 @@ describe("a file is written beside another", () => {
 		expect((await stat(at(name))).mode & 0o777).toBe(0o600);
 	});
 
-	it("under the next name that is free, whatever has the one before", async () => {
+	it("under the next free name, whatever uses the previous one", async () => {
 		await writeFile(at("chat.masked.json"), "kept");
 		await mkdir(at("chat.masked-2.json"));
 		await symlink(join(folders.outside, "new.json"), at("chat.masked-3.json"));
@@ -95,13 +95,13 @@ describe("a file is written beside another", () => {
 		expect(await readdir(folders.outside)).toEqual(["chat.json"]);
 	});
 
-	it("under names of their own where several are written at once", async () => {
+	it("under different names when several are written at once", async () => {
 		const written = await Promise.all(Array.from({ length: 20 }, () => beside("chat.json")));
 		expect(new Set(written).size).toBe(20);
 		expect(await readdir(folders.root)).toHaveLength(21);
 	});
 
-	it("only in an allowed folder, not where a file alone is allowed", async () => {
+	it("only in an allowed folder, not when only a file is allowed", async () => {
 		expect((await refusal(beside("../outside/chat.json"))).code).toBe("path_not_allowed");
 		const { createFileAccess } = await import("../../src/files/access.ts");
 		const access = createFileAccess({ workingDirectory: folders.root, roots: async () => [at("chat.json")] });
@@ -167,7 +167,7 @@ describe("refused, with nothing written and nothing left behind", () => {
 		["sync", false],
 		["link", false],
 		["rename", true],
-	])("where the disk fails to %s", async (operation, overwrite) => {
+	])("when the disk fails to %s", async (operation, overwrite) => {
 		const before = await snapshot();
 		failing.operation = operation;
 		const { code, message } = await refusal(write(overwrite ? "chat.json" : "out.json", overwrite));
@@ -177,14 +177,14 @@ describe("refused, with nothing written and nothing left behind", () => {
 		expect(await snapshot()).toEqual(before);
 	});
 
-	it.skipIf(process.platform !== "linux")("in a folder that takes no files", async () => {
+	it.skipIf(process.platform !== "linux")("in a folder that is not writable", async () => {
 		const { createFileAccess } = await import("../../src/files/access.ts");
 		const access = createFileAccess({ workingDirectory: "/proc/self", roots: async () => ["/proc"] });
 		expect((await refusal(access.write("out.json", "text", false))).code).toBe("unwritable_file");
 	});
 });
 
-it("every file that was opened is closed again", async () => {
+it("every opened file is closed again", async () => {
 	const count = async () => (await readdir("/proc/self/fd").catch(() => [])).length;
 	const before = await count();
 	for (let index = 0; index < 20; index += 1) {

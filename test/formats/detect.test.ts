@@ -16,7 +16,7 @@ function messageOfError(document: unknown): string {
 	throw new Error("Expected an error.");
 }
 
-describe("readConversation: input that is no conversation", () => {
+describe("readConversation: input that is not a conversation", () => {
 	it.each([
 		["a string", "hello", "a string"],
 		["null", null, "null"],

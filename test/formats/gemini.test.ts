@@ -238,7 +238,7 @@ describe("Google Gemini: a long output shortened by our hook", () => {
 		(conversation as ReturnType<typeof answers>[])[2]?.parts[0] as ReturnType<typeof failed>;
 
 	it.each(Object.entries(excerptWordings))(
-		"is no error, in %s, although it is sent as one",
+		"is not an error, in %s, although it is sent as one",
 		async (_locale, { noError }) => {
 			for (const lead of ["", "Tool result blocked: "]) {
 				const contents = history(shortened(lead + noError));
@@ -258,7 +258,7 @@ describe("Google Gemini: a long output shortened by our hook", () => {
 		},
 	);
 
-	it("is no error either when its first line is cut", async () => {
+	it("is not an error either when its first line is cut", async () => {
 		const contents = history(shortened(excerptWordings.en.noError));
 		const archive = await openArchive({ where: "memory" });
 		const guard = { max_tool_result_chars: 300, truncate_head_chars: 10, truncate_tail_chars: 100 };

@@ -30,7 +30,7 @@ const session = [prompt, checkpoint(0), { role: "user", content: "Go." }, ...tur
 const read = (...records: readonly unknown[]) => readConversation(records).transcript;
 
 describe("Kimi CLI context", () => {
-	it("is recognised by its own records, which are no messages", () => {
+	it("is recognised by its own records, which are not messages", () => {
 		const { format, transcript } = readConversation(session);
 		expect(format).toBe(kimiContext);
 		expect(transcript.messages.map(({ role }) => role)).toEqual([

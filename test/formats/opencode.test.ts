@@ -257,7 +257,7 @@ describe("opencode: several steps in one record", () => {
 		]);
 	});
 
-	it("are dropped one by one; a record without parts is no message", async () => {
+	it("are dropped one by one; a record without parts is not a message", async () => {
 		const policy = policyOf({ preset: "context-guard", guard: { reserve_tokens: 0 } });
 		const conversation = [steps, user("msg_2", text("Well?"))];
 		const some = await guardConversation({ conversation, policy, contextWindow: 800 });

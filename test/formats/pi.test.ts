@@ -42,7 +42,7 @@ const textsOf = (records: readonly unknown[]) =>
 	]);
 
 describe("pi sessions", () => {
-	it("reads messages from their records; other records are no messages", async () => {
+	it("reads messages from their records; other records are not messages", async () => {
 		const model = { type: "model_change", provider: "p", modelId: "m" };
 		const conversation = [session, model, user("Go."), ...turn("a", outputOf("a")), ...turn("b", "ok")];
 		const { messages } = read(conversation);

@@ -36,7 +36,7 @@ describe("tau2-bench trajectories", () => {
 	];
 	const { transcript } = readConversation(conversation);
 
-	it("pairs the calls of the user's side, which are no tool turns", () => {
+	it("pairs the calls of the user's side, which are not tool turns", () => {
 		expect(pairResults(transcript).map(({ caller }) => caller)).toEqual([1, 3, 5]);
 		expect(toolTurns(transcript)).toEqual([3, 5]);
 		expect(groupMessages(transcript, pairResults(transcript)).map(({ messages }) => messages)).toEqual([

@@ -85,7 +85,7 @@ describe("Vercel AI SDK: outputs of v5 and later", () => {
 		expect(message?.counted.join("")).toBe("");
 	});
 
-	it("a list of files in a JSON output is no media", () => {
+	it("a list of files in a JSON output is not media", () => {
 		const value = [{ type: "file", name: "a.txt", url: "https://example.org/a.txt" }];
 		const [, message] = read(call("a"), result("a", { output: { type: "json", value } }));
 		expect(message?.results[0]?.media).toEqual([]);
@@ -136,7 +136,7 @@ describe("Vercel AI SDK: messages", () => {
 		expect(edits.map(({ path }) => path)).toEqual(["/0/content/1/output/value"]);
 	});
 
-	it("an approval belongs to the call that waited for it, and is no maskable result", () => {
+	it("an approval belongs to the call that waited for it, and is not a maskable result", () => {
 		const request = { type: "tool-approval-request", approvalId: "ok-1", toolCallId: "a" };
 		const conversation = [
 			{ role: "user", content: "Delete it." },

@@ -38,7 +38,7 @@ const conversation = transcriptOf(
 );
 
 describe("planDrop", () => {
-	it("drops the oldest whole groups until enough is gone", () => {
+	it("drops the oldest complete groups until enough is gone", () => {
 		expect(dropped(conversation, 0)).toEqual([]);
 		expect(dropped(conversation, 10)).toEqual([1]);
 		expect(dropped(conversation, 11)).toEqual([1, 2, 3, 4]);
@@ -49,19 +49,19 @@ describe("planDrop", () => {
 		expect(dropped(conversation, 1_000)).toEqual([1, 2, 3, 4, 5]);
 	});
 
-	it("keeps the groups of the last `keep_last_messages`, system messages aside", () => {
+	it("keeps the groups of the last `keep_last_messages`, not counting system messages", () => {
 		expect(dropped(conversation, 1_000, { keep_last_messages: 4 })).toEqual([1]);
 		expect(dropped(conversation, 1_000, { keep_last_messages: 100 })).toEqual([]);
 		const withSystem = { ...conversation, messages: [...conversation.messages, { ...plain("system"), paths: [[8]] }] };
 		expect(dropped(withSystem, 1_000)).toEqual([1, 2, 3, 4, 5]);
 	});
 
-	it("pins the first user message where the policy or the format wants it", () => {
+	it("pins the first user message when the policy or the format requires it", () => {
 		expect(dropped(conversation, 1_000, { pin_task: true })).toEqual([2, 3, 4, 5]);
 		expect(dropped({ ...conversation, opensWithUser: true }, 1_000)).toEqual([2, 3, 4, 5]);
 	});
 
-	it("leaves user and assistant in turn where the format wants them so", () => {
+	it("keeps user and assistant alternating when the format requires it", () => {
 		const [ask, reply] = [plain("user"), plain("assistant")];
 		const chat = transcriptOf(ask, reply, ask, reply, calling("a"), answering("a"), ask, reply);
 		const inTurn = { ...chat, opensWithUser: true, inTurn: true };
@@ -74,18 +74,18 @@ describe("planDrop", () => {
 		expect(dropped(inTurn, 0)).toEqual([]);
 	});
 
-	it("minds no turns that were none before", () => {
+	it("does not require alternation that was absent before", () => {
 		const [ask, reply] = [plain("user"), plain("assistant")];
 		const inTurn = { ...transcriptOf(ask, ask, ask, reply), opensWithUser: true, inTurn: true };
 		expect(dropped(inTurn, 10)).toEqual([1]);
 		expect(dropped(inTurn, 10, { keep_last_messages: 2 })).toEqual([1]);
 	});
 
-	it("without a user message there is nothing to pin", () => {
+	it("without a user message pins nothing", () => {
 		expect(dropped(transcriptOf(plain("assistant"), plain("assistant")), 100, { pin_task: true })).toEqual([0]);
 	});
 
-	it("counts what earlier edits took as gone already", () => {
+	it("counts the savings of earlier edits", () => {
 		const sizes = conversation.messages.map(() => ({ chars: 400, tokens: 100 }));
 		const currentSizes = sizes.map((size, index) => (index === 1 ? { chars: 4, tokens: 1 } : size));
 		const { guard: policy } = policyOf({ guard: { pin_task: false } });
@@ -96,7 +96,7 @@ describe("planDrop", () => {
 		expect(edits[0]).toMatchObject({ before: { tokens: 100 }, after: { chars: 0, tokens: 0 } });
 	});
 
-	it("removes every value that makes up a message, and counts its size once", () => {
+	it("removes every value of a message, and counts its size once", () => {
 		const twoRecords = { ...plain("user"), paths: [[0], [1]] };
 		const transcript = { ...conversation, messages: [twoRecords, { ...plain("user"), paths: [[2]] }] };
 		const sizes = [

@@ -27,7 +27,7 @@ const scales = fc.constantFrom(
 let dropped = 0;
 
 test.prop([messages, scales, fc.integer({ min: 1, max: 3_000 })], { numRuns: 500 })(
-	"drops until the upper end fits, and no message more than that takes",
+	"drops until the upper end fits, and no more messages than necessary",
 	(all, scale, budget) => {
 		const transcript = transcriptOf(...all);
 		const { plan, fits, shortfall, tokensAfter } = planGuard({
@@ -52,6 +52,6 @@ test.prop([messages, scales, fc.integer({ min: 1, max: 3_000 })], { numRuns: 500
 	},
 );
 
-test("they were dropped in that property", () => {
+test("messages were dropped in that property", () => {
 	expect(dropped).toBeGreaterThan(500);
 });

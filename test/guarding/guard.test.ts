@@ -33,14 +33,14 @@ function plan(budget: number, guard: PolicyLayer["guard"] = {}): GuardPlan {
 const stepNames = ({ steps }: GuardPlan) => steps.map(({ step }) => step);
 
 describe("planGuard", () => {
-	it("takes the ladder's steps in their order, as many as it needs", () => {
+	it("takes the ladder's steps in order, as many as it needs", () => {
 		expect(stepNames(plan(100_000))).toEqual(["truncate"]);
 		expect(stepNames(plan(5_000))).toEqual(["truncate"]);
 		expect(stepNames(plan(3_500))).toEqual(["truncate", "mask"]);
 		expect(stepNames(plan(1_000))).toEqual(["truncate", "mask", "drop"]);
 	});
 
-	it("with `over_budget` it cuts nothing while all fits", () => {
+	it("with `over_budget` it cuts nothing while everything fits", () => {
 		expect(plan(100_000, { truncate_when: "over_budget" }).plan).toEqual([]);
 		expect(stepNames(plan(5_000, { truncate_when: "over_budget" }))).toEqual(["truncate"]);
 	});
@@ -57,7 +57,7 @@ describe("planGuard", () => {
 		expect(outcome.shortfall).toBe(outcome.tokensAfter - 10);
 	});
 
-	it("tells the tokens after each step, and no step makes it larger", () => {
+	it("reports the tokens after each step, and no step increases them", () => {
 		const { steps, tokensAfter, measurement } = plan(1_000);
 		const sizes = [measurement.total.tokens, ...steps.map((step) => step.tokensAfter)];
 		expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));

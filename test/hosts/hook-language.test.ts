@@ -41,7 +41,7 @@ async function languageOf(host: keyof typeof events, more: readonly string[] = [
 const languageIn = (text: string) => Object.entries(notices).find(([, notice]) => text.includes(notice))?.[0];
 
 describe("the language of a hook", () => {
-	it("is French where nothing sets another", async () => {
+	it("is French by default", async () => {
 		expect(await languageOf("claude-code")).toBe("fr");
 	});
 
@@ -54,7 +54,7 @@ describe("the language of a hook", () => {
 		expect(await languageOf(host)).toBe("fr");
 	});
 
-	it("is that of an entry that Claude Code's own command made for the project", async () => {
+	it("is that of the project entry written by Claude Code's own command", async () => {
 		await run(["install", "claude-code"]);
 		const file = join(home, ".claude.json");
 		const settings = JSON.parse(await readFile(file, "utf8"));
@@ -70,7 +70,7 @@ describe("the language of a hook", () => {
 		expect(await languageOf("claude-code", ["--locale", "fr"])).toBe("fr");
 	});
 
-	it("is that of the policy file where the entry names a preset alone, as it is the server's", async () => {
+	it("is that of the policy file when the entry names only a preset, as for the server", async () => {
 		await writeFile(join(project, "palimpsest.toml"), 'locale = "zh"\n');
 		await run(["install", "claude-code"]);
 		expect(await languageOf("claude-code")).toBe("zh");
@@ -78,12 +78,12 @@ describe("the language of a hook", () => {
 		expect(await languageOf("claude-code")).toBe("en");
 	});
 
-	it("is the usual one where the host's file cannot be read", async () => {
+	it("is the default when the host's file is unreadable", async () => {
 		await writeFile(join(home, ".claude.json"), "{ broken");
 		expect(await languageOf("claude-code")).toBe("fr");
 	});
 
-	it("is that of the server's entry in opencode, in the folder that opencode works in", async () => {
+	it("is that of the server's entry in opencode, in opencode's working folder", async () => {
 		await run(["install", "opencode", "--project", "--locale", "zh"]);
 		await run(["hook", "install", "opencode", "--project"]);
 		const plugin = join(project, ".opencode", "plugins", "palimpsest.js");
@@ -99,7 +99,7 @@ describe("the language of a hook", () => {
 });
 
 describe("palimpsest hook install --locale", () => {
-	it("has the hook called with it, and entered anew where it changes", async () => {
+	it("installs the hook with it, and replaces the entry when it changes", async () => {
 		await run(["hook", "install", "claude-code", "--locale", "zh"]);
 		const file = join(home, ".claude", "settings.json");
 		const command = async () => JSON.parse(await readFile(file, "utf8")).hooks.PostToolUse[0].hooks[0].command;
@@ -110,11 +110,11 @@ describe("palimpsest hook install --locale", () => {
 		expect(await readFile(file, "utf8")).not.toContain("palimpsest");
 	});
 
-	it("is in the plugin for opencode too", async () => {
+	it("applies to the plugin for opencode too", async () => {
 		expect((await run(["hook", "opencode", "--locale", "zh"])).text).toContain('"--locale","zh"');
 	});
 
-	it("takes a known language only", async () => {
+	it("accepts only known languages", async () => {
 		for (const parameters of [["install", "claude-code"], ["opencode"]]) {
 			const { code, lines } = await run(["hook", ...parameters, "--locale", "de"]);
 			expect([code, lines.join()]).toEqual([2, expect.stringContaining('unknown --locale "de"')]);

@@ -6,12 +6,12 @@ import { resolvePolicy } from "../../src/policy/layers.ts";
 import { localeNames, presetNames } from "../../src/policy/names.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-it("is what the schema makes of no policy", () => {
+it("equals the schema's default policy", () => {
 	const { locale, on_archive_failure, archive } = resolvePolicy([]);
 	expect(usualPolicy).toEqual({ locale, on_archive_failure, archive });
 });
 
-it("is in the language of a preset or a locale what the schema makes of them", () => {
+it("equals the schema's default in the language of a preset or a locale", () => {
 	for (const preset of presetNames) {
 		for (const locale of [undefined, ...localeNames]) {
 			const { locale: spoken, on_archive_failure, archive } = resolvePolicy([{ preset, ...(locale && { locale }) }]);
@@ -23,7 +23,7 @@ it("is in the language of a preset or a locale what the schema makes of them", (
 	expect(usualPolicyIn({ PALIMPSEST_LOCALE: "de" })).toBeUndefined();
 });
 
-it("does not count where a file or a variable sets a policy", async () => {
+it("is not used when a file or a variable sets a policy", async () => {
 	const folder = await scratchFolder();
 	const usual = (environment: Record<string, string>) =>
 		isPolicyUsual({ environment: { XDG_CONFIG_HOME: folder, ...environment }, workingDirectory: folder });

@@ -31,21 +31,21 @@ theme = "dark"
 describe.each([
 	["JSON", claude, json],
 	["TOML", codex, toml],
-])("a server entered into %s", (_, host, text) => {
-	it("is there, and every line that was there stays", () => {
+])("a server added to %s", (_, host, text) => {
+	it("is present, and every existing line stays", () => {
 		const entered = enterServer(text, host, start);
 		expect([hasServer(text, host), hasServer(entered, host)]).toEqual([false, true]);
 		const lines = entered.split("\n");
 		expect(text.split("\n").filter((line) => !lines.includes(line))).toEqual([]);
 	});
 
-	it("is taken out again without a trace", () => {
+	it("is removed again without a trace", () => {
 		const removed = removeServer(enterServer(text, host, start), host);
 		expect(removed.trimEnd()).toBe(text.trimEnd());
 		expect(removeServer(text, host)).toBe(text);
 	});
 
-	it("is entered once, and anew where it was another", () => {
+	it("is added once, and replaces a different entry", () => {
 		const other = enterServer(text, host, serverStart({ preset: "context-trim", locale: "zh", platform: "linux" }));
 		const again = enterServer(other, host, start);
 		expect(again).toContain("balanced");
@@ -53,25 +53,25 @@ describe.each([
 		expect(enterServer(again, host, start)).toBe(again);
 	});
 
-	it("makes a file of its own where there was none, and leaves nothing in it afterwards", () => {
+	it("creates a missing file, and leaves it empty after removal", () => {
 		const entered = enterServer("", host, start);
 		expect(hasServer(entered, host)).toBe(true);
 		expect(removeServer(entered, host).replace(/\s/g, "").replace("{}", "")).toBe("");
 	});
 
-	it("keeps the ends of lines as they are", () => {
+	it("keeps line endings", () => {
 		const windows = text.replaceAll("\n", "\r\n");
 		const entered = enterServer(windows, host, start);
 		expect(entered.replaceAll("\r\n", "")).not.toContain("\n");
 	});
 
-	it("refuses what is no such file, and says that nothing was changed", () => {
+	it("refuses an invalid file, and reports that nothing was changed", () => {
 		for (const broken of ["{", "= 1", "[", '"a'])
 			expect(() => enterServer(broken, host, start)).toThrow(/cannot be changed: .*left as it is/);
 	});
 });
 
-describe("what stands on the lines of a server that goes", () => {
+describe("content on the lines of a removed server", () => {
 	const own = '"palimpsest": {"command": "npx"}';
 	it.each([
 		[
@@ -95,7 +95,7 @@ describe("what stands on the lines of a server that goes", () => {
 		expect(removed).toContain(kept);
 	});
 
-	it("is left alone where the servers are there twice, of which the host reads the last and we find the first", () => {
+	it("is left unchanged when servers are listed twice, since the host reads the last and we find the first", () => {
 		const first = '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}';
 		const second = `{"mcpServers": {"a": {}}, "mcpServers": {${own}}}`;
 		for (const text of [first, second])
@@ -104,12 +104,12 @@ describe("what stands on the lines of a server that goes", () => {
 	});
 });
 
-describe("what stands in the way", () => {
-	it("is not overwritten: servers that are no object", () => {
+describe("conflicting content", () => {
+	it("is not overwritten: servers that are not an object", () => {
 		expect(() => enterServer('{"mcpServers": ["a"]}', claude, start)).toThrow("`mcpServers` is no object");
 	});
 
-	it("is not torn apart: an inline table, or a header within a text", () => {
+	it("is not split: an inline table, or a header within a text", () => {
 		for (const text of [
 			'mcp_servers = { other = { command = "x" } }\n',
 			'mcp_servers = { palimpsest = { command = "x" } }\n',
@@ -123,7 +123,7 @@ describe("what stands in the way", () => {
 		expect(() => enterServer(text, codex, start)).toThrow("cannot be changed");
 	});
 
-	it("is found under quotes and spaces", () => {
+	it("is found with quotes and spaces", () => {
 		const text = '[mcp_servers . "palimpsest"]\ncommand = "x"\n[mcp_servers.palimpsest.env]\nA = "1"\n';
 		expect(hasServer(text, codex)).toBe(true);
 		expect(removeServer(text, codex)).toBe("");
@@ -144,7 +144,7 @@ describe("the hosts", () => {
 			for (const host of hosts) expect(host.file(where)?.startsWith("/home/me"), host.name).toBe(true);
 	});
 
-	it("have a file in a project, or none at all", () => {
+	it("have a file in a project, or none", () => {
 		const [where] = everywhere;
 		const inProject = hosts.map((host) =>
 			host.file({ ...where, platform: "linux", homeFolder: "/h", environment: {}, projectFolder: "/p" }),
@@ -153,7 +153,7 @@ describe("the hosts", () => {
 		expect(inProject.filter((file) => file !== undefined && !file.startsWith("/p"))).toEqual([]);
 	});
 
-	it.each(hosts.filter(isWritable).map((host) => [host.name, host] as const))("%s takes the entry", (_, host) => {
+	it.each(hosts.filter(isWritable).map((host) => [host.name, host] as const))("%s accepts the entry", (_, host) => {
 		const entered = enterServer("", host, start);
 		expect(hasServer(entered, host)).toBe(true);
 		expect(entered).toMatch(/npx/);

@@ -26,7 +26,7 @@ describe("a saved output", () => {
 		["its end", () => `...output truncated...\n\nFull output saved to: ${file}\n\n${whole.slice(-40_000)}`],
 		["both of its ends", () => whole.slice(0, 9_000) + notice + file + whole.slice(-9_000)],
 		["its beginning without a notice", () => whole.slice(0, 40_000)],
-	])("is the whole of %s", async (_, text) => {
+	])("is the full output of %s", async (_, text) => {
 		const handle = await open(file);
 		expect(await isWholeOf(handle, { text: text(), file })).toBe(true);
 		await handle.close();
@@ -37,13 +37,13 @@ describe("a saved output", () => {
 		["a text of which it holds only the middle", () => whole.slice(100, 40_000) + notice + file],
 		["a long text of a tool that ends as the file does", () => "x".repeat(9_000) + whole.slice(-4_000)],
 		["a short notice that names it", () => notice + file],
-	])("is not the whole of %s", async (_, text) => {
+	])("is not the full output of %s", async (_, text) => {
 		const handle = await open(file);
 		expect(await isWholeOf(handle, { text: text(), file })).toBe(false);
 		await handle.close();
 	});
 
-	it.skipIf(process.platform === "win32")("is opened only where it is a regular file of bounded size", async () => {
+	it.skipIf(process.platform === "win32")("is opened only when it is a regular file of limited size", async () => {
 		const named = (name: string) => join(folder, name);
 		await mkdir(named("folder"));
 		await symlink(file, named("link"));
@@ -59,7 +59,7 @@ describe("a saved output", () => {
 	});
 });
 
-it("the note of a shell is told apart from the output before it", () => {
+it("the note of a shell is separated from the output before it", () => {
 	const note = "\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>";
 	expect(shellNoteOf(`a\nb${note}`)).toBe(note);
 	expect(shellNoteOf(`<shell_metadata>\nx\n</shell_metadata>\nthe output goes on`)).toBe("");

@@ -20,7 +20,7 @@ describe.each(Object.entries(deepTexts))("10 000 levels of %s", (_what, text) =>
 		expect(sha256Of(JSON.parse(text))).toBe(sha256Of(text));
 	});
 
-	it("stay as they are beside an edit, and can be replaced and removed", () => {
+	it("stay unchanged beside an edit, and can be replaced and removed", () => {
 		const source = `[ ${text} , "old", ${text}]`;
 		const edited = applyEdits(source, [
 			{ kind: "replace", path: "/1", sha256_before: sha256Of("old"), replacement: JSON.parse(text) },
@@ -30,7 +30,7 @@ describe.each(Object.entries(deepTexts))("10 000 levels of %s", (_what, text) =>
 		expect(invertEdits(edited)).toBe(source);
 	});
 
-	it("are found to be cut off", () => {
+	it("are reported as truncated", () => {
 		const cut = text.slice(0, -1);
 		const place = `line 1, column ${cut.length + 1}: it ends too early`;
 		expect(() => readTextDocument(cut, "the text")).toThrow(place);
@@ -38,13 +38,13 @@ describe.each(Object.entries(deepTexts))("10 000 levels of %s", (_what, text) =>
 });
 
 describe("unsafeIntegers", () => {
-	it("names the first ten places, in order", () => {
+	it("names the first ten positions, in order", () => {
 		const document = { a: Array.from({ length: 12 }, () => 2 ** 53), "b/~": -(2 ** 60), c: 2 ** 53 - 1, d: 0.5 };
 		expect(unsafeIntegers(document)).toEqual(Array.from({ length: 10 }, (_, index) => `/a/${index}`));
 		expect(unsafeIntegers({ ...document, a: [] })).toEqual(["/b~1~0"]);
 	});
 
-	it("takes time in proportion to depth", () => {
+	it("takes linear time in the depth", () => {
 		const value = JSON.parse(nested("[", "9007199254740993", "]", 300_000));
 		const start = performance.now();
 		expect(unsafeIntegers(value)).toEqual(["/0".repeat(300_000)]);

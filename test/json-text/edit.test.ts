@@ -18,12 +18,12 @@ describe("applyEdits", () => {
 		expect(invertEdits(edited)).toBe(text);
 	});
 
-	it("leaves the text as it is where there are no edits", () => {
+	it("leaves the text unchanged without edits", () => {
 		expect(applyEdits(text, []).text).toBe(text);
 		expect(invertEdits(applyEdits(text, []))).toBe(text);
 	});
 
-	it("replaces the whole value, but for what stands around it", () => {
+	it("replaces the complete value, but not the text around it", () => {
 		const whole = { kind: "replace", path: "", sha256_before: hashOf("[1]"), replacement: { all: 1 } } as const;
 		expect(applyEdits("\uFEFF [1]\r\n", [whole]).text).toBe('\uFEFF {"all":1}\r\n');
 	});
@@ -70,7 +70,7 @@ describe("applyEdits", () => {
 		expect(apply).toThrow(expect.objectContaining({ code: "invalid_argument" }));
 	});
 
-	it("refuses what is no JSON, without quoting it", () => {
+	it("refuses invalid JSON, without quoting it", () => {
 		const apply = () => applyEdits(`{"a": ${secret}}`, [replaceOne]);
 		expect(apply).toThrow(expect.objectContaining({ code: "invalid_json" }));
 		expect(apply).not.toThrow(secret);
@@ -99,7 +99,7 @@ describe("`__proto__` and `constructor`", () => {
 		expect(Object.prototype).not.toHaveProperty("x");
 	});
 
-	it("as replacement stay data", () => {
+	it("stay data in a replacement", () => {
 		const replacement = JSON.parse('{"__proto__": 1}');
 		const edit = { kind: "replace", path: "/a", sha256_before: hashOf('{"__proto__":"old"}'), replacement } as const;
 		expect(applyEdits(hostile, [edit]).text).toBe(hostile.replace('{"__proto__": "old"}', '{"__proto__":1}'));
@@ -119,7 +119,7 @@ describe("edits made from a parsed copy", () => {
 			`{"messages": [], "model": "gpt-4o", "messages": ${spelledOut}, "seed": -0}`,
 		],
 		["CRLF and a byte order mark", `\uFEFF${spelledOut.replaceAll("\n", "\r\n")}\r\n`],
-	])("fit the text: %s", async (_what, source) => {
+	])("apply to the text: %s", async (_what, source) => {
 		const conversation = JSON.parse(source.replace(/^\uFEFF/, ""));
 		const masked = await mask(conversation, { policy: { mask: { window_turns: 3 } } });
 		const guarded = await guard(conversation, { contextWindow: 3_000, reserveTokens: 500 });
@@ -153,7 +153,7 @@ describe("editedPieces", () => {
 		["no edit", []],
 		["some edits", [replaced(3), removed(20), replaced(39)]],
 		["all taken out", messages.map((_, index) => removed(index))],
-	])("are the edited text, in pieces that each are whole characters: %s", (_, edits) => {
+	])("join to the edited text, without split characters: %s", (_, edits) => {
 		const pieces = [...editedPieces(document, edits)];
 		expect(pieces.join("")).toBe(writeEdits(document, edits).text);
 		expect(pieces.every((piece) => piece.isWellFormed() && piece.length <= 1 << 16)).toBe(true);

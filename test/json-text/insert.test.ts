@@ -62,8 +62,8 @@ function count(one: Change): void {
 	}
 }
 
-describe("values put into a list", () => {
-	it("stand where they are to stand, in text as in value, and can be taken back", () => {
+describe("values inserted into a list", () => {
+	it("are at their position, in text and value, and can be removed again", () => {
 		fc.assert(
 			fc.property(change, fc.constantFrom(undefined, 1, "\t"), (one, indent) => {
 				count(one);
@@ -80,7 +80,7 @@ describe("values put into a list", () => {
 		);
 	});
 
-	it("stand on lines of their own among records", () => {
+	it("are on lines of their own among records", () => {
 		const records = fc.array(fc.record({ n: fc.integer() }), { minLength: 2, maxLength: 5 });
 		fc.assert(
 			fc.property(records, fc.nat({ max: 5 }), fc.nat({ max: 5 }), fc.boolean(), (items, at, from, ends) => {
@@ -100,7 +100,7 @@ describe("values put into a list", () => {
 		);
 	});
 
-	it("are refused where the list is no longer as it was", () => {
+	it("are refused when the list has changed", () => {
 		const edit = { kind: "insert", path: "/2", sha256_before: sha256Of("b"), value: "c" } as const;
 		expect(applyEdits('["a","b"]', [edit]).text).toBe('["a","b","c"]');
 		for (const text of ['["a","b","x"]', '["a","x"]', '["a"]', '{"2":"b"}']) {
@@ -109,7 +109,7 @@ describe("values put into a list", () => {
 		expect(() => applyEdits('["a","b"]', [{ ...edit, value: undefined }])).toThrow(/`value` to insert/);
 	});
 
-	it("are refused where there is no list", () => {
+	it("are refused without a list", () => {
 		const at = (path: Edit["path"]) => asPlanned({ kind: "insert", path: "", sha256_before: "", value: 1 }, path);
 		for (const path of [["messages"], [3], ["messages", 3], ["messages", "0"]]) {
 			expect(() => applyPlan({ messages: [1, 2] }, [at(path)])).toThrow();

@@ -30,7 +30,7 @@ function count(text: string, kind: "json" | "json_lines", edits: readonly Chosen
 }
 
 describe("edits of a JSON text", () => {
-	it("make what they make of the value, keep every other byte, and can be taken back", () => {
+	it("change the text like the value, keep every other byte, and can be undone", () => {
 		fc.assert(
 			fc.property(spelledDocument, choices, (document, picked) => {
 				const { kind, text, roots } = document;

@@ -35,7 +35,7 @@ describe("JSON Lines", () => {
 	});
 });
 
-describe("refused, without a word of the text", () => {
+describe("refused, without quoting the text", () => {
 	// What the parser's own message quotes, and what could be taken for words of that message.
 	const secret = "at position 77 the end of TOPSECRET";
 	const refusal = (text: string): PalimpsestError => {
@@ -71,7 +71,7 @@ describe("refused, without a word of the text", () => {
 		["records with a comma between", `{"a": "${secret}"}¦,{"a": 2}`],
 		["records with a comment between", `{"a": "${secret}"}¦/**/{"a": 2}`],
 		["texts on one line", `"${secret}" ¦"b"`],
-	])("%s, with its place", (_what, marked) => {
+	])("%s, with its position", (_what, marked) => {
 		expect(refusal(marked.replace("¦", ""))).toMatchObject({
 			code: "invalid_json",
 			message: `Expected JSON; the text is not valid at ${placeOf(marked)}.`,
@@ -88,7 +88,7 @@ describe("refused, without a word of the text", () => {
 		["in the last record, behind a byte order mark", `\uFEFF{"a": 1}\r\n{"a": "${secret}"¦`],
 		["in a record with others behind it", `{"a": 1}\n{"a": ¦"${secret}\n{"a": 2}\n`],
 		["behind a blank line", `\n{"a": "${secret}", ¦`],
-	])("what was cut off %s, with its place", (_what, marked) => {
+	])("truncated text %s, with its position", (_what, marked) => {
 		expect(refusal(marked.replace("¦", ""))).toMatchObject({
 			code: "invalid_json",
 			message: `Expected JSON; the text is not valid at ${placeOf(marked)}: it ends too early.`,

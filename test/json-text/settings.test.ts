@@ -28,8 +28,8 @@ function file(value: Record<string, unknown>, { indent, eol, comment, trailing }
 	return text.replaceAll("\n", eol);
 }
 
-describe("a value entered into JSON", () => {
-	it("is there, all else is unchanged, and it goes without a trace", () => {
+describe("a value added to JSON", () => {
+	it("is present, everything else is unchanged, and it can be removed without a trace", () => {
 		let changed = 0;
 		fc.assert(
 			fc.property(fc.dictionary(name, member, { maxKeys: 4 }), servers, style, (others, held, how) => {
@@ -54,7 +54,7 @@ describe("a value entered into JSON", () => {
 		expect(changed).toBeGreaterThan(150);
 	});
 
-	it("takes the place of the one that was there", () => {
+	it("replaces the existing one", () => {
 		const text = '{\n\t"servers": {\n\t\t"own": 1, // mine\n\t\t"x": 2\n\t}\n}\n';
 		expect(enterJson(text, key, { a: 1 })).toBe(text.replace('"own": 1', '"own": {\n\t\t\t"a": 1\n\t\t}'));
 	});

@@ -59,7 +59,7 @@ const text = fc.array(fc.constantFrom("oneName", "twoNames", "src/a.ts", "E404",
 const history = fc.array(fc.record({ said: text, output: text }), { maxLength: 8 });
 
 test.prop([history, fc.constantFrom(3, 10, 50)], { numRuns: 300 })(
-	"a digest stays the same when the conversation goes on",
+	"a digest stays the same when the conversation continues",
 	(turns, maxTokens) => {
 		const messages = turns.flatMap(({ said, output }) => called(bash(output.join(" "), said.join(" "))));
 		const whole = digests(maxTokens, ...messages);

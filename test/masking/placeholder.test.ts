@@ -43,7 +43,7 @@ describe("cleanValue", () => {
 		},
 	);
 
-	it("bounds the length in whole characters", () => {
+	it("limits the length without splitting characters", () => {
 		expect(cleanValue("a".repeat(64))).toBe("a".repeat(64));
 		expect(cleanValue("a".repeat(65))).toBe(`${"a".repeat(63)}…`);
 		expect(cleanValue("🦊".repeat(10_000))).toBe(`${"🦊".repeat(63)}…`);

@@ -22,7 +22,7 @@ describe("normalisePath", () => {
 	});
 
 	it.each(["", "*.ts", "$HOME/a", "https://a.b/c", "/dev/null", "a\nb", "a".repeat(1_001), "`ls`", "a|b"])(
-		"%j is no path of a file",
+		"%j is not a path of a file",
 		(path) => {
 			expect(normalisePath(path)).toBeUndefined();
 		},

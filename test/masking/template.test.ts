@@ -67,7 +67,7 @@ describe("matchTemplate", () => {
 		expect(missed).toBeGreaterThan(1_000);
 	});
 
-	it("scans a text once per part, however many ways there are to divide it", () => {
+	it("scans a text once per part, for any number of ways to divide it", () => {
 		const long = { one: "[^x]{0,2000}", two: "[^x]{0,64}", three: "[^x]{0,64}", four: "\\d+" };
 		const parts = templateParts("{one}{two}{three}{four}!", long);
 		expect(waysToDivide(parts)).toBe(2_000 * 64 * 64);
@@ -117,7 +117,7 @@ describe("a custom template with adjacent variables", () => {
 	// Divided by a regular expression, a text such as these takes hours.
 	const digits = "1".repeat(3_000);
 
-	it("is recognised where it was filled in, and matches nothing else without delay", () => {
+	it("is recognised when filled in, and does not slow down other texts", () => {
 		const read = placeholderReader(["{digest}{tool_name}{tool_call_id}{original_chars}{ref}!"]);
 		expect(read(digits)).toBeUndefined();
 		expect(read(`${digits.slice(0, 2_050)}!`)).toMatchObject({ ref: "1" });
@@ -130,7 +130,7 @@ describe("a custom template with adjacent variables", () => {
 		expect("cut 12 of 40: x1".match(templateFinder("{omitted} of {total}: {ref}", count))).toEqual(["12 of 40: x1"]);
 	});
 
-	it("is exact as long as there are few ways to divide it", () => {
+	it("is exact as long as the ways to divide it are few", () => {
 		const pattern = templatePattern("{name} {name}", { name: "[a-z ]{0,64}" });
 		expect([pattern.test("a a"), pattern.test("a b")]).toEqual([true, false]);
 	});

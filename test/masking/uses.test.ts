@@ -66,7 +66,7 @@ describe("measureRecall", () => {
 		expect(measureRecall(digesting, never.with(0, 8)).identifiers).toEqual({ used: 2, inView: 1, inDigest: 1 });
 	});
 
-	it("counts whole items of a digest only: a name that is part of a longer one is not shown", () => {
+	it("counts only complete items of a digest: a name that is part of a longer one is not shown", () => {
 		const masked = {
 			...history,
 			results: history.results.map((one) => ({ ...one, digest: ["exit 1", "loadUserTable.rows", "saveUserTable"] })),

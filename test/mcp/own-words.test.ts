@@ -138,7 +138,7 @@ describe("errors over the protocol", () => {
 		expect(error?.message).not.toMatch(zodWords);
 	});
 
-	it.each(badArguments)("%s names what is wrong with %j", async (name, given, says) => {
+	it.each(badArguments)("%s names the problem with %j", async (name, given, says) => {
 		const { result } = await send("tools/call", { name, arguments: given });
 		expect(result?.isError).toBe(true);
 		const text = result?.content?.[0]?.text ?? "";

@@ -72,7 +72,7 @@ describe.each([
 		expect(errors).toEqual([]);
 	});
 
-	it("reports a line that is no message, answers nothing, and continues", async () => {
+	it("reports a line that is not a message, answers nothing, and continues", async () => {
 		const { feed, messages, errors, written, closed } = await started(make);
 		const bad = [
 			"{",

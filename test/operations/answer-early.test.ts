@@ -48,7 +48,7 @@ describe("a conversation of over a million characters", () => {
 		expect(calibrated.report.method).toBe("calibrated");
 	});
 
-	it("is counted when it is smaller", async () => {
+	it("is counted below that size", async () => {
 		const request = { conversation: smallTurns(20), policy, contextWindow: 2_000_000 };
 		expect((await guardConversation(request)).report.method).toBe("exact");
 	});

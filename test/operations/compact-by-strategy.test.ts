@@ -162,7 +162,7 @@ describe("an invalid answer of a strategy is refused, and the original stays", (
 		}
 	});
 
-	it("a thrown value that is no error", async () => {
+	it("a thrown value that is not an error", async () => {
 		const error = await refused({ compact: () => Promise.reject(secret) });
 		expect(error.message).toMatch(/It threw a string\./);
 		expect(error.message).not.toContain(secret);

@@ -149,7 +149,7 @@ describe("a value inserted by the first round", () => {
 		expect(outcome.edits.map(({ kind }) => kind)).toEqual(["remove", "remove"]);
 	});
 
-	it("moves the parts after it: appended content stands behind them", async () => {
+	it("moves the parts after it: appended content comes after them", async () => {
 		const text = (value: string) => ({ text: value });
 		const calls = Array.from({ length: 6 }, (_, index) => [
 			{ role: "model", parts: [{ functionCall: { name: "ls", args: { index } } }] },

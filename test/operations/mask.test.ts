@@ -80,7 +80,7 @@ describe("maskConversation", () => {
 		});
 	});
 
-	it("rejects input that is no conversation", async () => {
+	it("rejects input that is not a conversation", async () => {
 		await expect(maskConversation({ conversation: "text", policy })).rejects.toMatchObject({
 			code: "not_a_conversation",
 		});

@@ -22,7 +22,7 @@ describe.each(localeNames)("a placeholder in %s", (locale) => {
 	const policy = policyOf({ locale });
 	const hint = hints[locale];
 
-	it("says that its original is intact, that it is no error, and how to read it, when recall is offered", async () => {
+	it("says that its original is intact, that it is not an error, and how to read it, when recall is offered", async () => {
 		const archive = await memoryArchive();
 		const { conversation: masked } = await maskConversation({ conversation, policy, archive, recall: "offered" });
 		const [first, second] = resultContents(masked);

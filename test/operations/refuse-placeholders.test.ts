@@ -60,7 +60,7 @@ describe("an archived text", () => {
 	const conversation = openaiMessages(system("S"), user("The task."), turns);
 
 	it.each(policies.map((policy, index) => [JSON.stringify(layers[index]), policy] as const))(
-		"is no placeholder of any locale or of the policy %s",
+		"is not a placeholder of any locale or of the policy %s",
 		async (_, policy) => {
 			const archive = await open();
 			const isPlaceholder = placeholdersOf(policy);
@@ -79,7 +79,7 @@ describe("an archived text", () => {
 		},
 	);
 
-	it("is no placeholder longer than the maximum length of a text", async () => {
+	it("is not a placeholder longer than the maximum length of a text", async () => {
 		const archive = await open();
 		for (const text of written) {
 			const cut = await truncateText({ text, policy: policyOf({ truncate: { max_chars: 10 } }), archive });

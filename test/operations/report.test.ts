@@ -19,7 +19,7 @@ const report = (conversation: unknown, given = {}) => reportContext({ conversati
 
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
-describe("what fills the window", () => {
+describe("the contents of the window", () => {
 	it("is reported by role, with the overhead of each request as the system's", async () => {
 		const conversation = workingConversation();
 		const tools = [{ type: "function", function: { name: "Read", description: "Reads a file." } }];

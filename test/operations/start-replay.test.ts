@@ -231,7 +231,7 @@ describe("the series", () => {
 	});
 });
 
-it("input that is no conversation is refused, and not counted", async () => {
+it("input that is not a conversation is refused, and not counted", async () => {
 	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices) });
 	await expect(replay.add({ file: "odd", conversation: { text: "x" } })).rejects.toMatchObject({
 		code: "not_a_conversation",

@@ -58,7 +58,7 @@ describe("the bundle for Claude Desktop", () => {
 		expect(manifest.tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
 	});
 
-	it("starts with nothing set: the defaults of its settings count", async () => {
+	it("starts without settings, with their defaults", async () => {
 		const client = await startWith({});
 		const { contents } = await client.readResource({ uri: "policy://current" });
 		await client.close();
@@ -67,7 +67,7 @@ describe("the bundle for Claude Desktop", () => {
 		expect(JSON.parse(text)).toMatchObject({ policy: { preset: "balanced", locale: "en" } });
 	});
 
-	it("takes what the user sets: preset, language, archive folder and windows", async () => {
+	it("uses the user's settings: preset, language, archive folder and windows", async () => {
 		const archive = join(await scratchFolder(), "originals");
 		const client = await startWith({
 			preset: "observation-masking",

@@ -20,17 +20,17 @@ const installed = Object.entries(packages).filter(
 	([path, { dev, peer, devOptional, os }]) => path !== "" && !dev && !peer && !devOptional && os === undefined,
 );
 
-describe("what an install brings", () => {
-	it("is fewer than 130 packages", () => {
+describe("the installed dependencies", () => {
+	it("are fewer than 130 packages", () => {
 		expect(installed.length).toBeGreaterThan(100);
 		expect(installed.length).toBeLessThan(130);
 	});
 
-	it("runs no script", () => {
+	it("run no script", () => {
 		expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([]);
 	});
 
-	it("is explained, one line each", () => {
+	it("are explained, one line each", () => {
 		const { dependencies, optionalDependencies, peerDependencies } = manifest;
 		const named = Array.from(
 			read("docs/dependencies.md").matchAll(/^\| `([^`]+)` \|.*\| ([^|]+) \|$/gm),

@@ -17,7 +17,7 @@ formats.default(validator);
 const isValid = validator.compile(read("test/packaging/server-json-rules.json"));
 
 describe("server.json, for the MCP Registry", () => {
-	it("keeps the registry's rules", () => {
+	it("satisfies the registry's schema", () => {
 		expect([isValid(server), isValid.errors]).toEqual([true, null]);
 	});
 
@@ -26,17 +26,17 @@ describe("server.json, for the MCP Registry", () => {
 		["a name without a namespace", { ...server, name: "palimpsest" }],
 		["a range for a version", { ...server, version: "^0.1.0" }],
 		["a package without a transport", { ...server, packages: [{ ...npm, transport: undefined }] }],
-	])("would not with %s", (_, changed) => {
+	])("would fail it with %s", (_, changed) => {
 		expect(isValid(JSON.parse(JSON.stringify(changed)))).toBe(false);
 	});
 
-	it("says the same as package.json, which the registry reads as the proof of ownership", () => {
+	it("matches package.json, which the registry reads as the proof of ownership", () => {
 		expect(server.name).toBe(manifest.mcpName);
 		expect(npm.identifier).toBe(manifest.name);
 		expect([server.version, npm.version]).toEqual([manifest.version, manifest.version]);
 	});
 
-	it("names variables that we read, with our choices and defaults", () => {
+	it("names existing variables, with our choices and defaults", () => {
 		const usual = resolvePolicy([]);
 		const variables: { name: string; choices?: string[]; default?: string }[] = npm.environmentVariables;
 		for (const { name, default: value, choices = [] } of variables) {

@@ -11,18 +11,18 @@ const nasty = fc
 describe("JSON in a page", () => {
 	let met = 0;
 
-	it.prop([nasty])("says the same, and holds nothing that would end its element", (text) => {
+	it.prop([nasty])("has the same value, and cannot end its element", (text) => {
 		if (/[<&\u2028\u2029]/.test(text)) met += 1;
 		const embedded = embedJson({ [text]: text });
 		expect(JSON.parse(embedded)).toEqual(JSON.parse(JSON.stringify({ [text]: text })));
 		expect(embedded).not.toMatch(/[<>&\u2028\u2029]/);
 	});
 
-	it("was tried on enough that had to be escaped", () => {
+	it("met enough characters to escape", () => {
 		expect(met).toBeGreaterThan(30);
 	});
 
-	it("takes the name of a file for no more than it is", () => {
+	it("escapes a hostile file name", () => {
 		expect(embedJson(hostileName)).toBe(
 			String.raw`"\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e\u003c!-- \"quoted\" \u0026 'so' \u2028\u2029.json"`,
 		);
@@ -30,7 +30,7 @@ describe("JSON in a page", () => {
 });
 
 describe("a text in HTML", () => {
-	it("opens no tag, ends no attribute, and names no entity", () => {
+	it("opens no tag, ends no attribute, and contains no entity", () => {
 		expect(escapeHtml(`<b class="x">&lt; 'y'`)).toBe("&lt;b class=&quot;x&quot;&gt;&amp;lt; &#39;y&#39;");
 	});
 });

@@ -17,7 +17,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		[360, "dark"],
 		[1600, "light"],
 		[1600, "dark"],
-	] as const)("is drawn, accessible and alone with itself at %s px, %s", async (width, scheme) => {
+	] as const)("is drawn, accessible and independent of the network at %s px, %s", async (width, scheme) => {
 		const { page, requests, complaints } = await show(html, { width, scheme });
 		const plots = await paintedPlots(page);
 		expect(plots).toHaveLength(3);
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		await page.context().close();
 	});
 
-	it("draws the conversation and the policy that are chosen", async () => {
+	it("draws the chosen conversation and policy", async () => {
 		const { page, complaints } = await show(html, { width: 1000, scheme: "light" });
 		const readout = page.locator("#context-readout");
 		const before = await pictures(page);
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		await page.context().close();
 	});
 
-	it("says what a call was sent and cost that somebody points at", async () => {
+	it("shows the tokens and the cost of the call under the pointer", async () => {
 		const { page } = await show(html, { width: 1000, scheme: "light" });
 		await page.locator("#cost-plot").scrollIntoViewIfNeeded();
 		const over = page.locator("#cost-plot .u-over");
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		await page.context().close();
 	});
 
-	it("is used with the keyboard alone, and shows where one is", async () => {
+	it("works with the keyboard only, and shows the focus", async () => {
 		const { page } = await show(html, { width: 1000, scheme: "dark" });
 		const met = await tabThrough(page);
 		expect(met.filter(({ visible }) => !visible)).toEqual([]);
@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		await page.context().close();
 	});
 
-	it("tells its plots in tables, which follow what is chosen", async () => {
+	it("repeats its plots in tables, which follow the selection", async () => {
 		const { page } = await show(html, { width: 1000, scheme: "light" });
 		await page.locator("#context-data > summary").click();
 		const table = page.locator("#context-data table");
@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		await page.context().close();
 	});
 
-	it("follows the scheme and the width while it is open", async () => {
+	it("follows changes of scheme and width while it is open", async () => {
 		const { page } = await show(html, { width: 1600, scheme: "light" });
 		const [light] = await pictures(page);
 		await page.emulateMedia({ colorScheme: "dark" });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 describe("the page of a replay", () => {
-	it("allows its own scripts and style sheets by their hashes, and nothing else", () => {
+	it("allows only its own scripts and style sheets, by their hashes", () => {
 		const { policy, scripts, styles, scriptHashes, styleHashes } = readPage(html);
 		expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-/);
 		expect(policy).not.toMatch(/unsafe|https?:|\*/);
@@ -25,13 +25,13 @@ describe("the page of a replay", () => {
 		expect(styleHashes).toEqual(styles.map(hashOf));
 	});
 
-	it("asks for nothing: no address, but in a comment and as the name of a vocabulary", () => {
+	it("loads nothing: has no addresses, except in a comment and as a namespace", () => {
 		expect(readPage(html).addresses).toEqual(["http://www.w3.org/2000/svg", "https://github.com/leeoniya/uPlot"]);
 		expect(html).not.toMatch(/\b(?:src|srcset|action)=|<(?:link|iframe|object|embed|base)\b|@import|url\(/);
 		expect(Array.from(html.matchAll(/\bhref="([^"]*)"/g), ([, target]) => target)).toEqual(["#main"]);
 	});
 
-	it("takes a name for text, wherever it stands", () => {
+	it("escapes names everywhere", () => {
 		expect(html.match(/<script\b/g)).toHaveLength(3);
 		expect(html).not.toMatch(/<script>alert|<b>mine/);
 		expect(html).toContain("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;!-- &quot;quoted&quot;");
@@ -39,11 +39,11 @@ describe("the page of a replay", () => {
 		expect(readPage(html).data.files.map((one: { file: string }) => one.file)).toEqual(["a.json", hostileName]);
 	});
 
-	it("carries the licence of what draws it", () => {
+	it("includes the licence of the plot library", () => {
 		expect(readPage(html).scripts[0]).toContain("Permission is hereby granted, free of charge");
 	});
 
-	it("says every figure in tables that need no script", () => {
+	it("gives every figure in tables that need no script", () => {
 		const [, all = "", first = ""] = html.split("<table");
 		expect(all).toContain("All figures over 2 conversations");
 		expect(first).toContain("All figures of a.json");
@@ -70,13 +70,13 @@ describe("the page of a replay", () => {
 		]);
 	});
 
-	it("names dollars where costs are in dollars", async () => {
+	it("names dollars when costs are in dollars", async () => {
 		const page = await replayPage({ ...fixture, billedIn: "us_dollars" });
 		expect(page).toContain("in US dollars at the model’s prices");
 		expect(page).toMatch(/<td class="first">\$[\d,.]+<\/td>/);
 	});
 
-	it("speaks of one conversation where there is one, and draws none where none can be drawn", async () => {
+	it("has no list for a single conversation, and no plots without data", async () => {
 		const page = await replayPage({ report: replayFixture({ "a.json": 60 }).report, series: [] });
 		expect(page).toContain("The conversation as a whole");
 		expect(page).not.toMatch(/Each conversation|id="over-time"|× raw, worst/);
@@ -86,7 +86,7 @@ describe("the page of a replay", () => {
 describe("a self-contained page", () => {
 	const parts = { title: "<i>", body: "", styles: ["a{}\r\nb{}"], data: null };
 
-	it("hashes what a browser reads, whose line ends are one character", () => {
+	it("hashes the text that a browser reads, with normalised line ends", () => {
 		const { styles, styleHashes, scriptHashes } = readPage(selfContainedPage({ ...parts, scripts: ["1;\r2;"] }));
 		expect(styles).toEqual(["a{}\nb{}"]);
 		expect(styleHashes).toEqual([hashOf("a{}\nb{}")]);
@@ -100,7 +100,7 @@ describe("a self-contained page", () => {
 
 const sizes = fc.array(fc.nat(50), { maxLength: 400, size: "max" });
 
-describe("the calls that a plot is drawn from", () => {
+describe("the calls of a plot", () => {
 	let thinned = 0;
 
 	it.prop([sizes, fc.integer({ min: 2, max: 60 })])(
@@ -121,7 +121,7 @@ describe("the calls that a plot is drawn from", () => {
 		},
 	);
 
-	it("were too many often enough", () => {
+	it("exceeded the limit often enough", () => {
 		expect(thinned).toBeGreaterThan(20);
 	});
 });
@@ -132,8 +132,8 @@ function column({ columns }: ReplayPageData, place: number): number[] {
 	return (columns[place] ?? []).map((difference) => (sum += difference));
 }
 
-describe("what the plots are drawn from", () => {
-	it("is what was measured, call by call", () => {
+describe("the data of the plots", () => {
+	it("is the measured data, call by call", () => {
 		const { report, series } = replayFixture({ "a.json": 90, "b.json": 1 });
 		const data = replayPageData(report, { series, billedIn: "input_tokens" });
 		expect(data.files.map(({ file, calls }) => [file, calls])).toEqual([
@@ -163,7 +163,7 @@ describe("what the plots are drawn from", () => {
 		expect(Math.abs(last / 10 ** data.billedDecimals / expected - 1)).toBeLessThan(1e-4);
 	});
 
-	it("is drawn from 2 000 calls of a longer conversation, and small", () => {
+	it("has 2 000 calls of a longer conversation, and is small", () => {
 		const { report, series } = replayFixture({ "long.json": 9_000 });
 		const data = replayPageData(report, { series, billedIn: "input_tokens" });
 		const at = column(data, data.files[0]?.at ?? -1);
@@ -175,7 +175,7 @@ describe("what the plots are drawn from", () => {
 		expect(embedJson(data).length).toBeLessThan(200_000);
 	});
 
-	it("leaves out what has no calls", () => {
+	it("omits conversations without calls", () => {
 		const { report, series } = replayFixture({ "empty.json": 0 });
 		expect(replayPageData(report, { series, billedIn: "input_tokens" }).files).toEqual([]);
 	});

@@ -17,7 +17,7 @@ async function host(): Promise<string> {
 }
 
 describe("the context report as an MCP App", () => {
-	it("asks for nothing, and runs nothing but its own script", async () => {
+	it("loads nothing, and runs only its own script", async () => {
 		const html = await reportAppPage();
 		const { policy, scripts, scriptHashes, addresses } = readPage(html);
 		expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-/);
@@ -26,7 +26,7 @@ describe("the context report as an MCP App", () => {
 		expect(Buffer.byteLength(html)).toBeLessThan(40_000);
 	});
 
-	it.skipIf(!hasBrowser)("shows what the host sends it, in the host's scheme, and tells its height", async () => {
+	it.skipIf(!hasBrowser)("shows the host's data in the host's scheme, and reports its height", async () => {
 		const { page, requests, complaints } = await show("<!doctype html><body>", { width: 900, scheme: "light" });
 		await page.evaluate(await host());
 		const shown = {

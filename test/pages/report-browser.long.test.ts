@@ -13,7 +13,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		[360, "dark"],
 		[1600, "light"],
 		[1600, "dark"],
-	] as const)("is accessible and alone with itself at %s px, %s", async (width, scheme) => {
+	] as const)("is accessible and independent of the network at %s px, %s", async (width, scheme) => {
 		const { page, requests, complaints } = await show(await reportPage({ report: reportFixture() }), { width, scheme });
 		expect(await page.locator("table").count()).toBe(4);
 		expect(await violations(page)).toEqual([]);
@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		await page.context().close();
 	});
 
-	it("says what fills the window, in words and as long as it is", async () => {
+	it("shows the contents of the window, in words and in proportion", async () => {
 		const { page } = await show(await reportPage({ report: reportFixture() }), { width: 1000, scheme: "light" });
 		expect(await page.locator(".lead").textContent()).toBe(
 			"129,277 tokens in 1,009 messages and 504 tool turns: 64.6% of the context window of claude-sonnet-4-5, 200,000 tokens. 54,723 tokens are left of the budget of 184,000.",
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		await page.context().close();
 	});
 
-	it("makes do with what is not known, with a window that is overfull, and with nothing", async () => {
+	it("handles unknown values, an overfull window, and an empty report", async () => {
 		const unknown = reportFixture({ model: null, context_window: null, budget_tokens: null });
 		const first = await show(await reportPage({ report: unknown }), { width: 1000, scheme: "dark" });
 		expect(await first.page.locator(".lead").textContent()).toContain("How large the context window is, is not known.");
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		}
 	});
 
-	it("takes names for text, and is read with the keyboard", async () => {
+	it("escapes names, and can be read with the keyboard", async () => {
 		const report = reportFixture({ model: hostileName, by_tool: [{ tool: hostileName, tokens: 1, results: 1 }] });
 		const { page, complaints } = await show(await reportPage({ report }), { width: 360, scheme: "light" });
 		expect(await page.locator(".name", { hasText: "alert(1)" }).count()).toBe(1);

@@ -5,7 +5,7 @@ import { hostileName } from "./replay-fixture.ts";
 import { reportFixture } from "./report-fixture.ts";
 
 describe("the page of a context report", () => {
-	it("allows its own script and style sheet by their hashes, and asks for nothing", async () => {
+	it("allows only its own script and style sheet by their hashes, and loads nothing", async () => {
 		const { policy, scripts, styles, scriptHashes, styleHashes, addresses } = readPage(
 			await reportPage({ report: reportFixture() }),
 		);
@@ -16,7 +16,7 @@ describe("the page of a context report", () => {
 		expect(addresses).toEqual(["http://www.w3.org/2000/svg"]);
 	});
 
-	it("carries the report as it is, names and all", async () => {
+	it("contains the report unchanged, with names", async () => {
 		const report = reportFixture({ by_tool: [{ tool: hostileName, tokens: 1, results: 1 }] });
 		const html = await reportPage({ report });
 		expect(html.match(/<script\b/g)).toHaveLength(2);

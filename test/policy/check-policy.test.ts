@@ -7,7 +7,7 @@ import { problemsOf, refused } from "./refused.ts";
 const problems = (value: unknown) => problemsOf(() => checkPolicyLayer(value, "x.toml"));
 
 describe("checkPolicyLayer", () => {
-	it("takes any part of a policy and adds nothing", () => {
+	it("accepts any part of a policy and adds nothing", () => {
 		expect(checkPolicyLayer({}, "x")).toEqual({});
 		expect(checkPolicyLayer({ mask: {} }, "x")).toEqual({ mask: {} });
 		const layer = { preset: "context-trim", mask: { window_turns: -3, placeholder_template: null } };
@@ -15,7 +15,7 @@ describe("checkPolicyLayer", () => {
 		expect(checkPolicyLayer({ mask: undefined, guard: { model: undefined } }, "x")).toEqual({ guard: {} });
 	});
 
-	it("names the source, and lists all problems, one a line", () => {
+	it("names the source, and lists all problems, one per line", () => {
 		const error = refused(() =>
 			checkPolicyLayer({ locale: "de", mask: { a: 1 }, tokens: 3 }, "the tool's policy argument"),
 		);
@@ -32,11 +32,11 @@ describe("checkPolicyLayer", () => {
 		["guard.max_chars", { guard: { max_chars: 1 } }, "truncate.max_chars"],
 		["maks", { maks: {} }, "mask"],
 		["log-level", { "log-level": "info" }, "log_level"],
-	])("tells the nearest known key of %s", (key, value, nearest) => {
+	])("suggests the nearest known key for %s", (key, value, nearest) => {
 		expect(problems(value)).toEqual([`${key}: unknown key. Did you mean ${nearest}?`]);
 	});
 
-	it("lists the known keys where none is near", () => {
+	it("lists the known keys without a near one", () => {
 		expect(problems({ tokens: { zzzzzzzz: 1 } })).toEqual([
 			"tokens.zzzzzzzz: unknown key. Known here: encoding, message_overhead, count.",
 		]);
@@ -79,7 +79,7 @@ describe("checkPolicyLayer", () => {
 		expect(problems(value)).toEqual([problem]);
 	});
 
-	it("cuts long values and never quotes templates", () => {
+	it("truncates long values and never quotes templates", () => {
 		const [locale] = problems({ locale: "x".repeat(500) });
 		expect(locale).toMatch(/got the text "x{40}…"$/);
 		expect(problems({ mask: { placeholder_template: "y".repeat(2001) } })).toEqual([
@@ -88,14 +88,14 @@ describe("checkPolicyLayer", () => {
 		expect(problems({ [`${"k".repeat(500)}\n`]: 1 })[0]).toMatch(/^"k{40}…": unknown key/);
 	});
 
-	it("lists fifty problems at most", () => {
+	it("lists at most fifty problems", () => {
 		const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`zzzzzzzzzz${index}`, 1]));
 		const listed = problems(many);
 		expect(listed).toHaveLength(51);
 		expect(listed.at(-1)).toBe("and 30 more");
 	});
 
-	it("refuses templates with an unknown variable, and names those known", () => {
+	it("refuses templates with an unknown variable, and names the known ones", () => {
 		expect(problems({ mask: { placeholder_template: "{tool}" }, guard: { marker_template: "{tool_name}" } })).toEqual([
 			"mask.placeholder_template: unknown variable {tool}; known: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}",
 			"guard.marker_template: unknown variable {tool_name}; known: {omitted_chars}, {original_chars}, {ref}",
@@ -143,7 +143,7 @@ placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_ca
 		]);
 	});
 
-	it("names problems by the key that was written", () => {
+	it("names problems by the key in the file", () => {
 		expect(problems({ observation_masking: { schema1: { windw_turns: 1, enabled: 2 }, schema2: {} } })).toEqual([
 			"observation_masking.schema1.windw_turns: unknown key. Did you mean observation_masking.schema1.window_turns?",
 			"observation_masking.schema2: unknown key. Did you mean observation_masking.schema1?",
@@ -160,7 +160,7 @@ describe("policyLayerSchema", () => {
 });
 
 describe("parsePolicyText", () => {
-	it("tells line and column of what is no TOML", () => {
+	it("names line and column of invalid TOML", () => {
 		expect(problemsOf(() => parsePolicyText("locale = 'en'\nmask = \n", "p.toml"))).toEqual([
 			"line 2, column 8: not valid TOML (invalid value)",
 		]);

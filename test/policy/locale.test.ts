@@ -25,12 +25,12 @@ describe("locales", () => {
 		expect(localeNames.map((name) => locales[name].unknown_tool)).toEqual(["inconnu", "unknown", "未知"]);
 	});
 
-	it.each(localeNames)("keeps to the rules for templates: %s", (name) => {
+	it.each(localeNames)("follow the rules for templates: %s", (name) => {
 		expect(templateSchema(placeholderVariables).safeParse(locales[name].placeholder).success).toBe(true);
 		expect(templateSchema(markerVariables).safeParse(locales[name].truncation_marker).success).toBe(true);
 	});
 
-	it.each(localeNames)("the notices of shortened outputs name what they have to, and nothing else: %s", (name) => {
+	it.each(localeNames)("the notices of shortened outputs name exactly the required values: %s", (name) => {
 		const { notices, archived } = locales[name];
 		const totals = ["omitted_lines", "total_lines", "omitted_chars", "total_chars"];
 		const variables = (template: string) => templateVariables(template).sort();
@@ -53,7 +53,7 @@ describe("locales", () => {
 		}
 	});
 
-	it("tells of the tool that reads the whole only where it is offered", () => {
+	it("mention the tool that reads the original only when it is offered", () => {
 		const { notices } = wordings(resolvePolicy([{ locale: "en" }]), "recallable");
 		expect(notices.archived).toMatch(/, ref=\{ref\}\] Intact, no error: read it with recall_original\.$/);
 		expect(wordings(resolvePolicy([{ locale: "en" }]), "archived").notices.archived).toMatch(/, ref=\{ref\}\]$/);

@@ -56,7 +56,7 @@ function parsedPolicy(key: string, value: string): never {
 }
 
 describe("errors of the policy and of the library's options", () => {
-	it.each(ways)("are in words of ours for every field of %s", async (_, make) => {
+	it.each(ways)("use our own wording for every field of %s", async (_, make) => {
 		let refused = 0;
 		for (const key of [...keys, ...new Set(keys.map((one) => one.split(".")[0] ?? ""))]) {
 			for (const value of values) {
@@ -81,7 +81,7 @@ describe("errors of the policy and of the library's options", () => {
 		["count", () => count("text", { encoding: "o201k_base" as never })],
 		["openArchive", () => openArchive({ where: 5 as never })],
 		["createOpenAiCompatible", () => createOpenAiCompatible({ baseUrl: 5 as never, model: "m" })],
-	])("are in words of ours for options of %s", async (_, work) => {
+	])("use our own wording for options of %s", async (_, work) => {
 		const message = await messageOf(work);
 		expect(message).toBeDefined();
 		expect(message).not.toMatch(zodWords);

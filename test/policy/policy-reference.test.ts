@@ -43,7 +43,7 @@ describe("policyJsonSchema", () => {
 });
 
 describe("policyReference", () => {
-	it("is what docs/policy.md says", () => {
+	it("matches docs/policy.md", () => {
 		const written = readFileSync(new URL("../../docs/policy.md", import.meta.url), "utf8");
 		expect(written, "docs/policy.md is out of date: palimpsest policy reference > docs/policy.md").toBe(
 			policyReference(),
@@ -80,7 +80,7 @@ describe("describePolicy", () => {
 		expect(gist.length).toBeLessThan(600);
 	});
 
-	it("says what is in force", () => {
+	it("describes the policy in force", () => {
 		expect(describePolicy(resolvePolicy([]))).toContain("results older than 8 tool turns are masked, errors kept");
 		expect(describePolicy(resolvePolicy([{ mask: { window_turns: 0 } }]))).toContain("tool results are not masked");
 		expect(describePolicy(resolvePolicy([{ preset: "context-trim" }]))).toContain("80 % of the model's window");

@@ -9,12 +9,9 @@ import { wordings } from "../../src/policy/wordings.ts";
 const defaults = policySchema.parse({});
 
 describe("presets", () => {
-	it.each(presetNames.filter((name) => name !== "balanced"))(
-		"%s cuts to head and tail, as its document says",
-		(name) => {
-			expect(resolvePolicy([{ preset: name }]).truncate.strategy).toBe("head_tail");
-		},
-	);
+	it.each(presetNames.filter((name) => name !== "balanced"))("%s cuts to head and tail, as documented", (name) => {
+		expect(resolvePolicy([{ preset: name }]).truncate.strategy).toBe("head_tail");
+	});
 
 	it.each(presetNames)("%s is a valid layer with a description and a source, each one line", (name) => {
 		expect(checkPolicyLayer(presets[name].policy, name)).toEqual(presets[name].policy);

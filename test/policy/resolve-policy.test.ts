@@ -4,7 +4,7 @@ import { presets } from "../../src/policy/presets.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 
 describe("resolvePolicy", () => {
-	it("lays layers over the preset in order, field by field, and replaces lists whole", () => {
+	it("applies layers over the preset in order, field by field, and replaces lists completely", () => {
 		const policy = resolvePolicy([
 			{ preset: "context-guard", guard: { reserve_tokens: 1, ladder: ["drop"] }, mask: { window_turns: 3 } },
 			{ guard: { reserve_tokens: 2 }, mask: { keep_errors: false } },
@@ -13,7 +13,7 @@ describe("resolvePolicy", () => {
 		expect(policy.mask).toMatchObject({ enabled: false, window_turns: 3, keep_errors: false });
 	});
 
-	it("takes the preset of the last layer that names one, below every layer", () => {
+	it("uses the preset of the last layer that names one, below every layer", () => {
 		const layers = [
 			{ preset: "context-trim", mask: { window_turns: 2 } },
 			{ preset: "tool-result-hiding" },
@@ -25,7 +25,7 @@ describe("resolvePolicy", () => {
 		expect(policy.guard.budget_ratio).toBe(1);
 	});
 
-	it("changes neither layers nor presets, and gives what nobody can change, since it is shared", () => {
+	it("changes neither layers nor presets, and returns an immutable policy, since it is shared", () => {
 		const before = JSON.stringify(presets);
 		const layer = Object.freeze({ preset: "context-trim", mask: Object.freeze({ window_turns: 2 }) } as const);
 		const ladderOf = (layers: Parameters<typeof resolvePolicy>[0]) => resolvePolicy(layers).guard.ladder as string[];
@@ -58,12 +58,12 @@ describe("resolvePolicy", () => {
 		});
 	});
 
-	it("lets null take a template back to the locale's wording", () => {
+	it("null resets a template to the locale's wording", () => {
 		const policy = resolvePolicy([{ preset: "context-trim" }, { guard: { marker_template: null } }]);
 		expect(wordings(policy).guardMarker).toBe("\n\n[... {omitted_chars} caractères omis ...]\n\n");
 	});
 
-	it("switches every wording at once with the locale", () => {
+	it("switches all wordings at once with the locale", () => {
 		const of = (locale: "fr" | "en" | "zh") => wordings(resolvePolicy([{ locale }]));
 		expect(of("fr").placeholder).toMatch(/^\[Observation masquée/);
 		expect(of("en").placeholder).toMatch(/^\[Observation masked/);

@@ -4,7 +4,7 @@ import { environmentLayer, settingsLayer } from "../../src/policy/layers.ts";
 import { problemsOf, refused } from "./refused.ts";
 
 describe("settingsLayer", () => {
-	it("reads TOML values, and takes what is none as text", () => {
+	it("reads TOML values, and other values as text", () => {
 		expect(
 			settingsLayer([
 				"mask.window_turns=5",
@@ -24,14 +24,14 @@ describe("settingsLayer", () => {
 		});
 	});
 
-	it("merges, the later winning, and takes tables and the alias", () => {
+	it("merges, with the last one winning, and accepts tables and the alias", () => {
 		expect(settingsLayer(["mask={window_turns=1, keep_errors=false}", "mask.window_turns=2"])).toEqual({
 			mask: { window_turns: 2, keep_errors: false },
 		});
 		expect(settingsLayer(["observation_masking.schema1.window_turns=2"])).toEqual({ mask: { window_turns: 2 } });
 	});
 
-	it("takes null as null", () => {
+	it("reads null as null", () => {
 		expect(settingsLayer(["guard.marker_template=null"])).toEqual({ guard: { marker_template: null } });
 	});
 
@@ -51,13 +51,13 @@ describe("settingsLayer", () => {
 		expect(({} as Record<string, unknown>).x).toBeUndefined();
 	});
 
-	it("lets no value set a second key", () => {
+	it("does not let a value set a second key", () => {
 		expect(problemsOf(() => settingsLayer(["mask.window_turns=5\nlocale='en'"]))).toHaveLength(1);
 	});
 });
 
 describe("environmentLayer", () => {
-	it("knows one variable for every field, all different", () => {
+	it("has one variable for every field, all different", () => {
 		const names = policyFields().map((field) => field.environmentName);
 		expect(new Set(names).size).toBe(names.length);
 		expect(names).toContain("PALIMPSEST_MASK_WINDOW_TURNS");
@@ -72,7 +72,7 @@ describe("environmentLayer", () => {
 		}
 	});
 
-	it("takes plain texts, and leaves alone what is not ours, empty, or the file's path", () => {
+	it("reads plain texts, and ignores unrelated or empty variables and the file's path", () => {
 		expect(
 			environmentLayer({
 				PALIMPSEST_PRESET: "context-guard",
@@ -85,7 +85,7 @@ describe("environmentLayer", () => {
 		).toEqual({ preset: "context-guard", mask: { window_turns: 5 } });
 	});
 
-	it("refuses unknown names with the nearest known, and wrong values with the variable's name", () => {
+	it("refuses unknown names with the nearest known one, and wrong values with the variable's name", () => {
 		expect(
 			problemsOf(() =>
 				environmentLayer({

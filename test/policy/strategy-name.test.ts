@@ -25,7 +25,7 @@ describe("parseStrategyName", () => {
 		["C:/strategies/short.js:Strategy", "C:/strategies/short.js", "Strategy"],
 		["file:///opt/short.js:Strategy", "file:///opt/short.js", "Strategy"],
 		["file:///C:/strategies/short.js:Strategy", "file:///C:/strategies/short.js", "Strategy"],
-	])("%s is an external one", (name, module, exportName) => {
+	])("%s is external", (name, module, exportName) => {
 		expect(parseStrategyName(name)).toEqual({ kind: "external", module, exportName });
 	});
 
@@ -54,7 +54,7 @@ describe("parseStrategyName", () => {
 		["node:fs#Strategy", "a package or a path"],
 		["some package#Strategy", "a package or a path"],
 		[`./${"x".repeat(1_000)}#Strategy`, "a package or a path"],
-	])("%j is none", (name, problem) => {
+	])("%j is invalid", (name, problem) => {
 		const parsed = parseStrategyName(name);
 		expect(parsed).toEqual({ kind: "unusable", problem: expect.stringContaining(problem) });
 		expect(JSON.stringify(parsed).length).toBeLessThan(300);

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { templateSchema, templateVariables } from "../../src/policy/sections.ts";
 
 describe("templates", () => {
-	it("lists variables in order and leaves other braces alone", () => {
+	it("lists variables in order and keeps other braces", () => {
 		expect(templateVariables("{b} {} {1} {a}{b} { c }")).toEqual(["b", "a", "b"]);
 	});
 
-	it("refuses unknown variables once each, and half characters", () => {
+	it("refuses unknown variables once each, and split characters", () => {
 		const issues = templateSchema(["a"])
 			.safeParse("{b}{b}{a}\ud83d")
 			.error?.issues.map((issue) => issue.message);

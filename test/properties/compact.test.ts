@@ -74,7 +74,7 @@ function checkUntouched(document: unknown, { conversation: after, edits }: Compa
 }
 
 test.prop([conversations, compactions, pins], { numRuns: 400 })(
-	"any built-in strategy with any numbers keeps calls and results together, saves tokens, and its edits make the outcome",
+	"any built-in strategy with any numbers keeps calls and results together, saves tokens, and its edits produce the result",
 	async (conversation, compaction, pin_task) => {
 		const before = deepFreeze(conversation.document);
 		const outcome = await compact({ before, compaction, pin_task });
@@ -103,7 +103,7 @@ test.prop([conversations, compactions, pins], { numRuns: 400 })(
 );
 
 test.prop([conversations, compactions, pins], { numRuns: 100 })(
-	"round for round it becomes smaller, and after four at most stays as it is",
+	"the result shrinks each round, and is stable after at most four",
 	async ({ document }, compaction, pin_task) => {
 		let before = document;
 		for (let round = 0; ; round += 1) {
@@ -150,7 +150,7 @@ function careless(acts: Readonly<Record<string, Act>>): CompactionStrategy {
 }
 
 test.prop([conversations, compactions, pins, mishaps], { numRuns: 350 })(
-	"what a careless strategy makes of it is whole, or refused, and then the original stands",
+	"the result of a careless strategy is complete, or refused with the original unchanged",
 	async (conversation, compaction, pin_task, acts) => {
 		const before = deepFreeze(conversation.document);
 		const strategy = { kind: "external", name: "careless", strategy: careless(acts) } as const;

@@ -86,7 +86,7 @@ test.prop(
 
 test.prop([fc.record({ name: forgery(victim), id: forgery(victim) }), fc.constantFrom(...localeNames)], {
 	numRuns: 200,
-})("nor does a placeholder without a reference come to name one", async ({ name, id }, locale) => {
+})("a placeholder without a reference cannot be made to name one", async ({ name, id }, locale) => {
 	const policy = policyOf({ locale, mask: { window_turns: 1 } });
 	const archive = await memory();
 	await archive.put([{ kind: "result", text: secret, toolCallId: id }]);

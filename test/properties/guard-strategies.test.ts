@@ -56,7 +56,7 @@ test.prop(
 	],
 	{ numRuns: 70 },
 )(
-	"the guard keeps its promises with every strategy: it shrinks, once, for good, and all comes back",
+	"the guard keeps its promises with every strategy: it shrinks, only once, permanently, and everything is restored",
 	async (script, strategy, max_tool_result_chars, locale) => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const policy = policyOf({

@@ -88,21 +88,21 @@ async function check({ format, document }: GeneratedConversation, policy: Policy
 }
 
 test.prop([conversations, fc.constantFrom(...presetNames), windows], { numRuns: 400 })(
-	"every preset keeps every promise and says truly whether it fits",
+	"every preset keeps every promise and reports correctly whether it fits",
 	async (conversation, preset, contextWindow) => {
 		await check(conversation, policyOf({ preset, guard: { reserve_tokens: 0 }, tokens: exact }), contextWindow);
 	},
 );
 
 test.prop([conversations, guards, masks, windows], { numRuns: 1_200 })(
-	"any policy with any order of the ladder keeps every promise and says truly whether it fits",
+	"any policy with any order of the ladder keeps every promise and reports correctly whether it fits",
 	async (conversation, guard, mask, contextWindow) => {
 		await check(conversation, policyOf({ guard: guard ?? {}, mask: mask ?? {}, tokens: exact }), contextWindow);
 	},
 );
 
 test.prop([conversations, windows], { numRuns: 250 })(
-	"drops no group more than it must",
+	"drops no more groups than necessary",
 	async (conversation, contextWindow) => {
 		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 }, tokens: exact });
 		const checked = await check(conversation, policy, contextWindow);

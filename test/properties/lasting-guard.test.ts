@@ -55,7 +55,7 @@ const layers = fc.record({
 const budgets = fc.oneof(fc.integer({ min: 400, max: 4_000 }), fc.integer({ min: 4_000, max: 12_000 }));
 
 test.prop([outputs, words, layers, budgets], { numRuns: 60, endOnFailure: true })(
-	"with a target, what the guard did stays done when the conversation goes on, and it fits wherever it can",
+	"with a target, the guard's edits stay when the conversation continues, and it fits whenever possible",
 	(sizes, lengths, layer, budget) => {
 		const transcript = transcriptFrom(
 			turnsOf(
@@ -103,7 +103,7 @@ describe("hysteresis", () => {
 		return acts;
 	};
 
-	it("cuts a few times where the guard without a target cuts at nearly every call", () => {
+	it("cuts far less often than the guard without a target", () => {
 		const ladder = ["drop"] as const;
 		const often = actsOf(policyOf({ guard: { ladder: [...ladder], target_ratio: null } }));
 		const rarely = actsOf(policyOf({ guard: { ladder: [...ladder], target_ratio: 0.7 } }));

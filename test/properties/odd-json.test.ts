@@ -275,9 +275,9 @@ const notJson = fc.array(
 	{ minLength: 1, maxLength: 2 },
 );
 
-describe.each(rows)("values that no JSON holds, in $format.title", (row) => {
+describe.each(rows)("values impossible in JSON, in $format.title", (row) => {
 	const written = JSON.stringify(row.write(script));
-	it("end in a result or in a typed error, wherever they stand", async () => {
+	it("give a result or a typed error, at any position", async () => {
 		const property = fc.asyncProperty(notJson, fc.boolean(), async (all, isBody) => {
 			for (const [way, call] of Object.entries(ofLibrary)) {
 				const messages: unknown = JSON.parse(written);
@@ -301,9 +301,9 @@ describe.each(rows)("values that no JSON holds, in $format.title", (row) => {
 
 const seen = { done: 0, refused: 0 };
 
-describe.each(rows)("odd JSON as $format.title", (row) => {
+describe.each(rows)("unusual JSON as $format.title", (row) => {
 	const written = JSON.stringify(row.write(script));
-	it("ends in a result or in a typed error, whatever is done to it", async () => {
+	it("gives a result or a typed error, whatever is changed in it", async () => {
 		const property = fc.asyncProperty(changes, fc.boolean(), async (all, isBody) => {
 			for (const [way, call] of Object.entries(ways)) {
 				const messages: unknown = JSON.parse(written);

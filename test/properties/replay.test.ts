@@ -55,7 +55,7 @@ function editsOf(history: ReplayHistory, schedule: Schedule): Map<string, unknow
 }
 
 test.prop([conversations, policies], { numRuns: 400 })(
-	"what was masked stays masked, with the same placeholder, when the conversation goes on",
+	"masked results stay masked, with the same placeholder, when the conversation continues",
 	({ document }, policy) => {
 		const { transcript } = readConversation(document);
 		let before = new Map<string, unknown>();
@@ -75,7 +75,7 @@ test.prop([conversations, policies], { numRuns: 400 })(
 );
 
 test.prop([conversations, policies], { numRuns: 400 })(
-	"the meter bills what adding up every call anew comes to",
+	"the meter bills the same as adding up every call",
 	({ document }, policy) => {
 		const { transcript } = readConversation(document);
 		const history = historyOf(transcript, policy);

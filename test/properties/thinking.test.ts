@@ -108,7 +108,7 @@ async function run(given: readonly Turn[], edit: Edit, { drops, keeps }: { drops
 const histories = fc.constantFrom("own", "own", "answer");
 const conversations = fc.array(turns, { minLength: 4, maxLength: 16, size: "max" });
 
-describe("strip_after_edit leaves what the provider takes, and no less", () => {
+describe("strip_after_edit leaves exactly the reasoning that the provider accepts", () => {
 	test.prop([conversations, masks, histories], { numRuns: 150 })(
 		"of a masked conversation",
 		async (given, mask, keeps) => {

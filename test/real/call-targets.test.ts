@@ -45,7 +45,7 @@ function add(name: string, target: CallTarget): void {
 const sum = (names: ReadonlySet<string>, of: (row: Row) => number) =>
 	[...rows].reduce((total, [name, row]) => total + (names.has(name) ? of(row) : 0), 0);
 
-describe.skipIf(!hasRealData)("what real calls are about, by their arguments", () => {
+describe.skipIf(!hasRealData)("targets of real calls, by their arguments", () => {
 	for (const { transcript } of realTranscripts()) {
 		const targets = resultTargets(transcript);
 		const argumentsOf = resultArguments(transcript);
@@ -71,7 +71,7 @@ describe.skipIf(!hasRealData)("what real calls are about, by their arguments", (
 		expect(seen.withoutArguments).toBe(0);
 	});
 
-	it("gives a target to every call of a file tool, and to 99 of 100 calls of a shell", () => {
+	it("finds a target for every call of a file tool, and for 99 of 100 calls of a shell", () => {
 		const calls = ({ calls: count }: Row) => count;
 		expect(sum(shells, calls)).toBeGreaterThan(2_500);
 		expect(sum(shells, ({ other }) => other)).toBeLessThan(sum(shells, calls) / 100);
@@ -81,7 +81,7 @@ describe.skipIf(!hasRealData)("what real calls are about, by their arguments", (
 		expect(sum(writers, ({ write, withPath }) => Math.min(write, withPath))).toBe(sum(writers, calls));
 	});
 
-	it("finds results out of date for every reason", () => {
+	it("finds outdated results for every reason", () => {
 		for (const reason of ["identical", "reread", "covered", "edited", "repeated"]) {
 			expect(stale.get(reason)?.results ?? 0, reason).toBeGreaterThan(5);
 		}

@@ -85,7 +85,7 @@ describe.skipIf(!hasRealData)("every real conversation at half its size", () => 
 		}
 	});
 
-	it.each(files)("%s: round for round it becomes smaller, then stays", async (file) => {
+	it.each(files)("%s: becomes smaller round by round, then stays the same", async (file) => {
 		let conversation: unknown = JSON.parse(readFileSync(join(root, file), "utf8"));
 		let tokens = Number.POSITIVE_INFINITY;
 		for (let round = 1; ; round += 1) {

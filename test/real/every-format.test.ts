@@ -72,7 +72,7 @@ describe.skipIf(!hasRealData)("every real conversation, whatever its format", ()
 		}
 	});
 
-	it("says of conversations that keep their calls in plain text that there is nothing to pair", async () => {
+	it("reports no pairs for conversations with their calls in plain text", async () => {
 		for (const file of files.filter((one) => one.includes("roo-code"))) {
 			const { conversation, report } = await maskConversation({
 				conversation: JSON.parse(readFileSync(file, "utf8")),

@@ -7,8 +7,8 @@ import { vercelModel } from "../../src/formats/vercel-model.ts";
 import { vercelUi } from "../../src/formats/vercel-ui.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
-describe.skipIf(!hasRealData)("real conversations: formats of which there are none", () => {
-	it.each([vercelModel, vercelUi, mcpSampling])("$name claims none", ({ probe }) => {
+describe.skipIf(!hasRealData)("real conversations: formats without real data", () => {
+	it.each([vercelModel, vercelUi, mcpSampling])("$name matches none", ({ probe }) => {
 		const index: readonly { file: string }[] = JSON.parse(readFileSync(join(realDataFolder, "index.json"), "utf8"));
 		for (const { file } of index) {
 			const document: unknown = JSON.parse(readFileSync(join(realDataFolder, file), "utf8"));

@@ -116,13 +116,13 @@ describe.skipIf(files.length === 0)("real conversations: guarding", () => {
 	});
 });
 
-describe.skipIf(files.length === 0)("real conversations: what the runs saw", () => {
+describe.skipIf(files.length === 0)("real conversations: the total of all runs", () => {
 	afterAll(() => {
 		const { conversations, ...counts } = seen;
 		process.stderr.write(`Real conversations: ${JSON.stringify({ conversations: conversations.size, ...counts })}\n`);
 	});
 
-	it("hundreds of runs and thousands of edits", () => {
+	it("has hundreds of runs and thousands of edits", () => {
 		expect(seen.conversations.size).toBeGreaterThan(100);
 		expect(seen.masks).toBeGreaterThan(1_000);
 		expect(seen.guards).toBeGreaterThan(1_000);

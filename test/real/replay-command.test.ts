@@ -34,7 +34,7 @@ describe.skipIf(!hasRealData)("palimpsest replay on real conversations", () => {
 		["raw", { mask: { enabled: false } }],
 	];
 
-	it("gives the figures that the policies are chosen by", async () => {
+	it("gives the figures used to choose the policies", async () => {
 		const { policies, files } = await replayed([...measured.map(([name]) => name), "optimum:8"].join(), 20);
 		expect(files).toHaveLength(developmentSet.length);
 		const raw = replayAll(policyOf({ mask: { enabled: false } }));
@@ -61,7 +61,7 @@ describe.skipIf(!hasRealData)("palimpsest replay on real conversations", () => {
 		expect(policies.at(-1)?.billed).toBeCloseTo(optimum, 2);
 	});
 
-	it("takes every conversation of every format", async () => {
+	it("accepts every conversation of every format", async () => {
 		const { policies, files } = await replayed("raw,balanced:high,optimum:2", 0);
 		expect(files.length).toBeGreaterThan(200);
 		for (const { file, policies } of files) {

@@ -59,7 +59,7 @@ describe.skipIf(!hasRealData)("policies on the development set, at prices of 0.1
 		}
 	});
 
-	it("some thrift of balanced bills less and keeps more than each stride and window:8; the default than most", () => {
+	it("one thrift of balanced bills less and keeps more than each stride and window:8; the default does for most", () => {
 		const settings = (["high", "medium", "low"] as const).map((thrift) => {
 			const figures = measured({ preset: "balanced", mask: { thrift } });
 			say(showFigures(`balanced, thrift ${thrift}`, figures));

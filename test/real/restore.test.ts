@@ -33,7 +33,7 @@ const guards: readonly PolicyLayer[] = [
 
 const count = { conversations: 0, masked: 0, cut: 0, restored: 0, dropped: 0, groups: 0 };
 
-describe.skipIf(!hasRealData)("every real conversation comes back to the byte", () => {
+describe.skipIf(!hasRealData)("every real conversation is restored byte for byte", () => {
 	it.each(files)("%s", async (file) => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const document = readTextDocument(readFileSync(file, "utf8"), "a real conversation");

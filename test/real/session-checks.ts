@@ -38,7 +38,7 @@ export function describeRealSessions(
 	const files = realConversations([name]);
 
 	describe.skipIf(files.length === 0)(`real conversations: ${name}`, () => {
-		it.each(files)("$file is found by its shape and counted as the index counts", ({ file, document }) => {
+		it.each(files)("$file is detected by its shape and counted as in the index", ({ file, document }) => {
 			const { format, transcript, located } = readConversation(document);
 			expect(format.name).toBe(name);
 			const fits = formats.filter((one) => one.probe(located).fit !== "none");
@@ -58,7 +58,7 @@ export function describeRealSessions(
 			}
 		});
 
-		it.each(files)("$file: every path leads to what it says", ({ document }) => {
+		it.each(files)("$file: every path leads to its content", ({ document }) => {
 			const { transcript } = readConversation(document);
 			const paths = transcript.messages.flatMap((message) => message.paths.map(jsonPointer));
 			expect(new Set(paths).size).toBe(paths.length);

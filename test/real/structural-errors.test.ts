@@ -42,7 +42,7 @@ function flagOf(format: string, isError: boolean | undefined): boolean | undefin
 	return isError ?? (format === "claude-code" ? false : undefined);
 }
 
-describe.skipIf(!hasRealData)("errors among real results, found without looking at the flag", () => {
+describe.skipIf(!hasRealData)("errors among real results, found without the flag", () => {
 	let conversation = 0;
 	for (const { format, transcript } of realTranscripts()) {
 		conversation += 1;
@@ -64,7 +64,7 @@ describe.skipIf(!hasRealData)("errors among real results, found without looking 
 	}
 
 	it.each(["(all)", "(one half)", "(other half)", "claude-code", "pi"])(
-		"better on both than the rules of words: %s",
+		"both figures are better than with the word rules: %s",
 		(row) => {
 			const { structural, words } = tallies.get(row) ?? { structural: start(), words: start() };
 			expect(structural.errors).toBeGreaterThan(20);

@@ -73,7 +73,7 @@ function cutBy(weights: LineWeights) {
 	};
 }
 
-describe.skipIf(!hasRealData)("weights of lines that are found on one half of the conversations", async () => {
+describe.skipIf(!hasRealData)("line weights fitted on one half of the conversations", async () => {
 	const items = await recallSet(leastTokens);
 	const samples = new Map<RecallItem, LineSample>();
 	const seen = new Set<string>();
@@ -90,7 +90,7 @@ describe.skipIf(!hasRealData)("weights of lines that are found on one half of th
 		fitLineWeights([...samples].flatMap(([item, sample]) => (isTaken(item) ? [sample] : [])));
 	const large = items.filter(({ tokens }) => tokens > largeTokens);
 
-	it("are, on all, those that the product has", () => {
+	it("equal the product's weights when fitted on all", () => {
 		const found = fitOn(() => true);
 		say(`${JSON.stringify(found)}\n`);
 		for (const [name, weight] of Object.entries(lineWeights)) {
@@ -100,7 +100,7 @@ describe.skipIf(!hasRealData)("weights of lines that are found on one half of th
 
 	const sums = new Map<string, RecallShares>();
 	it.each(splits.map((half, place) => ({ half, place })))(
-		"close some of the gap on the other half (parting $place)",
+		"close some of the gap on the other half (split $place)",
 		({ half, place }) => {
 			for (const side of [0, 1]) {
 				const cut = cutBy(fitOn((item) => half(item.conversation) !== side));
@@ -121,7 +121,7 @@ describe.skipIf(!hasRealData)("weights of lines that are found on one half of th
 		120_000,
 	);
 
-	it("close as much of it as has to be closed, over all ways to part them", () => {
+	it("close the required share of the gap, over all splits", () => {
 		for (const [budget, least] of Object.entries(budgets)) {
 			for (const kind of kinds) {
 				const shares = sums.get(`${budget} ${kind}`) as RecallShares;

@@ -9,12 +9,12 @@ const gapsToClose = { 2000: 0.1, 4000: 0.2, 8000: 0.25, 16000: 0.1 } as const;
 const each = recallBudgets.flatMap((budget) => kinds.map((kind) => ({ budget, kind })));
 const say = (text: string) => process.stderr.write(text);
 
-describe.skipIf(!hasRealData)("what is used later of large results", async () => {
+describe.skipIf(!hasRealData)("content of large results that is used later", async () => {
 	const items = await recallSet(largeTokens);
 	const all = items.map(({ found }) => found);
 	say("| budget, kind | head_tail | auto | bound | gap closed |\n| --- | --- | --- | --- | --- |\n");
 
-	it("is there to be measured", () => {
+	it("has enough cases to measure", () => {
 		expect(all.length).toBeGreaterThan(200);
 		for (const kind of kinds) expect(all.reduce((sum, one) => sum + one.alone[kind].size, 0)).toBeGreaterThan(300);
 		expect(all.filter(({ focus }) => focus.length > 20).length).toBeGreaterThan(200);
@@ -37,7 +37,7 @@ describe.skipIf(!hasRealData)("what is used later of large results", async () =>
 		},
 	);
 
-	it.each(each)("it keeps more too of what stood in several results ($kind, $budget)", ({ budget, kind }) => {
+	it.each(each)("auto with focus keeps more content of several results too ($kind, $budget)", ({ budget, kind }) => {
 		const shares = measureShares({ cases: all, budget, kind, of: "shared" });
 		say(showShares(`in any: ${budget}, ${kind}`, shares));
 		expect(shares.kept).toBeGreaterThan(shares.headTail);

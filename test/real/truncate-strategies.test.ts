@@ -35,7 +35,7 @@ const isJson = (text: string) => {
 	}
 };
 
-describe.skipIf(!hasRealData)("every real conversation, its large results cut by what matters in them", () => {
+describe.skipIf(!hasRealData)("every real conversation, with its large results cut by strategy", () => {
 	it.each(files)("%s", async (file) => {
 		const document = readTextDocument(readFileSync(file, "utf8"), "a real conversation");
 		seen.conversations += 1;

@@ -62,10 +62,10 @@ function without(records: readonly Json[], gone: ReadonlySet<number>, links: Rec
 	});
 }
 
-describe.skipIf(!hasRealData)("messages written into real conversations", () => {
+describe.skipIf(!hasRealData)("messages inserted into real conversations", () => {
 	const conversations = realConversations(names);
 
-	it.each(conversations)("$file: a user message in the place of one and of many", ({ file, document }) => {
+	it.each(conversations)("$file: a user message replaces one message and many", ({ file, document }) => {
 		const before = readConversation(deepFreeze(document));
 		const { format, transcript, located } = before;
 		const sent = transcript.messages.flatMap((message, index) =>
@@ -102,7 +102,7 @@ describe.skipIf(!hasRealData)("messages written into real conversations", () => 
 	});
 
 	const open = conversations.filter(({ document }) => readConversation(document).format.write.appends);
-	it.each(open)("$file: an answer and a request behind the last message", ({ document }) => {
+	it.each(open)("$file: an answer and a request follow the last message", ({ document }) => {
 		const { format, transcript } = readConversation(deepFreeze(document));
 		const added = (["assistant", "user"] as const).map((role) => format.write.message({ role, text: said }));
 		const after = readConversation({ ...document, messages: [...document.messages, ...added] });
@@ -118,7 +118,7 @@ describe.skipIf(!hasRealData)("messages written into real conversations", () => 
 	});
 
 	const taking = open.filter(({ document }) => readConversation(document).format.write.part !== undefined);
-	it.each(taking)("$file: a text behind the last one of each message", ({ document }) => {
+	it.each(taking)("$file: a text follows the last one of each message", ({ document }) => {
 		const { format, transcript } = readConversation(deepFreeze(document));
 		const { list = [], write } = format.write.part ?? {};
 		const [key = ""] = list as string[];

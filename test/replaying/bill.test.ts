@@ -40,7 +40,7 @@ function partsUnder(layer: PolicyLayer) {
 }
 
 describe("contextByPart", () => {
-	it.each(["mask", "keep"] as const)("adds up to each call's input, no part below nothing, images: %s", (media) => {
+	it.each(["mask", "keep"] as const)("adds up to each call's input, no part negative, images: %s", (media) => {
 		const { bill, parts } = partsUnder({ media });
 		expect(parts.map((one) => Object.values(one).reduce((sum, tokens) => sum + tokens, 0))).toEqual(
 			bill.calls.map(({ input }) => input),
@@ -48,7 +48,7 @@ describe("contextByPart", () => {
 		for (const one of parts) expect(Math.min(...Object.values(one))).toBeGreaterThanOrEqual(0);
 	});
 
-	it("counts images among the results that hold them, and what stands in their place among the placeholders", () => {
+	it("counts images with their results, and their replacements with the placeholders", () => {
 		const { history, bill, parts } = partsUnder({ media: "mask" });
 		const [image = 0] = history.transcript.messages[2]?.results[0]?.media.map(({ tokens }) => tokens) ?? [];
 		expect(image).toBeGreaterThan(500);

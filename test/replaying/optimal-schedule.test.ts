@@ -22,7 +22,7 @@ const windows = fc.integer({ min: 1, max: 4 });
 const sizes = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 30 });
 
 test.prop([sizes, windows, prices], { numRuns: 300 })(
-	"the schedule costs what the optimum does, and masks whole turns outside the window alone, oldest first",
+	"the schedule costs as much as the optimum, and masks complete turns outside the window only, oldest first",
 	(lengths, windowTurns, given) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns }, prices: given });
 		const outputs = lengths.map((length) => "word ".repeat(length / 5));
@@ -49,7 +49,7 @@ test.prop([sizes, windows, prices], { numRuns: 300 })(
 );
 
 test.prop([conversations, windows, prices], { numRuns: 200 })(
-	"it does so in conversations of any shape",
+	"the same holds in conversations of any shape",
 	({ document }, windowTurns, given) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns, keep_errors: false }, prices: given });
 		const history = historyOf(readConversation(document).transcript, policy);

@@ -42,7 +42,7 @@ const prices = fc.constantFrom(
 );
 
 test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices], { numRuns: 150 })(
-	"the optimum is the least of all schedules of the boundary, and none of ours is below it",
+	"the optimum is the cheapest schedule of the boundary, and none of ours is cheaper",
 	(lengths, windowTurns, prices) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns }, prices });
 		const outputs = lengths.map((length) => "word ".repeat(length / 5));

@@ -75,10 +75,10 @@ const transcripts = fc.oneof(
 	conversations.map(({ document }) => readConversation(document).transcript),
 );
 
-test.prop([transcripts], { numRuns: 300 })("uses are those that a plain search finds", compareUses);
+test.prop([transcripts], { numRuns: 300 })("uses equal those of a plain search", compareUses);
 
 test.prop([transcripts, masks, budgets], { numRuns: 400 })(
-	"a replay is that of a selection worked out from nothing at each moment",
+	"a replay equals a selection computed from scratch at each moment",
 	compareReplays,
 );
 

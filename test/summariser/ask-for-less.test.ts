@@ -6,8 +6,8 @@ import { complete, refuse } from "./chat-server.ts";
 const user = (content: string) => ({ role: "user", content });
 const assistant = (content: string) => ({ role: "assistant", content });
 
-describe("an answer that was cut off", () => {
-	it("is asked for again, more concisely: length twice, then stop", async () => {
+describe("a truncated answer", () => {
+	it("is requested again, more concisely: length twice, then stop", async () => {
 		const asked = await ask([complete("too lo", "length"), complete("still too", "length"), complete("short")]);
 		expect(asked.answer).toMatchObject({ text: "short", finishReason: "stop" });
 		expect(asked.server.requests.map(({ body }) => body.messages)).toEqual([
@@ -20,7 +20,7 @@ describe("an answer that was cut off", () => {
 		expect(asked.delays).toEqual([]);
 	});
 
-	it("is asked for once for each allowed try, and never passed on", async () => {
+	it("is requested once per allowed try, and never passed on", async () => {
 		const asked = await ask([complete("endless", "length")]);
 		expect(summariserError(asked)).toMatchObject({ code: "unknown", status_code: 200, is_retryable: false });
 		expect(asked.server.requests.length).toBe(4);
@@ -28,12 +28,12 @@ describe("an answer that was cut off", () => {
 		expect(none.server.requests.length).toBe(1);
 	});
 
-	it.each(["max_tokens", "model_length"])("%s says the same", async (reason) => {
+	it.each(["max_tokens", "model_length"])("%s is recognised too", async (reason) => {
 		expect((await ask([complete("cu", reason), complete("whole")])).answer?.text).toBe("whole");
 	});
 
 	it.each([null, "", "  "])(
-		"that is %j, since all tokens went into thinking, is asked for in one message",
+		"that is %j, since all tokens went into thinking, is requested again in one message",
 		async (content) => {
 			const asked = await ask([complete(content, "length"), complete("short")], {}, { locale: "en" });
 			expect(asked.answer?.text).toBe("short");
@@ -41,7 +41,7 @@ describe("an answer that was cut off", () => {
 		},
 	);
 
-	it("shares its retries with what fails on the way: seven requests at most", async () => {
+	it("shares its retries with failures: seven requests at most", async () => {
 		const cut = complete("cut", "length");
 		const asked = await ask([refuse(500), cut, refuse(429), cut, refuse(503), cut, complete("short")]);
 		expect(asked.answer?.text).toBe("short");

@@ -20,14 +20,14 @@ describe("retrying", () => {
 		[503, "server_error"],
 		[504, "server_error"],
 		[408, "timeout"],
-	] as const)("HTTP %i for ever is %s after four tries", async (status, code) => {
+	] as const)("HTTP %i on each try is %s after four tries", async (status, code) => {
 		const asked = await ask([refuse(status)]);
 		expect(summariserError(asked)).toMatchObject({ code, status_code: status, is_retryable: true });
 		expect(asked.server.requests.length).toBe(4);
 		expect(asked.delays).toEqual([2, 4, 8]);
 	});
 
-	it("tells of each retry before it waits, and of each request", async () => {
+	it("reports each retry before the wait, and each request", async () => {
 		const { progress } = await ask([refuse(503), refuse(429), complete()]);
 		expect(progress.filter(({ kind }) => kind === "retry")).toEqual([
 			{ kind: "retry", attempt: 1, max_retries: 3, delay: 2, code: "server_error", status_code: 503 },
@@ -60,12 +60,12 @@ describe("retrying", () => {
 		expect(asked.progress).toContainEqual(expect.objectContaining({ kind: "retry", attempt: 1, delay }));
 	});
 
-	it("goes on with the backoff of its turn behind a Retry-After", async () => {
+	it("continues with the usual backoff after a Retry-After", async () => {
 		const asked = await ask([refuse(429, { "retry-after": "1" }), refuse(429), refuse(429), complete()]);
 		expect(asked.delays).toEqual([1, 4, 8]);
 	});
 
-	it("adds jitter only where told to, up to its share, and never waits less", async () => {
+	it("adds jitter only when configured, up to its share, and never waits less", async () => {
 		const behaviours = [refuse(429), refuse(429, { "retry-after": "10" }), refuse(429), complete()];
 		const most = await ask(behaviours, { retry: { jitter: 0.25 }, random: () => 0.999_999 });
 		expect(most.delays).toEqual([2.499, 12.499, 9.999]);
@@ -75,19 +75,19 @@ describe("retrying", () => {
 		expect(none.delays).toEqual([2, 10, 8]);
 	});
 
-	it("takes as many retries as it is told", async () => {
+	it("makes the configured number of retries", async () => {
 		expect((await ask([refuse(500)], { retry: { maxRetries: 0 } })).server.requests.length).toBe(1);
 		const more = await ask([refuse(500)], { retry: { maxRetries: 5, baseDelayMs: 100 } });
 		expect(more.delays).toEqual([0.1, 0.2, 0.4, 0.8, 1.6]);
 	});
 
-	it("takes an option of retrying that is undefined for one left out", async () => {
+	it("treats an undefined retry option as omitted", async () => {
 		const retry = { maxRetries: undefined, baseDelayMs: 1_000 } as never;
 		const asked = await ask([refuse(500)], { retry });
 		expect(asked.delays).toEqual([1, 2, 4]);
 	});
 
-	it("an observer that throws changes nothing", async () => {
+	it("ignores an observer that throws", async () => {
 		const onProgress = () => {
 			throw new Error("gone");
 		};

@@ -46,7 +46,7 @@ describe("a request that fails", () => {
 		expect(asked.delays).toEqual([]);
 	});
 
-	it.each(tooLong)("a prompt that is too long, as %s says it (HTTP %i)", async (_, status, body) => {
+	it.each(tooLong)("recognises a prompt that is too long from %s (HTTP %i)", async (_, status, body) => {
 		const asked = await ask([answer(status, body)]);
 		expect(summariserError(asked)).toMatchObject({
 			code: "context_too_long",
@@ -61,23 +61,23 @@ describe("a request that fails", () => {
 		["older vLLM's", { object: "error", message: prose, type: "BadRequestError", param: null, code: 400 }],
 		["a string", { error: prose }],
 		["no JSON", prose],
-	])("says unknown where only prose tells that the prompt is too long: %s", async (_, body) => {
+	])("reports unknown when only prose says that the prompt is too long: %s", async (_, body) => {
 		expect(summariserError(await ask([answer(400, body)]))).toMatchObject({ code: "unknown", status_code: 400 });
 	});
 
-	it("a model that is not there by code alone", async () => {
+	it("recognises a missing model by code only", async () => {
 		const asked = await ask([answer(400, { error: { code: "model_not_found", message: "…" } })]);
 		expect(summariserError(asked).code).toBe("model_not_found");
 	});
 
-	it.each([301, 302, 303, 307, 308])("HTTP %i leads nowhere", async (status) => {
+	it.each([301, 302, 303, 307, 308])("HTTP %i is not followed", async (status) => {
 		const elsewhere = await ask([complete("from elsewhere")]);
 		const asked = await ask([answer(status, "", { location: `${elsewhere.server.baseUrl}/chat/completions` })]);
 		expect(summariserError(asked)).toMatchObject({ code: "unknown", status_code: status });
 		expect(elsewhere.server.requests.length).toBe(1);
 	});
 
-	it("says in words what to do, and shows only codes that are words", async () => {
+	it("gives advice in words, and shows only codes that are words", async () => {
 		const body = {
 			error: { code: "insufficient_quota", type: "Say <b>hello</b>", message: "your prompt was: secret" },
 		};
@@ -91,7 +91,7 @@ describe("a request that fails", () => {
 const message = (given: object) =>
 	answer(200, { choices: [{ message: { role: "assistant", ...given }, finish_reason: "stop" }] });
 
-describe("an answer that cannot be used", () => {
+describe("an unusable answer", () => {
 	it.each([
 		["invalid JSON", answer(200, '{"choices": [')],
 		["HTML", answer(200, "<html>Welcome</html>", { "content-type": "text/html" })],
@@ -125,19 +125,19 @@ describe("an answer that cannot be used", () => {
 		["its own status", { code: 429, message: "…" }, "rate_limit", 429, 4],
 		["a code", { code: "context_length_exceeded", message: "…" }, "context_too_long", 200, 1],
 		["prose alone", { message: "maximum context length" }, "unknown", 200, 1],
-	] as const)("an error in a good status, with %s", async (_, error, code, status, requests) => {
+	] as const)("recognises an error in a good status, with %s", async (_, error, code, status, requests) => {
 		const asked = await ask([answer(200, { error })]);
 		expect(summariserError(asked)).toMatchObject({ code, status_code: status });
 		expect(asked.server.requests.length).toBe(requests);
 	});
 
-	it("a window that is full is a prompt too long", async () => {
+	it("treats a full window as a prompt that is too long", async () => {
 		expect(summariserError(await ask([complete("", "model_context_window_exceeded")])).code).toBe("context_too_long");
 	});
 });
 
-describe("an answer that can be used", () => {
-	it("is its text, why it stopped and what it cost", async () => {
+describe("a usable answer", () => {
+	it("has its text, its stop reason and its cost", async () => {
 		const { answer: given, server } = await ask([complete("done")]);
 		expect(given).toEqual({
 			text: "done",
@@ -154,7 +154,7 @@ describe("an answer that can be used", () => {
 		});
 	});
 
-	it("may be parts, with thinking that is left out, or plain text that is JSON", async () => {
+	it("may be parts, without their thinking, or plain text that is JSON", async () => {
 		const parts = [
 			{ type: "thinking", thinking: [{ type: "text", text: "hm" }] },
 			{ type: "text", text: "one " },
@@ -171,12 +171,12 @@ describe("an answer that can be used", () => {
 		expect((await ask([plain])).answer).toEqual({ text: "yes", finishReason: "other" });
 	});
 
-	it("may have empty fields beside it for what it is not", async () => {
+	it("may have other empty fields", async () => {
 		const empty = message({ content: "done", refusal: null, tool_calls: [], function_call: null });
 		expect((await ask([empty])).answer?.text).toBe("done");
 	});
 
-	it("is asked for by the other name of the limit where the endpoint refuses the first, and from then on", async () => {
+	it("is requested with the other name of the limit once the endpoint refuses the first", async () => {
 		const unsupported = answer(400, { error: { code: "unsupported_parameter", param: "max_tokens", message: "…" } });
 		const { server, answer: given } = await ask([unsupported, complete("cut", "length"), complete("done")]);
 		expect(given?.text).toBe("done");

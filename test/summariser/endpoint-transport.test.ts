@@ -56,13 +56,13 @@ describe("a connection that fails", () => {
 		expect(retriesOf(asked)).toEqual(["1/3 server_error", "2/3 server_error", "3/3 server_error"]);
 	});
 
-	it("reset in the middle of the body, then whole", async () => {
+	it("is retried after a reset during the body", async () => {
 		const asked = await ask([resetInBody, complete("whole")]);
 		expect(asked.answer?.text).toBe("whole");
 		expect(asked.delays).toEqual([2]);
 	});
 
-	it("nobody listens", async () => {
+	it("fails when nobody listens", async () => {
 		const closed = createServer();
 		await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
 		const { port } = closed.address() as { port: number };
@@ -94,22 +94,22 @@ describe("an answer that takes too long", () => {
 		expect(retriesOf(asked)).toEqual(["1/3 timeout", "2/3 timeout", "3/3 timeout"]);
 	});
 
-	it("hangs once, then answers", async () => {
+	it("is retried after one hang", async () => {
 		expect((await ask([hang, complete("late")], { timeoutMs: 2_000 })).answer?.text).toBe("late");
 	});
 
-	it("tells again and again that it waits", async () => {
+	it("reports the wait repeatedly", async () => {
 		const { progress } = await ask([hang], { timeoutMs: 1_000, heartbeatMs: 5, retry: { maxRetries: 0 } });
 		const waiting = progress.filter((one) => one.kind === "phase" && one.phase === "waiting");
 		expect(waiting.length).toBeGreaterThan(1);
 	});
 
-	it("may come at any time where the longest time is infinite", async () => {
+	it("may arrive at any time when the time limit is infinite", async () => {
 		const slow: Behaviour = (response, request) => void setTimeout(() => complete("late")(response, request), 50);
 		expect((await ask([slow], { timeoutMs: Number.POSITIVE_INFINITY })).answer?.text).toBe("late");
 	});
 
-	it("a body over the limit is given up", async () => {
+	it("aborts a body over the limit", async () => {
 		const asked = await ask([flood]);
 		expect(summariserError(asked)).toMatchObject({ code: "unknown", status_code: 200 });
 		expect(asked.server.requests.length).toBe(1);
@@ -137,7 +137,7 @@ describe("ending a call", () => {
 		expect(getEventListeners(controller.signal, "abort")).toEqual([]);
 	});
 
-	it("while it waits to try again, on the fake clock and on the real one", async () => {
+	it("works during the wait for a retry, on the fake clock and on the real one", async () => {
 		for (const clock of [undefined, systemClock]) {
 			const controller = new AbortController();
 			const onProgress = ({ kind }: { kind: string }) => {
@@ -151,7 +151,7 @@ describe("ending a call", () => {
 		}
 	});
 
-	it("by closing the summariser, which takes no further calls", async () => {
+	it("works by closing the summariser, which accepts no further calls", async () => {
 		const server = await startChatServer(hang);
 		const summariser = createOpenAiCompatible({ baseUrl: server.baseUrl, model: "m", clock: fakeClock() });
 		const call = summariser.summarise({ prompt: "p", maxTokens: 5 }).catch((error: unknown) => error);
@@ -165,7 +165,7 @@ describe("ending a call", () => {
 });
 
 describe("the client", () => {
-	it("keeps one connection open from call to call, and none once it is closed", async () => {
+	it("keeps one connection open between calls, and none once it is closed", async () => {
 		const server = await startChatServer(complete(), refuse(429), complete("cut", "length"), complete());
 		const summariser = createOpenAiCompatible({ baseUrl: server.baseUrl, model: "m", clock: fakeClock() });
 		for (let call = 0; call < 4; call += 1) await summariser.summarise({ prompt: `call ${call}`, maxTokens: 5 });
@@ -175,7 +175,7 @@ describe("the client", () => {
 		await expect.poll(() => server.open(), patience).toBe(0);
 	});
 
-	it("leaves nothing open once a call is over and it is closed", async () => {
+	it("leaves nothing open after a call once it is closed", async () => {
 		const sockets = () => process.getActiveResourcesInfo().filter((one) => one === "TCPSocketWrap").length;
 		const before = sockets();
 		const server = await startChatServer(hang, resetInBody, refuse(503), complete());
@@ -198,7 +198,7 @@ describe("the client", () => {
 		expect(told).toBe(toldInTime);
 	});
 
-	it("sends the query of the base URL with each request, and shows it nowhere", async () => {
+	it("sends the query of the base URL with each request, and never shows it", async () => {
 		const server = await startChatServer(refuse(400));
 		const asked = await ask([hang], { baseUrl: `${server.baseUrl}/?api-version=7&token=hidden` });
 		expect(server.requests[0]?.url).toBe("/v1/chat/completions?api-version=7&token=hidden");
@@ -225,7 +225,7 @@ describe("the client", () => {
 		});
 	});
 
-	it("sends nothing with a key that no header can carry, and does not quote it", async () => {
+	it("sends nothing with a key that is invalid in a header, and does not quote it", async () => {
 		const asked = await ask([complete()], { apiKey: "first line\nsecond line" });
 		expect(summariserError(asked)).toMatchObject({ code: "unknown", status_code: undefined });
 		expect(summariserError(asked).message).toContain("line break");

@@ -42,21 +42,21 @@ async function inParts(behaviour: Behaviour, pieces: readonly string[], given: P
 const piece = (letter: string) => letter.repeat(20);
 
 describe("summarising in parts", () => {
-	it("asks once where all fits", async () => {
+	it("asks once when everything fits", async () => {
 		const { outcome, prompts, phases } = await inParts(windowOf(100), ["a", "b"]);
 		expect(outcome).toMatchObject({ text: "<2>", parts: 1, usage: { promptTokens: 100, completionTokens: 10 } });
 		expect(prompts).toEqual(["a\nb"]);
 		expect(phases).toEqual(["asking"]);
 	});
 
-	it("splits at a message boundary where the model says that it is too long, then joins", async () => {
+	it("splits at a message boundary when the model reports a too long prompt, then joins", async () => {
 		const { outcome, prompts, phases } = await inParts(windowOf(50), ["a", "b", "c", "d"].map(piece));
 		expect(prompts.slice(1)).toEqual([`${piece("a")}\n${piece("b")}`, `${piece("c")}\n${piece("d")}`, "J<40>\n<40>"]);
 		expect(outcome).toMatchObject({ text: "<9>", parts: 2, usage: { promptTokens: 300, completionTokens: 30 } });
 		expect(phases).toEqual(["asking", "splitting", "asking", "asking", "joining", "asking"]);
 	});
 
-	it("halves only what is too long, and cuts one message that is", async () => {
+	it("halves only oversized parts, and cuts an oversized message", async () => {
 		const long = "x".repeat(150);
 		const { outcome, prompts } = await inParts(windowOf(50), [long, piece("b")]);
 		expect(outcome).toMatchObject({ parts: 2 });
@@ -67,7 +67,7 @@ describe("summarising in parts", () => {
 		expect(prompts[4]).toBe(piece("b"));
 	});
 
-	it("splits at once where the window is known", async () => {
+	it("splits at once when the window is known", async () => {
 		const { prompts, outcome } = await inParts(windowOf(50), ["a", "b", "c"].map(piece), { partTokens: 45 });
 		expect(prompts).toEqual([`${piece("a")}\n${piece("b")}`, piece("c"), "J<40>\n<20>"]);
 		expect(outcome).toMatchObject({ parts: 2 });
@@ -99,7 +99,7 @@ describe("summarising in parts", () => {
 		expect(prompts.length).toBe(1);
 	});
 
-	it("elapsed never goes back, and is never over what is expected", async () => {
+	it("reports elapsed that never decreases, and never exceeds the expected total", async () => {
 		const elapsed: number[] = [];
 		const clock = fakeClock();
 		const slow: Summariser = {

@@ -45,7 +45,7 @@ afterEach(() => {
 
 describe("the key", () => {
 	it.each([200, 302, 400, 401, 403, 404, 413, 429, 500, 503])(
-		"is in no error, progress or log where the endpoint echoes it (HTTP %i)",
+		"is in no error, progress or log when the endpoint echoes it (HTTP %i)",
 		async (status) => {
 			vi.stubEnv("OPENAI_LOG", "debug");
 			const asked = await ask([echo(status)]);
@@ -67,17 +67,17 @@ describe("the key", () => {
 		expect(written).toEqual([]);
 	});
 
-	it("is taken out of an answer that echoes it", async () => {
+	it("is removed from an answer that echoes it", async () => {
 		const { answer: given } = await ask([complete(`The key is ${key}, and again: ${key}.`)]);
 		expect(given?.text).toBe("The key is [key], and again: [key].");
 	});
 
-	it("a word that local servers are given for a key stands in answers as it is", async () => {
+	it("stays in an answer when it is a common placeholder key of local servers", async () => {
 		const { answer: given } = await ask([complete("run it with ollama")], { apiKey: "ollama" });
 		expect(given?.text).toBe("run it with ollama");
 	});
 
-	it("where there is none, none is sent; not that of another endpoint either", async () => {
+	it("is not sent when it is missing, nor is that of another endpoint", async () => {
 		vi.stubEnv("OPENAI_API_KEY", "sk-of-another-endpoint");
 		vi.stubEnv("OPENAI_ADMIN_KEY", "sk-of-an-admin");
 		vi.stubEnv("OPENAI_ORG_ID", "org-of-another-endpoint");
@@ -94,7 +94,7 @@ describe("the key", () => {
 		}
 	});
 
-	it("the prompt is in no error either", async () => {
+	it("and the prompt are in no error", async () => {
 		const prompt = "the conversation's own words";
 		const quoting: Behaviour = (response, { body }) =>
 			answer(400, { error: { message: body.messages[0]?.content, code: body.messages[0]?.content } })(

@@ -62,7 +62,7 @@ describe("a client of the MCP SDK", () => {
 		]);
 	});
 
-	it("is asked for less where its answer was cut off", async () => {
+	it("is asked for a shorter answer when its answer was truncated", async () => {
 		const answers = [answer("cut", "maxTokens"), answer("short")];
 		const { summarise } = await connect(() => answers.shift());
 		expect(await summarise()).toMatchObject({ text: "short" });
@@ -82,7 +82,7 @@ describe("a client of the MCP SDK", () => {
 		expect(asked).toBe(1);
 	});
 
-	it("without a model is told apart", async () => {
+	it("is reported when it has no model", async () => {
 		const { summarise } = await connect(undefined);
 		await expect(summarise()).rejects.toMatchObject({ code: "model_not_found", is_retryable: false });
 	});
@@ -99,7 +99,7 @@ describe("a client of the MCP SDK", () => {
 		expect(clock.waits).toEqual([]);
 	});
 
-	it("that takes too long is told so, and asked again", async () => {
+	it("that takes too long is notified, and asked again", async () => {
 		const cancelled: boolean[] = [];
 		const { summarise, progress, clock } = await connect(
 			(_, signal) => {
@@ -119,7 +119,7 @@ describe("a client of the MCP SDK", () => {
 		expect(progress).toContainEqual(expect.objectContaining({ kind: "retry", attempt: 1, code: "timeout" }));
 	});
 
-	it("that goes away in the middle is a connection that closed", async () => {
+	it("that disconnects is reported as a closed connection", async () => {
 		const { summarise, client, clock } = await connect(() => {
 			void client.close();
 			return new Promise(() => {});
@@ -128,7 +128,7 @@ describe("a client of the MCP SDK", () => {
 		expect(clock.waits).toEqual([]);
 	});
 
-	it("is told where the call is cancelled", async () => {
+	it("is notified when the call is cancelled", async () => {
 		const controller = new AbortController();
 		let cancelled = false;
 		const { summarise } = await connect((_, signal) => {

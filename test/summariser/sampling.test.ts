@@ -12,7 +12,7 @@ const content =
 	() => ({ role: "assistant", model: "m", stopReason: "endTurn", content: value });
 
 describe("an answer of the client's model", () => {
-	it("is its text and why it stopped", async () => {
+	it("has its text and its stop reason", async () => {
 		const { answer, requests, progress, delays } = await sample([say("a summary")]);
 		expect(answer).toEqual({ text: "a summary", finishReason: "stop" });
 		expect(requests).toEqual([{ messages: [text("user", "Summarise this.")], maxTokens: 500, includeContext: "none" }]);
@@ -21,7 +21,7 @@ describe("an answer of the client's model", () => {
 		expect(delays).toEqual([]);
 	});
 
-	it.each(["stopSequence", undefined, "end_turn", 7])("that stopped for %j is an answer as well", async (reason) => {
+	it.each(["stopSequence", undefined, "end_turn", 7])("that stopped for %j is accepted too", async (reason) => {
 		const given = () => ({ content: { type: "text", text: "ok" }, stopReason: reason });
 		expect((await sample([given])).answer).toEqual({ text: "ok", finishReason: "other" });
 	});
@@ -35,7 +35,7 @@ describe("an answer of the client's model", () => {
 	});
 });
 
-describe("an answer that cannot be used", () => {
+describe("an unusable answer", () => {
 	it.each([
 		["nothing", (): unknown => undefined, "no message"],
 		["null", () => null, "no message"],
@@ -64,7 +64,7 @@ describe("an answer that cannot be used", () => {
 		["words that stopped for a call", say("I look first.", "toolUse"), "tool call"],
 		["what an error left", say("half of a", "error"), "broke off"],
 		["five million characters", content({ type: "text", text: "x".repeat(5_000_000) }), "more than"],
-	] as [string, ClientBehaviour, string][])("%s is unknown, and not asked for again", async (_, behaviour, message) => {
+	] as [string, ClientBehaviour, string][])("%s is unknown, and not requested again", async (_, behaviour, message) => {
 		const asked = await sample([behaviour]);
 		const error = samplingErrorOf(asked);
 		expect(error).toMatchObject({ code: "unknown", is_retryable: false, status_code: undefined });
@@ -74,8 +74,8 @@ describe("an answer that cannot be used", () => {
 	});
 });
 
-describe("an answer that was cut off", () => {
-	it("is asked for again, more concisely: cut twice, then whole", async () => {
+describe("a truncated answer", () => {
+	it("is requested again, more concisely: truncated twice, then complete", async () => {
 		const cut = say("too lo", "maxTokens");
 		const { answer, requests, progress } = await sample([cut, cut, say("short")], {}, { locale: "en" });
 		expect(answer?.text).toBe("short");
@@ -107,7 +107,7 @@ describe("a request that fails", () => {
 		[undefined, "unknown", "failed"],
 		["-1", "unknown", "failed"],
 		[1.5, "unknown", "failed"],
-	] as const)("JSON-RPC error %j is %s, and nobody is asked again", async (number, code, message) => {
+	] as const)("JSON-RPC error %j is %s, and is not sent again", async (number, code, message) => {
 		const asked = await sample([fail(number)]);
 		const error = samplingErrorOf(asked);
 		expect(error).toMatchObject({ code, status_code: undefined });
@@ -122,7 +122,7 @@ describe("a request that fails", () => {
 		expect(samplingErrorOf(asked).code).toBe("unknown");
 	});
 
-	it("a time-out of the transport is retried after 2, 4 and 8 s, and told", async () => {
+	it("with a time-out of the transport is retried after 2, 4 and 8 s, and reported", async () => {
 		const asked = await sample([fail(-32001)]);
 		expect(samplingErrorOf(asked)).toMatchObject({ code: "timeout", is_retryable: true });
 		expect(asked.requests.length).toBe(4);
@@ -140,7 +140,7 @@ describe("a request that fails", () => {
 		expect((await sample([fail(-32001), say("late")])).answer?.text).toBe("late");
 	});
 
-	it("a client that never answers is a time-out, whether it heeds the signal or not", async () => {
+	it("of a client that never answers is a time-out, whether it obeys the signal or not", async () => {
 		const heeding = (_: unknown, { signal }: SamplingCall) =>
 			new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
 		for (const behaviour of [silent, heeding]) {
@@ -153,7 +153,7 @@ describe("a request that fails", () => {
 		}
 	});
 
-	it("the transport is told how long it may take", async () => {
+	it("passes its time limit to the transport", async () => {
 		let told: SamplingCall | undefined;
 		const behaviour = (_: unknown, call: SamplingCall) => {
 			told = call;
@@ -166,8 +166,8 @@ describe("a request that fails", () => {
 	});
 });
 
-describe("a call that is ended", () => {
-	it("by its signal rejects with the signal's reason, before and while it is asked", async () => {
+describe("an ended call", () => {
+	it("by its signal rejects with the signal's reason, before and during the request", async () => {
 		const reason = new Error("no longer wanted");
 		const asked = await sample([say("x")], {}, { signal: AbortSignal.abort(reason) });
 		expect(asked).toMatchObject({ error: reason, requests: [] });
@@ -182,7 +182,7 @@ describe("a call that is ended", () => {
 		expect(getEventListeners(controller.signal, "abort")).toEqual([]);
 	});
 
-	it("while it waits for a retry", async () => {
+	it("stops during the wait for a retry", async () => {
 		const reason = new Error("no longer wanted");
 		const controller = new AbortController();
 		const onProgress = ({ kind }: { kind: string }) => kind === "retry" && controller.abort(reason);
@@ -191,7 +191,7 @@ describe("a call that is ended", () => {
 		expect(asked.requests.length).toBe(1);
 	});
 
-	it("by closing the summariser", async () => {
+	it("stops when the summariser is closed", async () => {
 		let begun = false;
 		const createMessage = () => {
 			begun = true;

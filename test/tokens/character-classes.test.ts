@@ -3,7 +3,7 @@ import { blocksEnd, caseless, classAt, endOfBytes, mark, symbol } from "../../sr
 
 const kinds = [caseless, mark, symbol, caseless | mark];
 
-it("goes over blocks of characters of three bytes only where every character has one of the classes", () => {
+it("skips blocks of three-byte characters only when every character has one of the classes", () => {
 	const bytes = new Uint8Array(8).fill(endOfBytes);
 	const wrong: number[] = [];
 	let gone = 0;
@@ -24,7 +24,7 @@ it("goes over blocks of characters of three bytes only where every character has
 	expect(stayed).toBeGreaterThan(60_000);
 });
 
-it("goes over Chinese and Korean words to their ends, and stops before everything else", () => {
+it("skips Chinese and Korean words to their ends, and stops before everything else", () => {
 	for (const [text, characters] of [
 		["中文字符，和", 4],
 		["한국어 말", 3],

@@ -46,20 +46,20 @@ describe("contextWindowOfModel", () => {
 	);
 
 	it.each(["gemini-2.5-pro", "google/gemini-2.5-pro", "gemini-2.5-pro-preview-06-05", "gemini-3-pro-preview"])(
-		"takes the window that the maker documents where the catalogue lists none: %s",
+		"uses the window documented by the maker when the catalogue has none: %s",
 		async (model) => {
 			expect(await contextWindowOfModel(model)).toEqual({ tokens: 1_048_576, notes: [] });
 		},
 	);
 
 	it.each(["claude-sonnet-4-5[1m]", "claude-opus-4-1[1m]", "anthropic/claude-sonnet-9[1M]", "sonnet[1m]"])(
-		"takes the window of a million tokens that Claude Code writes behind the name: %s",
+		"uses the window of a million tokens from Claude Code's model suffix: %s",
 		async (model) => {
 			expect(await contextWindowOfModel(model)).toEqual({ tokens: 1_000_000, notes: [] });
 		},
 	);
 
-	it("asks no network", async () => {
+	it("uses no network", async () => {
 		const fetch = vi.fn();
 		vi.stubGlobal("fetch", fetch);
 		await contextWindowOfModel("gpt-4o");
@@ -97,15 +97,12 @@ describe("contextWindowOfModel", () => {
 		["openrouter/z-ai/glm-5.3:free", 1_048_576, "z-ai/glm-5.3"],
 		["minimax-m4", 204_800, "minimax/minimax-m2.1"],
 		["command-r", 128_000, "cohere/command-r-08-2024"],
-	])(
-		"takes for %s the window of the nearest relative, %i tokens, and says whose it is: %s",
-		async (model, tokens, like) => {
-			const window = await contextWindowOfModel(model);
-			expect(window?.tokens).toBe(tokens);
-			expect(window?.notes).toEqual([expect.stringContaining(`that of ${like} is assumed: ${tokens} tokens`)]);
-			expect(window?.notes[0]).toContain(JSON.stringify(model));
-		},
-	);
+	])("gives %s the window of its nearest relative, %i tokens, and names it: %s", async (model, tokens, like) => {
+		const window = await contextWindowOfModel(model);
+		expect(window?.tokens).toBe(tokens);
+		expect(window?.notes).toEqual([expect.stringContaining(`that of ${like} is assumed: ${tokens} tokens`)]);
+		expect(window?.notes[0]).toContain(JSON.stringify(model));
+	});
 
 	it.each([
 		["names no model of the family", "gpt-nope"],
@@ -114,7 +111,7 @@ describe("contextWindowOfModel", () => {
 		["is no chat model", "gemini-4-flash-image"],
 		["is a distilled model, which has the window of neither", "deepseek-r9-distill-llama-70b"],
 		["says a window and no name", "[1m]"],
-	])("assumes nothing for a name that %s: %s", async (_, model) => {
+	])("assumes no window for a name that %s: %s", async (_, model) => {
 		expect(await contextWindowOfModel(model)).toBeUndefined();
 	});
 });

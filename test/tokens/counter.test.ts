@@ -26,7 +26,7 @@ describe("createCountMemo", () => {
 		expect(asked).toEqual(["long text"]);
 	});
 
-	it("tells texts of equal length apart", () => {
+	it("distinguishes texts of equal length", () => {
 		const memo = createCountMemo((text) => (text.startsWith("a") ? 1 : 2), { entries: 10, shortText: 4 });
 		const tail = "x".repeat(20_000);
 		expect([memo.count(`a${tail}`), memo.count(`b${tail}`), memo.count(`a${tail}`)]).toEqual([1, 2, 1]);
@@ -41,7 +41,7 @@ describe("createCountMemo", () => {
 		expect(memo.size()).toBe(0);
 	});
 
-	it("never holds more counts than its limit, and lets the oldest go", () => {
+	it("never exceeds its limit, and evicts the oldest count", () => {
 		const { asked, count } = countingLengths();
 		const memo = createCountMemo(count, { entries: 100, shortText: 4 });
 		for (let index = 0; index < 1000; index++) {
@@ -77,7 +77,7 @@ describe.each(tableNames)("the %s counter's memory", (name) => {
 		expect(texts.toReversed().map(crowded.count)).toEqual(counts.toReversed());
 	});
 
-	it("stays as it was made, whatever is counted", () => {
+	it("keeps its size for any texts", () => {
 		const counter = createCounter(encoding);
 		const made = counter.keptBytes();
 		expect(made).toBeLessThan(8e6);
@@ -93,7 +93,7 @@ describe.each(tableNames)("the %s counter's memory", (name) => {
 describe("createPieceCache", () => {
 	const view = viewOf(Array.from({ length: 4000 }, (_, index) => String.fromCharCode(index % 251)).join(""));
 
-	it("knows a piece by all of its bytes, not by its hash", () => {
+	it("identifies a piece by all of its bytes, not by its hash", () => {
 		const cache = createPieceCache(pieceCacheSize);
 		rememberLongPiece(cache, { view, start: 0, length: 21, hash: 7, tokens: 5 });
 		expect(findLongPiece(cache, view, 0, 21, 7)).toBe(5);
@@ -128,7 +128,7 @@ describe("createPieceCache", () => {
 		);
 	});
 
-	it("never holds more than its size, and lets go of what is not asked for any more", () => {
+	it("never exceeds its size, and evicts unused pieces", () => {
 		const cache = createPieceCache({ short: 16, slots: 64, words: 512 });
 		const remember = (start: number) =>
 			rememberLongPiece(cache, { view, start, length: 20, hash: start * 31, tokens: 3 });
@@ -145,7 +145,7 @@ describe("createPieceCache", () => {
 });
 
 describe("the heap", () => {
-	it("does not grow by the texts that were counted", () => {
+	it("does not grow with the counted texts", () => {
 		setFlagsFromString("--expose-gc");
 		const collect: () => void = runInNewContext("gc");
 		const { count } = createCounter(readEncoding("o200k_base"));
@@ -172,7 +172,7 @@ describe("loadCounter", () => {
 		expect(await loadCounter("o200k_base")).not.toBe(await loadCounter("cl100k_base"));
 	});
 
-	it("counts as known from elsewhere", async () => {
+	it("gives known counts", async () => {
 		const o200k = await loadCounter("o200k_base");
 		const cl100k = await loadCounter("cl100k_base");
 		expect(o200k("hello world")).toBe(2);
@@ -184,7 +184,7 @@ describe("loadCounter", () => {
 });
 
 describe.each(encodingNames)("the %s counter", (encoding) => {
-	it("counts the empty text as nothing", async () => {
+	it("counts the empty text as zero", async () => {
 		const count = await loadCounter(encoding);
 		expect(count("")).toBe(0);
 	});

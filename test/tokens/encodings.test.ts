@@ -29,7 +29,7 @@ describe("encodingForModel", () => {
 		["openai.gpt-oss-120b-1:0", "o200k_harmony"],
 		["us.openai.gpt-oss-20b-1:0", "o200k_harmony"],
 		[" gpt-4o\n", "o200k_base"],
-	])("takes provider and fine-tune off %s", (model, encoding) => {
+	])("ignores provider and fine-tune in %s", (model, encoding) => {
 		expect(encodingForModel(model)).toBe(encoding);
 	});
 
@@ -44,7 +44,7 @@ describe("encodingForModel", () => {
 		["ollama/gpt-oss:latest", "o200k_harmony"],
 		["gpt-35-turbo", "cl100k_base"],
 		["azure/gpt-35-turbo-16k", "cl100k_base"],
-	])("goes by the longest listed name in %s", (model, encoding) => {
+	])("uses the longest listed name in %s", (model, encoding) => {
 		expect(encodingForModel(model)).toBe(encoding);
 	});
 
@@ -66,7 +66,7 @@ describe("encodingForModel", () => {
 		expect(encodingForModel(model)).toBeUndefined();
 	});
 
-	it.each(["davinci", "text-davinci-003", "gpt2"])("leaves out %s, whose encoding is not counted here", (model) => {
+	it.each(["davinci", "text-davinci-003", "gpt2"])("omits %s, whose encoding is not available here", (model) => {
 		expect(encodingForModel(model)).toBeUndefined();
 	});
 });

@@ -31,7 +31,7 @@ describe("estimateTokens", () => {
 		});
 	});
 
-	it("notes that nothing is known of a model", async () => {
+	it("adds a note for an unknown model", async () => {
 		const { method, scale, notes } = await estimateTokens("nobody-1", undefined);
 		expect({ method, scale }).toEqual({ method: "estimated", scale: modelFamilies.unknown.scale });
 		expect(notes).toEqual([expect.stringContaining("Nothing is known")]);

@@ -12,7 +12,7 @@ vi.mock(import("node:fs"), async (importOriginal) => {
 	return { ...fs, readFileSync } as typeof fs;
 });
 
-it("reads a table when its counter is first asked for, and once", async () => {
+it("reads a table once, at the first use of its counter", async () => {
 	expect(read.paths).toEqual([]);
 	const [count, again, harmony] = await Promise.all([
 		loadCounter("o200k_base"),

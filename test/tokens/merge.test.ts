@@ -16,7 +16,7 @@ import { tableNames } from "./reference.ts";
 import { mergePlainly, tableOf, trainedTokens, viewOf } from "./trained-table.ts";
 
 describe("createLongPieceCounter", () => {
-	it("agrees with plain merging on trained tables, where it has to step back often", () => {
+	it("agrees with plain merging on trained tables with frequent backtracking", () => {
 		const draw = createDraw(3);
 		let steppedBack = 0;
 		for (let run = 0; run < 400; run++) {
@@ -48,7 +48,7 @@ describe.each(tableNames)("the merges of %s", (name) => {
 	const table = readTokenTable(name);
 	const { starts, tokens, size } = table;
 
-	it("make each token out of two of lower ranks, which counting long pieces rests on", () => {
+	it("make each token from two of lower ranks, as counting long pieces requires", () => {
 		const merge = createPieceMerger(table);
 		let checked = 0;
 		for (let rank = 0; rank < size; rank++) {
@@ -66,7 +66,7 @@ describe.each(tableNames)("the merges of %s", (name) => {
 		expect(checked).toBe(size - 256);
 	});
 
-	it("are the same by plain merging, by going back and by a heap", () => {
+	it("are the same by plain merging, by backtracking and by a heap", () => {
 		const ranks = readRanks(name);
 		const merge = createPieceMerger(table);
 		const counter = createLongPieceCounter(table);
@@ -104,7 +104,7 @@ describe("leastTokens and mostTokens", () => {
 		expect([leastTokens(text), mostTokens(text)]).toEqual([least, most]);
 	});
 
-	it("finds the same starts as a pattern does, wherever they stand", () => {
+	it("finds the same starts as a pattern, at any position", () => {
 		const draw = createDraw(10);
 		for (let index = 0; index < 20_000; index++) {
 			const text = Array.from({ length: draw(40) }, () => pick([..."aZz09'@[`{/: é漢\u007f"], draw)).join("");
@@ -114,7 +114,7 @@ describe("leastTokens and mostTokens", () => {
 		}
 	});
 
-	it("loses at most one start to each chunk of a long text", () => {
+	it("loses at most one start per chunk of a long text", () => {
 		const least = leastTokens("ab 12".repeat(100_000));
 		expect(least).toBeLessThanOrEqual(200_000);
 		expect(least).toBeGreaterThan(199_900);

@@ -40,13 +40,13 @@ describe("familyOfModel", () => {
 		expect(await familyOfModel(model)).toBe(family);
 	});
 
-	it("asks the catalogue where the name tells nothing", async () => {
+	it("uses the catalogue when the name is inconclusive", async () => {
 		expect(await familyOfModel("chatgpt-image-latest")).toBe("unmeasured");
 		expect(await familyOfModel("sonar-pro")).toBe("unknown");
 	});
 
 	it.each(["", "/", "-", "nobody-1", "constructor", "__proto__", "x".repeat(10_000)])(
-		"knows nothing of %j, and does not fail",
+		"knows nothing of %j, without an error",
 		async (model) => {
 			expect(await familyOfModel(model)).toBe("unknown");
 		},
@@ -75,7 +75,7 @@ describe("modelFamilies", () => {
 		expect(scale.low).toBeGreaterThan(0);
 	});
 
-	it("what nobody knows has the widest band", () => {
+	it("an unknown model has the widest band", () => {
 		const { unknown, ...others } = modelFamilies;
 		const all = Object.values(others).map(({ scale }) => scale);
 		expect(unknown.scale.low).toBe(Math.min(...all.map(({ low }) => low)));

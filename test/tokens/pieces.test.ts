@@ -54,13 +54,13 @@ describe.each(tableNames)("the table of plain pieces of %s", (name) => {
 		return { answered, differing };
 	}
 
-	it("splits as the pattern does, for every text of five of these characters", () => {
+	it("splits like the pattern, for every text of five of these characters", () => {
 		const { answered, differing } = differences(textsOf([" ", "\t", "\n", "\r", "a", "S", "l", "'", ".", "/", "7"], 5));
 		expect(differing).toEqual([]);
 		expect(answered).toBeGreaterThan(60_000);
 	});
 
-	it("splits as the pattern does, whatever the letters of a contraction and behind it", () => {
+	it("splits like the pattern, for any letters in a contraction and after it", () => {
 		const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
 		const texts = ascii.flatMap((first) =>
 			ascii.flatMap((second) => [`we'${first}${second}.`, ` WE'${first}${second} `]),
@@ -70,7 +70,7 @@ describe.each(tableNames)("the table of plain pieces of %s", (name) => {
 		expect(answered).toBe(texts.length);
 	});
 
-	it("splits as the pattern does behind white space of any kind and length", () => {
+	it("splits like the pattern after white space of any kind and length", () => {
 		const runs = [1, 2, 3, 4, 5].flatMap((length) => [...textsOf([" ", "\t", "\v", "\n", "\r"], length)]);
 		const { answered, differing } = differences(
 			runs.flatMap((run) => ["x", "X", "7", ".", "'", "/", "<"].map((next) => `${run}${next} `)),

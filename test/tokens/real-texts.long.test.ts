@@ -12,7 +12,7 @@ const oneOf = 8;
 const longestForReferences = 2000;
 
 describe.skipIf(!hasRealData).each(tableNames)("the %s counter on real texts", (name) => {
-	it("agrees with tiktoken, gpt-tokenizer and the oracle on every one", () => {
+	it("agrees with tiktoken, gpt-tokenizer and the oracle on every text", () => {
 		const { count } = createCounter(readEncoding(name));
 		const oracle = createOracle(name);
 		const seen = { texts: 0, long: 0, asked: 0 };

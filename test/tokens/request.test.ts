@@ -64,7 +64,7 @@ describe("functionTokens", () => {
 	it.each([
 		["o200k_base", 7, 101],
 		["cl100k_base", 10, 105],
-	] as const)("is what OpenAI's own example counts in %s, and its API", async (encoding, functionStart, all) => {
+	] as const)("matches OpenAI's own example in %s, and its API", async (encoding, functionStart, all) => {
 		const count = await loadCounter(encoding);
 		const texts = ["You are a helpful assistant that can answer to questions about the weather."];
 		texts.push("What's the weather like in San Francisco?", "system", "user");
@@ -72,7 +72,7 @@ describe("functionTokens", () => {
 		expect(functionTokens(tools, { countTokens: count, functionStart })).toBe(all - messages);
 	});
 
-	it("reads them as Responses has them too, and functions without parameters", () => {
+	it("reads the Responses form too, and functions without parameters", () => {
 		const flat = [{ type: "function", ...weather }];
 		const options = { countTokens, functionStart: 7 } as const;
 		expect(functionTokens(flat, options)).toBe(functionTokens(tools, options));
@@ -104,7 +104,7 @@ describe("requestOverhead", () => {
 	const overhead = (model: string, these: unknown = tools) =>
 		requestOverhead({ model, tools: these, toolTokens, countTokens });
 
-	it("puts OpenAI's functions in the place of their JSON", () => {
+	it("replaces the JSON of functions by OpenAI's form", () => {
 		const functions = functionTokens(tools, { countTokens, functionStart: 7 }) ?? Number.NaN;
 		expect(overhead("gpt-4o")).toBe(functions - toolTokens);
 		expect(overhead("gpt-4o")).toBeLessThan(0);
@@ -131,7 +131,7 @@ describe("requestOverhead", () => {
 		for (const none of [[], {}, null, "tools"]) expect(overhead(model, none)).toBe(0);
 	});
 
-	it("adds nothing where nothing is documented", () => {
+	it("adds nothing without documentation", () => {
 		for (const model of ["gemini-2.5-pro", "nobody-1", ""]) expect(overhead(model)).toBe(0);
 	});
 });

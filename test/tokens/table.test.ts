@@ -16,7 +16,7 @@ describe.each(tableNames)("the table of %s", (name) => {
 		expect(table.longest).toBe(128);
 	});
 
-	it("has nothing else", () => {
+	it("has no other tokens", () => {
 		let asked = 0;
 		for (const token of ranks.keys()) {
 			const changed = `${token.slice(0, -1)}${String.fromCharCode(token.charCodeAt(token.length - 1) ^ 1)}`;
@@ -50,7 +50,7 @@ describe("createTokenTable", () => {
 });
 
 describe("parseTokenTable", () => {
-	it("refuses a file of another number of tokens", () => {
+	it("refuses a file with another number of tokens", () => {
 		expect(() => parseTokenTable(Buffer.from("YQ== 0\nYg== 1\n"), 3)).toThrow(/3 tokens, got 2/);
 	});
 });

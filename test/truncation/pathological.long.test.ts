@@ -33,14 +33,14 @@ describe("pathological texts", () => {
 		}
 	});
 
-	it("ten million empty lines are shortened after one million by each strategy", () => {
+	it("ten million empty lines are shortened within the limit", () => {
 		const cut = shorten("\n".repeat(10_000_000), 4_000, { strategy: "auto" });
 		expect(cut.text.length).toBeLessThanOrEqual(4_000);
 		expect(cut.text).not.toBe("");
 		expect(cut.truncated).toBe(true);
 	});
 
-	it("never cuts a character inside its grapheme", () => {
+	it("never splits a grapheme", () => {
 		for (const character of ["👨‍👩‍👧‍👦", "🇫🇷", "e\u0301\u0323", "👍🏽", "각"]) {
 			for (let max = 60; max < 90; max += 1) {
 				const shown = shorten(character.repeat(500), max, { strategy: "head_tail", ref: undefined }).text;

@@ -129,7 +129,7 @@ describe("escape sequences", () => {
 		expect(shorten(text, 2_000, { keepAnsi: true }).text).toContain("\u001b[32m");
 	});
 
-	it("can be enough to remove", () => {
+	it("are the only removed part when that is enough", () => {
 		const cut = shorten(text, text.length - 100);
 		expect(cut).toMatchObject({ truncated: true, omitted: [], notices: [] });
 	});

@@ -45,7 +45,7 @@ export function describeCalls(row: FormatRow): void {
 			]);
 		});
 
-		it.runIf(standAlone)("an orphan has no call, and stays as it is", async () => {
+		it.runIf(standAlone)("an orphan has no call, and stays unchanged", async () => {
 			const document = write(
 				results({ id: "ghost", content: outputOf("ghost") }),
 				...["a", "b"].map(turn),
@@ -73,7 +73,7 @@ export function describeCalls(row: FormatRow): void {
 			]);
 		});
 
-		it.runIf(standAlone && !row.pairsByPosition)("an id that is empty or no string counts as none", () => {
+		it.runIf(standAlone && !row.pairsByPosition)("an id that is empty or not a string counts as missing", () => {
 			const document = write(
 				calls({ id: "" }, { id: 7 as never }),
 				results({ id: "", content: "x" }, { id: null as never, content: "y" }),
@@ -82,7 +82,7 @@ export function describeCalls(row: FormatRow): void {
 			expect(resultsOf(document).map(({ callId }) => callId)).toEqual([undefined, undefined]);
 		});
 
-		it("calls that were never answered change nothing", async () => {
+		it("unanswered calls change nothing", async () => {
 			const document = write(turn("a"), calls({ id: "b", name: "ls" }), user("Stop."), turn("c"));
 			const { conversation } = await maskConversation({ conversation: document, policy: masking });
 			expect(contents(conversation).filter((content) => content !== undefined)).toEqual([

@@ -26,11 +26,11 @@ export function describeContents(row: FormatRow): void {
 			},
 		);
 
-		it.each(shapes.filter(({ masked }) => masked === undefined))("leaves $title as it is", async ({ content }) => {
+		it.each(shapes.filter(({ masked }) => masked === undefined))("leaves $title unchanged", async ({ content }) => {
 			expect((await maskFirst(content)).content).toEqual(content);
 		});
 
-		it("leaves a text that is not longer than its placeholder", async () => {
+		it("leaves a text that is no longer than its placeholder", async () => {
 			expect((await maskFirst("ok")).content).toBe("ok");
 			expect((await maskFirst("")).content).toBe("");
 		});
@@ -66,7 +66,7 @@ export function describeContents(row: FormatRow): void {
 	describe(`${format.title}: an image in a result`, () => {
 		const withImage = image.beside(outputOf("one", 200));
 
-		it("keeps it with all that stands beside it, and counts it", async () => {
+		it("stays with all content beside it, and is counted", async () => {
 			expect((await maskFirst(withImage)).content).toEqual(withImage);
 			const tokens = (document: unknown) => read(document).messages.reduce((sum, one) => sum + one.mediaTokens, 0);
 			expect(tokens(write(toolTurn("a", withImage)))).toBeGreaterThan(200);
@@ -75,7 +75,7 @@ export function describeContents(row: FormatRow): void {
 			);
 		});
 
-		it("cuts a text beside it; the image stays", async () => {
+		it("stays when a text beside it is cut", async () => {
 			const policy = policyOf({
 				guard: { max_tool_result_chars: 1_000, truncate_head_chars: 50, truncate_tail_chars: 50 },
 			});
@@ -86,7 +86,7 @@ export function describeContents(row: FormatRow): void {
 			expect(JSON.stringify(contents(outcome.conversation)[0])).toContain(JSON.stringify(image.part));
 		});
 
-		it("gives it way to a placeholder where the policy says so, once", async () => {
+		it("becomes a placeholder when the policy says so, once", async () => {
 			const policy = policyOf({ media: "mask", mask: { window_turns: 1 } });
 			const { outcome, content } = await maskFirst(withImage, policy);
 			expect(JSON.stringify(content)).not.toContain(JSON.stringify(image.part));

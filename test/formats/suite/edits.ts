@@ -16,7 +16,7 @@ const parallel: readonly Entry[] = [
 export function describeEdits(row: FormatRow): void {
 	const { format, read, turn, write } = toolsOf(row);
 
-	describe(`${format.title}: what edits do`, () => {
+	describe(`${format.title}: the effect of edits`, () => {
 		const messages = write(user("Go."), turn("a"), parallel, turn("b"), assistant("Done."), user("More."), turn("c"));
 		const dropping = (preset: "observation-masking" | "context-guard") =>
 			policyOf({ preset, guard: { ladder: ["drop"], reserve_tokens: 0 } });
@@ -24,7 +24,7 @@ export function describeEdits(row: FormatRow): void {
 			(await maskConversation({ conversation: messages, policy: masking })).report.tokens.before;
 
 		it.each(["observation-masking", "context-guard"] as const)(
-			"drops whole groups to any size (%s): no call loses its result, no result its call",
+			"drops complete groups to any size (%s): no call loses its result, no result its call",
 			async (preset) => {
 				const whole = await total();
 				for (const share of [0.9, 0.7, 0.5, 0.3, 0.1, 0.01]) {
@@ -41,14 +41,14 @@ export function describeEdits(row: FormatRow): void {
 			},
 		);
 
-		it("keeps the error, the ids and the names of what is masked", async () => {
+		it("keeps the error flag, the ids and the names of masked results", async () => {
 			const { conversation } = await maskConversation({ conversation: messages, policy: masking });
 			const facts = (document: unknown) =>
 				pairResults(read(document)).map(({ result, call, caller }) => [result.callId, result.isError, call, caller]);
 			expect(facts(conversation)).toEqual(facts(messages));
 		});
 
-		it("the edits, applied to the text, give what came out; their inverse gives the text back", async () => {
+		it("the edits, applied to the text, produce the result, and their inverse restores the text", async () => {
 			const text = JSON.stringify({ before: 1e2, [row.key]: messages, after: [] }, null, 1);
 			const { conversation, edits } = await maskConversation({ conversation: JSON.parse(text), policy: masking });
 			expect(edits.length).toBeGreaterThan(3);

@@ -7,45 +7,45 @@ import { type FormatRow, masking, toolsOf } from "../format-row.ts";
 export function describeFinding(row: FormatRow): void {
 	const { format, textsAlone, turn, write, alsoFits = [], tolerates = [] } = toolsOf(row);
 
-	describe(`${format.title}: finding the format`, () => {
+	describe(`${format.title}: format detection`, () => {
 		it("is in the list of formats", () => {
 			expect(formats).toContain(format);
 		});
 
-		it("detects its own", () => {
+		it("is detected in its own conversations", () => {
 			expect(readConversation(write(user("Go."), turn("a"))).format).toBe(format);
 			expect(readConversation({ [row.key]: write(turn("a")) }).format).toBe(format);
 		});
 
-		it("fits no other format", () => {
+		it("matches no other format", () => {
 			const located = locateMessages(write(user("Go."), turn("a"), turn("b")));
 			const fitting = formats.filter((one) => one.probe(located).fit !== "none").map(({ name }) => name);
 			expect(fitting.filter((name) => !alsoFits.includes(name))).toEqual([format.name]);
 		});
 
-		it("names itself in the report", async () => {
+		it("is named in the report", async () => {
 			const { report } = await maskConversation({ conversation: write(user("Go."), turn("a")), policy: masking });
 			expect(report.format).toBe(format.name);
 		});
 
-		it(`claims a conversation of texts alone as ${textsAlone}`, () => {
+		it(`reads a conversation of only texts as ${textsAlone}`, () => {
 			expect(format.probe(locateMessages(write(user("Hello"), assistant("Hi")))).fit).toBe(textsAlone);
 		});
 
-		it("reads no messages at all", () => {
+		it("accepts an empty list of messages", () => {
 			expect(format.read(locateMessages([]))).toMatchObject({ messages: [], surroundings: [] });
 		});
 
 		const strange = [1, "text", null, [], {}, { role: 7 }, { type: 7 }].filter(
 			(value) => !tolerates.some((one) => JSON.stringify(one) === JSON.stringify(value)),
 		);
-		it.each(strange.map((value) => [value]))("does not fit %j, and says at which message", (value) => {
+		it.each(strange.map((value) => [value]))("does not match %j, and names the message", (value) => {
 			const before = write(user("Hello"), turn("a"));
 			const fit = format.probe(locateMessages([...before, value]));
 			expect(fit).toMatchObject({ fit: "none", message: before.length, expected: expect.any(String) });
 		});
 
-		it("takes no key that is not the message's own", () => {
+		it("ignores inherited keys", () => {
 			const inherited = Object.create(write(turn("a"))[0] ?? {});
 			expect(format.probe(locateMessages([inherited])).fit).not.toBe("certain");
 		});

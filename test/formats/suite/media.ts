@@ -42,7 +42,7 @@ export function describeMedia(row: FormatRow): void {
 			["fr", `[Média masqué: image/png, ${pictureBytes} B, 1200×900 (tool_call_id=a, outil=screenshot)]`],
 			["en", `[Media masked: image/png, ${pictureBytes} B, 1200×900 (tool_call_id=a, tool=screenshot)]`],
 			["zh", `[媒体已隐藏: image/png, ${pictureBytes} B, 1200×900 (tool_call_id=a, 工具=screenshot)]`],
-		] as const)("says in %s what was there; the text beside it and newer media stay", async (locale, placeholder) => {
+		] as const)("names the removed %s; the text beside it and newer media stay", async (locale, placeholder) => {
 			const { outcome } = await masked({ ...maskingMedia, locale }, user("Go."), old, recent);
 			const [first, second] = resultsOf(outcome.conversation);
 			expect(first?.texts[0]?.text).toBe(outputOf("beside"));
@@ -52,12 +52,12 @@ export function describeMedia(row: FormatRow): void {
 			expect(outcome.report).toMatchObject({ masked_tool_results: 1, kept: { not_text: 0 } });
 		});
 
-		it("keeps them where the policy says keep", async () => {
+		it("keeps them when the policy says keep", async () => {
 			const { conversation, outcome } = await masked(masking, old, recent);
 			expect(outcome.conversation).toBe(conversation);
 		});
 
-		it("counts the same after as one that reads it anew; masking twice is masking once", async () => {
+		it("counts the same as a new read of the result; masking twice equals masking once", async () => {
 			const { outcome } = await masked(maskingMedia, old, recent);
 			const again = await maskConversation({ conversation: outcome.conversation, policy: maskingMedia });
 			expect(again.conversation).toBe(outcome.conversation);
@@ -68,7 +68,7 @@ export function describeMedia(row: FormatRow): void {
 			expect(Math.abs(again.report.tokens.before - outcome.report.tokens.after)).toBeLessThan(100);
 		});
 
-		it("leaves them beside what looks like an error, where errors are kept", async () => {
+		it("keeps them beside an apparent error, when errors are kept", async () => {
 			const failed = toolTurn("a", withPicture(`Traceback: ${outputOf("x")}`));
 			const { conversation, outcome } = await masked(maskingMedia, failed, recent);
 			expect(outcome.conversation).toBe(conversation);
@@ -77,7 +77,7 @@ export function describeMedia(row: FormatRow): void {
 			expect((await masked(all, failed, recent)).outcome.report.masked_tool_results).toBe(1);
 		});
 
-		it("leaves those of the last results of a tool, and those without a call", async () => {
+		it("keeps those of the last results of a tool, and those without a call", async () => {
 			const lastOnes = policyOf({ media: "mask", mask: { window_turns: 1, keep_last_k_per_tool: 2 } });
 			expect((await masked(lastOnes, old, recent)).outcome.report.kept).toMatchObject({ last_of_its_tool: 1 });
 			if (row.resultsStandInCalls) return;
@@ -98,7 +98,7 @@ export function describeMedia(row: FormatRow): void {
 			}
 		});
 
-		it("the guard masks them too, and the edits fit the text and can be taken back", async () => {
+		it("the guard masks them too, and the edits apply to the text and can be undone", async () => {
 			const messages = write(user("Go."), old, recent);
 			const text = JSON.stringify({ [row.key]: messages }, null, 2);
 			const policy = {

@@ -8,7 +8,7 @@ import { type FormatRow, masking, toolsOf } from "../format-row.ts";
 export function describeUnknown(row: FormatRow): void {
 	const { format, read, resultsOf, turn, write, unknownRole } = toolsOf(row);
 
-	describe(`${format.title}: what it does not know`, () => {
+	describe(`${format.title}: unknown content`, () => {
 		it("keeps unknown fields of messages, byte for byte", async () => {
 			const messages = write(turn("a"), turn("b")).map((message, index) => ({
 				...message,
@@ -21,7 +21,7 @@ export function describeUnknown(row: FormatRow): void {
 			expect(after).toBe(before.replaceAll(JSON.stringify(outputOf("a")), written));
 		});
 
-		it("a conversation of texts alone has nothing to mask", async () => {
+		it("a conversation of only texts has nothing to mask", async () => {
 			const messages = write(user("Hello"), assistant("Hi"), user(outputOf("long")));
 			const outcome = await maskConversation({ conversation: messages, policy: masking }).catch(() => undefined);
 			if (outcome) expect(outcome.conversation).toBe(messages);
@@ -41,7 +41,7 @@ export function describeUnknown(row: FormatRow): void {
 			expect((conversation as unknown[])[0]).toBe(checkpoint);
 		});
 
-		it.each(["toString", "constructor", "__proto__"])("the role %s is an unknown one", (role) => {
+		it.each(["toString", "constructor", "__proto__"])("the role %s is unknown", (role) => {
 			expect(read([unknownRole(role, "x")]).messages[0]?.role).toBe("other");
 		});
 	});

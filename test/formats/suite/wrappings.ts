@@ -18,7 +18,7 @@ export function describeWrappings(row: FormatRow): void {
 			["any object with `messages`", { session: extra, messages }],
 		];
 
-		it.each(wrappings)("%s comes back in the same wrapping, its other fields the very same", async (_, wrapped) => {
+		it.each(wrappings)("%s keeps its wrapper and its other fields", async (_, wrapped) => {
 			const before = deepFreeze(wrapped);
 			const { conversation, report } = await maskConversation({ conversation: before, policy: masking });
 			expect(report.masked_tool_results).toBe(1);
@@ -32,13 +32,13 @@ export function describeWrappings(row: FormatRow): void {
 			expect(contents(conversation)).toEqual([expect.stringMatching(placeholder), outputOf("b")]);
 		});
 
-		it("counts what a request body carries beside the messages", () => {
+		it("counts the content of a request body beside the messages", () => {
 			expect(read({ ...body, [key]: messages }).surroundings).toHaveLength(Object.keys(body).length);
 			expect(read(messages).surroundings).toEqual([]);
 			expect(read({ session: extra, [key]: messages }).surroundings).toEqual([]);
 		});
 
-		it("paths in the edits point into the wrapping that came", async () => {
+		it("paths in the edits include the wrapper", async () => {
 			const bare = await maskConversation({ conversation: messages, policy: masking });
 			const wrapped = await maskConversation({ conversation: { [key]: messages }, policy: masking });
 			expect(wrapped.edits.map(({ path }) => path)).toEqual(bare.edits.map(({ path }) => `/${key}${path}`));

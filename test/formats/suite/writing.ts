@@ -67,7 +67,7 @@ export function describeWriting(row: FormatRow): void {
 			expect(places.length).toBe(row.resultsStandInCalls ? 3 : 4);
 		});
 
-		it.each(roles)("reads a new %s message as one of that role", (role) => {
+		it.each(roles)("reads a new %s message with that role", (role) => {
 			const written = writeMessage({ role, text: said });
 			expect(contents(read([written]))).toEqual([plain(role, said)]);
 			const after = [...script(), writeMessage({ role: "user", text: "Well?" }), written];
@@ -75,14 +75,14 @@ export function describeWriting(row: FormatRow): void {
 			expect(contents(read(after)).slice(-2)).toEqual([plain("user", "Well?"), plain(role, said)]);
 		});
 
-		it.each(places)("a user message takes the place of $title, all else reads as before", (place) => {
+		it.each(places)("a user message replaces $title, and everything else reads as before", (place) => {
 			const { after } = replace(place, "user");
 			const before = contents(read(place.messages));
 			expect(contents(read(after))).toEqual(before.with(place.position, plain("user", said) as never));
 			expect(format.probe({ document: after, base: [], messages: after }).fit).not.toBe("none");
 		});
 
-		it.each(places)("an assistant message takes the place of $title, all else reads as before", (place) => {
+		it.each(places)("an assistant message replaces $title, and everything else reads as before", (place) => {
 			const after = contents(read(replace(place, "assistant").after));
 			const expected = contents(read(place.messages)).with(place.position, plain("assistant", said) as never);
 			if (joinsAnswers) {
@@ -93,7 +93,7 @@ export function describeWriting(row: FormatRow): void {
 			} else expect(after).toEqual(expected);
 		});
 
-		it.each(places)("takes nothing of $title over that was its own, and leaves it as it was", ({ messages, first }) => {
+		it.each(places)("copies no content of $title, and leaves it unchanged", ({ messages, first }) => {
 			const instead = messages[first];
 			const asJson = JSON.stringify(instead);
 			for (const role of roles) {
@@ -107,14 +107,14 @@ export function describeWriting(row: FormatRow): void {
 			expect(JSON.stringify(instead)).toBe(asJson);
 		});
 
-		it.each(places.filter(() => format.links !== undefined))("$title: its record stays on the way back", (place) => {
+		it.each(places.filter(() => format.links !== undefined))("$title: its record stays on the path", (place) => {
 			const before = wayBack(row, place.messages);
 			expect(before).toContain(place.first);
 			const after = place.messages.with(place.first, replace(place, "user").written);
 			expect(wayBack(row, after)).toEqual(before);
 		});
 
-		it("says any text as it is", () => {
+		it("writes any text unchanged", () => {
 			const check = (role: (typeof roles)[number], text: string, instead: unknown) => {
 				const written: unknown = JSON.parse(JSON.stringify(writeMessage({ role, text, instead })));
 				const [one, ...others] = contents(read([written]));
@@ -139,7 +139,7 @@ export function describeWriting(row: FormatRow): void {
 			expect(checked).toBeGreaterThan(100);
 		});
 
-		it("takes the place of values that are no messages at all", () => {
+		it("replaces values that are not messages", () => {
 			for (const instead of [null, 7, "x", [], {}, { message: 7, info: 7, data: 7, payload: 7, parts: [7], id: 7 }]) {
 				for (const role of roles) {
 					const [one] = contents(read([writeMessage({ role, text: said, instead })]));
@@ -148,7 +148,7 @@ export function describeWriting(row: FormatRow): void {
 			}
 		});
 
-		it.runIf(part !== undefined)("adds a text to a message that is there", () => {
+		it.runIf(part !== undefined)("adds a text to an existing message", () => {
 			const list = part?.list ?? [];
 			const places = [...script().entries()];
 			for (const [index, message] of places) {
@@ -162,7 +162,7 @@ export function describeWriting(row: FormatRow): void {
 			expect(places.length).toBeGreaterThan(3);
 		});
 
-		it("appends to what is sent to an API, not to what a program recorded", () => {
+		it("appends to an API conversation, but not to a program's record", () => {
 			expect(appends).toBe(
 				format.links === undefined && !["opencode", "kimi-context", "codex-rollout"].includes(format.name),
 			);
