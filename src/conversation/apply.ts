@@ -100,7 +100,7 @@ export interface MessageWriter {
 export interface WrittenMessage {
 	readonly role: "user" | "assistant";
 	readonly text: string;
-	/** The value that it replaces, of which it keeps id, parent, time and session. */
+	/** The value that it replaces. It keeps the id, parent, time and session of that value. */
 	readonly instead?: unknown;
 }
 

@@ -24,8 +24,8 @@ const mostValues = 20_000;
 
 /**
  * The strings of a record that repeat the output of its result, so that masking can edit them too. A string is a copy if at
- * least half of its lines are lines of the output (line numbers aside), or if it is long: a whole file of which the output
- * shows a part. Images and strings of the call's arguments are no copies.
+ * least half of its lines are lines of the output (line numbers aside), or if it is long: the output may be a part
+ * of it. Images and strings of the call's arguments are no copies.
  */
 export function outputCopies(search: {
 	readonly record: unknown;

@@ -43,7 +43,7 @@ const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/grok|kimi|moonshot|glm|nova|minimax|gpt-|\bo\d|codex/, "unmeasured"],
 ];
 
-/** For names without such a part. */
+/** For names without any of these parts. */
 const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	anthropic: "claude",
 	google: "gemini",
