@@ -12,7 +12,7 @@ describe("callTarget reads file tools by their arguments", () => {
 	it.each<[string, string, unknown, Partial<CallTarget>]>([
 		["Claude Code", "Read", { file_path: "/p/a.ts" }, { kind: "read", paths: ["/p/a.ts"] }],
 		["a range by offset", "Read", { file_path: "/p/a.ts", offset: 11, limit: 10 }, { range: { from: 11, to: 20 } }],
-		["a limit alone", "read", { filePath: "./a.ts", limit: 5 }, { paths: ["a.ts"], range: { from: 1, to: 5 } }],
+		["only a limit", "read", { filePath: "./a.ts", limit: 5 }, { paths: ["a.ts"], range: { from: 1, to: 5 } }],
 		["an offset of 0", "read", { path: "a", offset: 0, limit: 5 }, { range: { from: 1, to: 5 } }],
 		[
 			"Gemini CLI",
@@ -67,7 +67,7 @@ describe("callTarget reads file tools by their arguments", () => {
 		["a search", "Grep", { pattern: "x", path: "src" }, { kind: "search", paths: ["src"], reads: [] }],
 		["a listing", "Glob", { pattern: "**/*.go" }, { kind: "list", paths: [] }],
 		["a folder", "list_directory", { path: "src" }, { kind: "list", paths: ["src"] }],
-		["no file at all", "get_order_details", { order_id: "#W1" }, { kind: "other", paths: [] }],
+		["no file", "get_order_details", { order_id: "#W1" }, { kind: "other", paths: [] }],
 		["notes", "TodoWrite", { todos: [{ content: "Edit a.ts" }] }, { kind: "other", paths: [] }],
 	])("%s", (_, name, given, expected) => {
 		expect(target(name, given)).toMatchObject(expected);
