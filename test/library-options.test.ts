@@ -168,8 +168,8 @@ describe("edits", () => {
 		["no text", { text: 7, inverse: { sha256_after: empty, splices: [] } }],
 		["no inverse", { text: "[]" }],
 		["no splices", { text: "[]", inverse: { sha256_after: empty } }],
-		["splices that are none", { text: "[]", inverse: { sha256_after: empty, splices: [7] } }],
-		["places that are none", { text: "[]", inverse: { sha256_after: empty, splices: [{ start: "x" }] } }],
+		["invalid splices", { text: "[]", inverse: { sha256_after: empty, splices: [7] } }],
+		["invalid places", { text: "[]", inverse: { sha256_after: empty, splices: [{ start: "x" }] } }],
 		[
 			"places past the end",
 			{ text: "[]", inverse: { sha256_after: empty, splices: [{ start: 1, end: 9, replacement: "" }] } },

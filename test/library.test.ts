@@ -177,7 +177,7 @@ describe("errors", () => {
 			"invalid_argument",
 			/holds itself, or a bigint/,
 		],
-		["a ring", () => loose.mask(withOutput(ring)), "invalid_argument", /holds itself, or a bigint/],
+		["a circular object", () => loose.mask(withOutput(ring)), "invalid_argument", /holds itself, or a bigint/],
 	])("%s rejects with its code", async (_what, call, code, words) => {
 		const rejected = await Promise.resolve()
 			.then(call)

@@ -34,7 +34,7 @@ beforeAll(async () => {
 describe.concurrent("refused input exits with 1, one line on standard error and nothing on standard output", () => {
 	it.each<[string, string[], RegExp]>([
 		["JSON that ends too early", ["mask", "cut-off.json"], /^\[invalid_json\] .*cut-off\.json is not valid/],
-		["JSON that is none", ["guard", "bare-word.json"], /^\[invalid_json\] .*bare-word\.json is not valid/],
+		["invalid JSON", ["guard", "bare-word.json"], /^\[invalid_json\] .*bare-word\.json is not valid/],
 		["JSON Lines with a bad line", ["mask", "lines.jsonl"], /^\[invalid_json\] .*lines\.jsonl is not valid at line 2/],
 		["an empty file", ["mask", "empty.json"], /^\[invalid_json\] .*empty\.json is empty/],
 		["a blank file", ["guard", "blank.json"], /^\[invalid_json\] .*blank\.json is empty/],
@@ -64,7 +64,7 @@ describe.concurrent("refused input exits with 1, one line on standard error and 
 			["guard", "chat.json", "--model", "nope-9"],
 			/^\[context_window_unknown\] .*"nope-9": give --context-window in tokens/,
 		],
-		["lines that are not there", ["recall", "--tool-call-id", "a", "--lines", "9-1"], /^\[\w+\] (?!.*`)/],
+		["invalid lines", ["recall", "--tool-call-id", "a", "--lines", "9-1"], /^\[\w+\] (?!.*`)/],
 		[
 			"a missing policy file",
 			["mask", "chat.json", "--policy", "no.toml"],
@@ -89,7 +89,7 @@ describe.concurrent("refused input exits with 1, one line on standard error and 
 		["a template with an unknown variable", ["policy", "check", "template.toml"], /unknown variable \{tool\}; known: /],
 		["a missing file to check", ["policy", "check", "no.toml"], /^\[unreadable_file\] .*there is no such file/],
 		["a setting without a value", ["policy", "show", "--set", "locale"], /^\[invalid_policy\] .*expected key=value/],
-		["a setting of nothing known", ["policy", "show", "--set", "mask.windw=1"], /^\[invalid_policy\] .*unknown key/],
+		["an unknown setting", ["policy", "show", "--set", "mask.windw=1"], /^\[invalid_policy\] .*unknown key/],
 		["a bad policy for a server", ["serve", "--set", "locale=de"], /^\[invalid_policy\] .*locale: expected/],
 	])("%s", async (_what, parameters, words) => {
 		const { code, text, lines } = await runCli(parameters, { folder });

@@ -99,9 +99,9 @@ describe.concurrent("palimpsest guard", () => {
 });
 
 it.each([
-	["is not there", "absent.json", "unreadable_file"],
-	["is no JSON", "strategy.mjs", "invalid_json"],
-	["is no answer", "chat.json", "invalid_argument"],
+	["is missing", "absent.json", "unreadable_file"],
+	["is not JSON", "strategy.mjs", "invalid_json"],
+	["is not an answer", "chat.json", "invalid_argument"],
 ])("refuses a last answer that %s", async (_what, file, code) => {
 	await writeFile(join(folder, "chat.json"), JSON.stringify(conversationNamed("refused")));
 	await writeFile(join(folder, "policy.toml"), "");

@@ -36,7 +36,7 @@ it.each<[string, string]>([
 	["a small result", geminiCliEvent("run_shell_command", input, { llmContent: "small" })],
 	["an error", geminiCliEvent("run_shell_command", input, { llmContent: long, error: { message: "no", type: "x" } })],
 	["an image", geminiCliEvent("read_file", {}, { llmContent: [{ text: long }, { inlineData: { data: "AAAA" } }] })],
-	["what was recalled", geminiCliEvent("mcp_palimpsest_recall_original", {}, { llmContent: long })],
+	["a recalled original", geminiCliEvent("mcp_palimpsest_recall_original", {}, { llmContent: long })],
 	[
 		"another event",
 		JSON.stringify({ ...JSON.parse(geminiCliEvent("a", {}, { llmContent: long })), hook_event_name: "BeforeTool" }),

@@ -111,8 +111,8 @@ describe("an output that opencode has truncated", () => {
 it.each([
 	["a small output", { tool: "bash", args: { command: "ls" } }, "small"],
 	["a file that was read", { tool: "read" }, long],
-	["what was recalled", { tool: "palimpsest_recall_original" }, long],
-	["what was recalled by command", { tool: "bash", args: { command: "palimpsest recall ku193 --all" } }, long],
+	["a recalled original", { tool: "palimpsest_recall_original" }, long],
+	["an original recalled by command", { tool: "bash", args: { command: "palimpsest recall ku193 --all" } }, long],
 	[
 		"the same by the place of the program",
 		{ tool: "bash", args: { command: "node /opt/dist/cli.js recall ku193" } },

@@ -63,10 +63,10 @@ describe("recall", () => {
 	});
 
 	it.each([
-		["what is not there", ["recall", "altered"], /^palimpsest: \[original_not_found\]/],
+		["a missing original", ["recall", "altered"], /^palimpsest: \[original_not_found\]/],
 		["no archive", ["recall", "x", "--archive", "none"], /\[invalid_argument\] Expected an archive to read/],
-		["an archive that is none", ["recall", "x", "--archive", "nowhere"], /\[invalid_argument\] Expected the archive/],
-		["a namespace that is none", ["mask", "-", "--namespace", "../up"], /\[invalid_argument\] .*namespace/],
+		["an invalid archive", ["recall", "x", "--archive", "nowhere"], /\[invalid_argument\] Expected the archive/],
+		["an invalid namespace", ["mask", "-", "--namespace", "../up"], /\[invalid_argument\] .*namespace/],
 		["a bad namespace to serve", ["serve", "--namespace", "../up"], /\[invalid_argument\] .*namespace/],
 		["a bad archive to serve", ["serve", "--archive", "nowhere"], /\[invalid_argument\] Expected the archive/],
 	])("refuses %s", async (_what, parameters, words) => {

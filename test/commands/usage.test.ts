@@ -81,7 +81,7 @@ describe.concurrent("wrong usage exits with 2, a message on standard error and n
 		["all and a part", ["recall", "ref", "--all", "--tail", "9"], /'--all' cannot be used with option '--tail/],
 		["a token without its summary", ["compact", "-", "--summary-token", "x"], /only together with --summary/],
 		[
-			"a request of what asks for none",
+			"a request for a strategy that writes no summary",
 			["compact", "-", "--request", "--strategy", "tool-result-hiding"],
 			/only with a strategy that summarises/,
 		],
@@ -98,11 +98,11 @@ describe.concurrent("wrong usage exits with 2, a message on standard error and n
 		["a file too many", ["mask", "a.json", "b.json"], /too many arguments/],
 		["a policy option without its file", ["mask", "chat.json", "--policy"], /argument missing/],
 		["a negative window", ["guard", "chat.json", "--context-window", "-3"], /whole number, 1 or more/],
-		["a window that is no number", ["guard", "chat.json", "--context-window", "NaN"], /whole number, 1 or more/],
+		["a window that is not a number", ["guard", "chat.json", "--context-window", "NaN"], /whole number, 1 or more/],
 		["half a reserve", ["guard", "chat.json", "--reserve-tokens", "0.5"], /whole number, 0 or more/],
 		["a negative limit", ["truncate", "log.txt", "--max-chars=-1"], /whole number, 0 or more/],
 		["no file to restore", ["restore"], /missing required argument 'file'/],
-		["a clearing that is not meant", ["archive", "clear"], /required option '--yes' not specified/],
+		["clearing without confirmation", ["archive", "clear"], /required option '--yes' not specified/],
 		["half a line to recall", ["recall", "x", "--head", "0.5"], /whole number, 0 or more/],
 		["a negative number of turns", ["replay", "chat.json", "--window-turns", "-1"], /whole number, 0 or more/],
 		[

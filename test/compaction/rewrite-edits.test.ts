@@ -340,7 +340,7 @@ describe("planRewrite", () => {
 		["a bigint", [{ ...summary, size: 1n }], "a bigint"],
 		["NaN", [{ ...summary, size: Number.NaN }], "not finite"],
 		["undefined in a list", [{ ...summary, list: [undefined] }], "undefined"],
-		["what holds itself", [endless], "nested deeper"],
+		["a value that contains itself", [endless], "nested deeper"],
 		["a prototype", [JSON.parse('{"role": "user", "__proto__": {}}')], "prototype"],
 		[
 			"a getter that throws",

@@ -45,7 +45,7 @@ describe("verifyRewrite accepts", () => {
 			"a message with a call that loses its text",
 			[0, 1, 5, changed(6, { content: null, tool_calls: [toolCall("c", "read_file")] }), 7],
 		],
-		["a text shortened", [0, 1, 2, 3, 4, changed(5, { content: "Half." }), 6, 7, 8, 9]],
+		["a shortened text", [0, 1, 2, 3, 4, changed(5, { content: "Half." }), 6, 7, 8, 9]],
 	])("%s", (_, after) => {
 		expect(promises(...after)).toEqual([]);
 	});
@@ -53,21 +53,17 @@ describe("verifyRewrite accepts", () => {
 
 describe("verifyRewrite refuses", () => {
 	it.each([
-		["a result left out alone", [0, 1, 2, 4, 5, 6, 7, 8, 9], "pairing_kept"],
-		["a call left out alone", [0, 1, 2, 3, 4, 5, 7, 8, 9], "pairing_kept"],
+		["a missing result", [0, 1, 2, 4, 5, 6, 7, 8, 9], "pairing_kept"],
+		["a missing call", [0, 1, 2, 3, 4, 5, 7, 8, 9], "pairing_kept"],
 		["a call before its result", [0, 1, 5, 7, 6, 8, 9], "pairing_kept"],
-		["a result twice", [0, 1, 6, 7, 7, 8], "pairing_kept"],
-		["a call twice", [0, 1, 6, 6, 7, 8], "pairing_kept"],
-		["a group twice", [0, 1, 6, 7, 6, 7, 8], "order_kept"],
+		["a duplicate result", [0, 1, 6, 7, 7, 8], "pairing_kept"],
+		["a duplicate call", [0, 1, 6, 6, 7, 8], "pairing_kept"],
+		["a duplicate group", [0, 1, 6, 7, 6, 7, 8], "order_kept"],
 		["groups in another order", [0, 1, 6, 7, 2, 3, 4, 8, 9], "order_kept"],
 		["messages in another order", [0, 8, 1, 9], "order_kept"],
 		["a call with another id", [0, 1, changed(6, { tool_calls: [toolCall("d", "read_file")] }), 7, 8], "ids_kept"],
 		["a call with another name", [0, 1, changed(6, { tool_calls: [toolCall("c", "rm")] }), 7, 8], "ids_kept"],
-		[
-			"a call that was not there",
-			[0, 1, { role: "assistant", content: null, tool_calls: [toolCall("x", "rm")] }, 8],
-			"ids_kept",
-		],
+		["a new call", [0, 1, { role: "assistant", content: null, tool_calls: [toolCall("x", "rm")] }, 8], "ids_kept"],
 		["a result that answers another call", [0, 1, 6, changed(7, { tool_call_id: "a" }), 8], "pairing_kept"],
 		["a result without a call", [0, 1, 8, { role: "tool", tool_call_id: "x", content: "ok" }], "pairing_kept"],
 		["a text between call and result", [0, 1, 6, text, 7, 8], "pairing_kept"],
@@ -75,9 +71,9 @@ describe("verifyRewrite refuses", () => {
 		["the system message left out", [1, 5, 8, 9], "system_messages_kept"],
 		["the system message changed", [changed(0, { content: "Be quick." }), 1, 8, 9], "system_messages_kept"],
 		["another system message", [0, 1, { role: "system", content: "Obey." }, 8, 9], "system_messages_kept"],
-		["a message of no known role", [0, 1, { role: "checkpoint", content: "x" }, 8], "inserted_as_planned"],
-		["nothing but the system message", [0], "start_kept"],
-		["more than there was", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, text], "every_edit_shrinks"],
+		["a message of an unknown role", [0, 1, { role: "checkpoint", content: "x" }, 8], "inserted_as_planned"],
+		["only the system message", [0], "start_kept"],
+		["extra messages", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, text], "every_edit_shrinks"],
 	])("%s", (_, after, promise) => {
 		expect(promises(...after)).toContain(promise);
 	});

@@ -12,7 +12,7 @@ describe("packageTarget", () => {
 		["conditions", { types: "./main.d.ts", import: "./main.js", default: "./other.js" }, ".", "./main.js"],
 		["conditions in their order", { default: "./other.js", import: "./main.js" }, ".", "./other.js"],
 		["conditions within conditions", { node: { require: "./a.cjs", import: "./a.js" } }, ".", "./a.js"],
-		["a condition that leads nowhere", { node: { require: "./a.cjs" }, default: "./b.js" }, ".", "./b.js"],
+		["a condition without a target", { node: { require: "./a.cjs" }, default: "./b.js" }, ".", "./b.js"],
 		["a subpath", { ".": "./main.js", "./one": { import: "./one.js" } }, "./one", "./one.js"],
 		["a pattern", { "./more/*.js": "./lib/*/index.js" }, "./more/a/b.js", "./lib/a/b/index.js"],
 		["the longest pattern", { "./*": "./all/*.js", "./more/*": "./more/*.js" }, "./more/a", "./more/a.js"],

@@ -119,8 +119,8 @@ describe("The output of a strategy is verified: a broken pair is refused and the
 		["a result without its call", (history) => history.toSpliced(2, 1)],
 		["a call without its result", (history) => history.toSpliced(3, 1)],
 		["a result under another id", (history) => history.with(3, { ...(history[3] as object), tool_call_id: "other" })],
-		["a result in front of its call", (history) => history.toSpliced(2, 2, history[3], history[2])],
-		["a system message less", (history) => history.slice(1)],
+		["a result before its call", (history) => history.toSpliced(2, 2, history[3], history[2])],
+		["a missing system message", (history) => history.slice(1)],
 	])("%s is refused", async (_, change) => {
 		const strategy = { compact: ({ history }: CompactionContext) => change(history) };
 		const outcome = await compact(conversation, { strategy });

@@ -44,7 +44,7 @@ describe("Errors stay (docs/specs/observation-masking.md#errors-stay)", () => {
 		["`error` without quotes", `${filler} 0 error found ${filler}`],
 		["traceback in small letters", `${filler} traceback ${filler}`],
 		["exception in small letters", `${filler} exception ${filler}`],
-		["a status that is no error", JSON.stringify({ status: "ok", detail: filler })],
+		["a status that is not an error", JSON.stringify({ status: "ok", detail: filler })],
 		["an error deeper inside", `{"result": {"status": "\\u0065rror"}, "detail": ${JSON.stringify(filler)}}`],
 		["a list of objects with errors", `[{"status": "\\u0065rror", "detail": ${JSON.stringify(filler)}}]`],
 	])("masks: %s", async (_, content) => {

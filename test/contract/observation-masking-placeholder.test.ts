@@ -35,7 +35,7 @@ describe("The placeholder (docs/specs/observation-masking.md#placeholder)", () =
 		["no function", { type: "function" }, "inconnu"],
 		["a function that is null", { type: "function", function: null }, "inconnu"],
 		["an empty function", { type: "function", function: {} }, "inconnu"],
-		["a name that is no text", { type: "function", function: { name: 7, arguments: "{}" } }, "inconnu"],
+		["a name that is not a text", { type: "function", function: { name: 7, arguments: "{}" } }, "inconnu"],
 		["its name beside its id", { name: "ls", arguments: "{}" }, "ls"],
 		["its name beside its id, as LangChain has it", { type: "tool_call", name: "ls", args: { path: "." } }, "ls"],
 	])("uses the name of the tool when the call has one: a call with an id and %s", async (_, rest, name) => {

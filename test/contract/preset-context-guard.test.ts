@@ -55,7 +55,7 @@ describe("Preset `context-guard` (docs/specs/context-window-guard.md)", () => {
 
 	it.each([
 		["at the limit it is untouched", [25_000, 25_000], [25_000, 25_000]],
-		["cut one by one where that is enough", [60_000, 40_000], [4_040, 40_000]],
+		["cut separately when that is enough", [60_000, 40_000], [4_040, 40_000]],
 	])("… %s", async (_, lengths, left) => {
 		const conversation = openaiMessages(user("Read."), toolTurn("call_1", partsOf(...lengths.map(textOfLength))));
 		const { conversation: after } = await guardConversation({ conversation, policy, contextWindow: 1e6 });

@@ -91,13 +91,13 @@ describe("applyPlan", () => {
 	});
 
 	it.each([
-		["a key that is not there", ["mesages", 0]],
+		["a missing key", ["mesages", 0]],
 		["an inherited key", ["toString", "name"]],
 		["an index past the end", ["messages", 9]],
 		["a negative index", ["messages", -1]],
 		["an index between", ["messages", 0.5]],
 		["a key in a list", ["messages", "length"]],
-		["a way through a string", ["model", "x"]],
+		["a path through a string", ["model", "x"]],
 	])("throws for %s", (_, path) => {
 		expect(() => applyPlan(document, [replace(path as Path, "x")])).toThrow(/^Expected /);
 		expect(() => applyPlan(document, [remove(path as Path)])).toThrow(/^Expected /);

@@ -37,10 +37,10 @@ describe("compactJson", () => {
 	const deepInside: unknown[] = [];
 	deepInside.push(below(deepInside).outermost);
 	it.each<[string, unknown]>([
-		["a value that holds itself", itself],
-		["one that does so far below", deepInside],
+		["a value that contains itself", itself],
+		["one that does so at depth", deepInside],
 		["a bigint", [1n]],
-		["one far below", below(1n).value],
+		["one at depth", below(1n).value],
 	])("refuses %s", (_, value) => {
 		expect(() => compactJson(value)).toThrow(NotJsonError);
 	});

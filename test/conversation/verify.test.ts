@@ -57,7 +57,7 @@ describe("verify accepts", () => {
 			[replace([3, "content"], { reason: "truncate", after: { chars: 999, tokens: 300 } })],
 		],
 		["a dropped user message", [remove(1)]],
-		["a dropped whole group", [remove(2), remove(3), remove(4)]],
+		["a dropped complete group", [remove(2), remove(3), remove(4)]],
 		["dropping and masking together", [remove(2), remove(3), remove(4), replace([6, "content"])]],
 	])("%s", (_, plan) => {
 		expect(broken(plan)).toEqual([]);
@@ -69,11 +69,11 @@ describe("verify rejects a bad plan:", () => {
 		["editing a user message", [replace([1, "content"])], "only_tool_results_edited"],
 		["editing a system message", [replace([0, "content"])], "only_tool_results_edited"],
 		[
-			"editing what is beside a result's text",
+			"editing content beside a result's text",
 			[replace([3, "role"], { replacement: "tool" })],
 			"only_tool_results_edited",
 		],
-		["replacing a whole message", [replace([3], { replacement: messages[3] })], "only_tool_results_edited"],
+		["replacing a complete message", [replace([3], { replacement: messages[3] })], "only_tool_results_edited"],
 		["removing only the content of a message", [{ ...remove(3), path: [3, "content"] }], "only_tool_results_edited"],
 		["a message number that is not the path's", [replace([3, "content"], { message: 4 })], "only_tool_results_edited"],
 		["removing a system message", [remove(0)], "system_messages_kept"],
@@ -153,7 +153,7 @@ describe("verify rejects a bad document:", () => {
 			"untouched_parts_identical",
 		],
 		["an extra message", [...good, { role: "user", content: "One more." }], "order_kept"],
-		["a message less", good.slice(0, -1), "order_kept"],
+		["a missing message", good.slice(0, -1), "order_kept"],
 	])("%s", (_, after, promise) => {
 		expect(broken(plan, after)).toContain(promise);
 	});
@@ -282,8 +282,8 @@ describe.each([
 	it.each<[string, Path]>([
 		["the message", [0]],
 		["its content", [0, "content"]],
-		["a result that is not there", [0, "content", results]],
-		["a text that is not there", [...last, texts, "text"]],
+		["a missing result", [0, "content", results]],
+		["a missing text", [...last, texts, "text"]],
 		["beside a text", [...last, 0, "type"]],
 		["another message", [1, "content", 0]],
 	])("it may not edit %s", (_, path) => {

@@ -112,12 +112,12 @@ describe("a client without a model of its own", () => {
 	});
 
 	it.each([
-		["a token of its own making", { summary: handover, summary_token: "latest" }, /^\[invalid_argument\] .*exactly as/],
+		["a made-up token", { summary: handover, summary_token: "latest" }, /^\[invalid_argument\] .*exactly as/],
 		["a token without a summary", { summary_token: "2-23-000000000000" }, /^\[invalid_argument\] .*only together/],
 		["a token of another conversation", { summary: handover, summary_token: "2-23-000000000000" }, /^\[stale_edit\]/],
 		["an empty summary", { summary: " " }, /^\[summary_refused\] .*nothing that can be read/],
 		["markup of a tool call", { summary: "<tool_call>x</tool_call>" }, /^\[summary_refused\] .*markup/],
-		["what was to be filled in", { summary: "<your summary>" }, /^\[invalid_argument\] Expected your own summary/],
+		["the unfilled template", { summary: "<your summary>" }, /^\[invalid_argument\] Expected your own summary/],
 	])("is refused %s", async (_what, parameters, words) => {
 		expect(firstText(await call({ messages, ...parameters }))).toMatch(words);
 	});

@@ -92,7 +92,7 @@ describe.each(Object.entries(transports))("%s", (_face, transport) => {
 
 	it.each([
 		["cancels", false],
-		["goes away", true],
+		["disconnects", true],
 	])("drops the endpoint request when the client %s", async (_what, goesAway) => {
 		const session = await connect(false);
 		const name = `left-${goesAway}`;

@@ -111,8 +111,8 @@ describe("a client that gives no summary leaves the conversation unchanged", () 
 			false,
 		],
 		["fails", new Error(`${secret} is down`), "server_error", /failed to get an answer/, true],
-		["takes no such parameters", new McpError(ErrorCode.InvalidParams, secret), "unknown", /does not accept/, false],
-		["has no model after all", new McpError(ErrorCode.MethodNotFound, secret), "model_not_found", /no model/, false],
+		["rejects such parameters", new McpError(ErrorCode.InvalidParams, secret), "unknown", /does not accept/, false],
+		["has no model", new McpError(ErrorCode.MethodNotFound, secret), "model_not_found", /no model/, false],
 	])("%s", async (_what, error, code, words, isRetryable) => {
 		session.answer(() => Promise.reject(error));
 		const text = firstText(await compact());

@@ -163,7 +163,7 @@ describe("a server", () => {
 
 	it.concurrent.each([
 		["has no such export", "./strategy.mjs#Owm", named, /has no export Owm; it has Empty, Own\. Did you mean Own\?/],
-		["lies in a folder that was opened", name, [], /found in the working directory, not named\. Trust it by --policy/],
+		["is found in an opened folder", name, [], /found in the working directory, not named\. Trust it by --policy/],
 		["is wrong, over HTTP too", "./strategy.mjs#Owm", [...named, "--http", "127.0.0.1:0"], /has no export Owm/],
 	])("does not start when its strategy %s", async (_what, strategy, parameters, words) => {
 		const { code, said } = await startWith(strategy, parameters);

@@ -139,8 +139,8 @@ describe("output_path", () => {
 		["both", { messages: [], path: "chat.json" }, /and not both/],
 		["messages and output_path", { messages: [], output_path: "out" }, /`output_path` only with `path`/],
 		["edits and output_path", { path: "chat.json", output_path: "out", respond_with: "edits" }, /respond_with/],
-		["overwrite alone", { path: "chat.json", overwrite: true }, /`overwrite` only with `output_path`/],
-		["a path that is no text", { path: 7 }, /path/],
+		["only overwrite", { path: "chat.json", overwrite: true }, /`overwrite` only with `output_path`/],
+		["a path that is not a text", { path: 7 }, /path/],
 	])("arguments that contradict each other are refused: %s", async (_what, parameters, words) => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.json"), text);

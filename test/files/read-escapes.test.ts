@@ -15,7 +15,7 @@ describe("a file under an allowed folder is read", () => {
 	it.each([
 		["by a relative path", () => "chat.json"],
 		["by an absolute path", () => join(folders.root, "chat.json")],
-		["by a path that leaves and comes back", () => "../root/./chat.json"],
+		["by a path that leaves and returns", () => "../root/./chat.json"],
 	])("%s", async (_what, path) => {
 		expect((await read(path())).toString()).toBe(allowedText);
 	});
@@ -45,7 +45,7 @@ describe("a file under an allowed folder is read", () => {
 describe("a file outside is refused, without information about it", () => {
 	it.each<[string, (folders: Folders) => string]>([
 		["by two dots", () => "../outside/chat.json"],
-		["by two dots behind a folder that is not there", () => "absent/../../outside/chat.json"],
+		["by two dots after a missing folder", () => "absent/../../outside/chat.json"],
 		["by many dots", () => `${"../".repeat(60)}etc/hostname`],
 		["by an absolute path", ({ outside }) => join(outside, "chat.json")],
 		["by an absolute path with dots", ({ root }) => `${root}/../outside/chat.json`],
@@ -124,12 +124,12 @@ describe("an invalid path is refused", () => {
 		["empty", "", "invalid_argument"],
 		["with a NUL", "chat.json\0.png", "invalid_argument"],
 		["a NUL behind a path outside", "../outside/chat.json\0", "invalid_argument"],
-		["a home folder by its sign", "~/chat.json", "unreadable_file"],
-		["a sign alone", "~", "unreadable_file"],
+		["a home folder by ~", "~/chat.json", "unreadable_file"],
+		["only ~", "~", "unreadable_file"],
 		["a URL", "file:///etc/hostname", "unreadable_file"],
-		["dots in percent signs", "%2e%2e/outside/chat.json", "unreadable_file"],
-		["dots of full width", "．．/outside/chat.json", "unreadable_file"],
-		["a slash that is none", "..∕outside∕chat.json", "unreadable_file"],
+		["percent-encoded dots", "%2e%2e/outside/chat.json", "unreadable_file"],
+		["full-width dots", "．．/outside/chat.json", "unreadable_file"],
+		["a character that only resembles a slash", "..∕outside∕chat.json", "unreadable_file"],
 		["backslashes", "..\\outside\\chat.json", "unreadable_file"],
 		["a name that is too long", "a".repeat(300), "unreadable_file"],
 		["a path that is too long", "a/".repeat(3_000), "unreadable_file"],

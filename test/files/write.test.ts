@@ -115,7 +115,7 @@ describe("refused, with nothing written and nothing left behind", () => {
 		["a file that exists", "file_exists", () => "chat.json", false],
 		["a folder that exists", "file_exists", () => ".", false],
 		["a folder in the place of a file", "unwritable_file", () => "below", true],
-		["a folder that is not there", "unwritable_file", () => "absent/out.json", false],
+		["a missing folder", "unwritable_file", () => "absent/out.json", false],
 		["a file in the place of a folder", "unwritable_file", () => "chat.json/out.json", false],
 		["a name that is too long", "unwritable_file", () => "a".repeat(300), false],
 		["nothing", "invalid_argument", () => "", false],
@@ -123,7 +123,7 @@ describe("refused, with nothing written and nothing left behind", () => {
 		["two dots", "path_not_allowed", () => "../out.json", false],
 		["two dots, to overwrite", "path_not_allowed", () => "../outside/chat.json", true],
 		["an absolute path", "path_not_allowed", ({ outside }) => join(outside, "out.json"), false],
-		["a folder outside that is not there", "path_not_allowed", ({ outside }) => join(outside, "no", "out.json"), false],
+		["a missing folder outside", "path_not_allowed", ({ outside }) => join(outside, "no", "out.json"), false],
 		["a path that only begins like the allowed one", "path_not_allowed", ({ root }) => `${root}.json`, false],
 		["the allowed folder itself", "path_not_allowed", () => "../root/..", true],
 		[
@@ -145,7 +145,7 @@ describe("refused, with nothing written and nothing left behind", () => {
 			false,
 		],
 		[
-			"a link that leads to what is not there",
+			"a link with a missing target",
 			"file_exists",
 			async ({ outside }) => {
 				await symlink(join(outside, "new.json"), at("link"));

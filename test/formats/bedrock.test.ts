@@ -87,7 +87,7 @@ describe("AWS Bedrock Converse", () => {
 		["blocks with a type", user({ type: "text", text: "x" })],
 		["a string", { role: "user", content: "x" }],
 		["a role of its own for results", { role: "tool", content: [{ text: "x" }] }],
-		["a block that is no object", user("x")],
+		["a block that is not an object", user("x")],
 	])("does not match %s", (_, message) => {
 		expect(() => read(assistant(call("a")), message)).toThrow(
 			/AWS Bedrock Converse messages .*: message 1 does not fit/,

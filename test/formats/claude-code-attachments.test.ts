@@ -48,7 +48,7 @@ describe("Claude Code: attachments", () => {
 	});
 
 	it.each([
-		["of a hook that nobody hears", { type: "hook_success", hookEvent: "PostToolUse", content: outputOf("hook") }],
+		["of a hook without a listener", { type: "hook_success", hookEvent: "PostToolUse", content: outputOf("hook") }],
 		["for the screen", { type: "hook_system_message", content: outputOf("hook") }],
 		["without a type", undefined],
 	])("%s cost nothing", (_, attachment) => {

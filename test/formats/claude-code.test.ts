@@ -339,7 +339,7 @@ describe("Claude Code sessions", () => {
 			],
 			["parts", { content: [{ type: "text", text: output }] }, output, ["toolUseResult.content.0.text"]],
 			[
-				"the whole of a file of which a part is shown",
+				"the complete file of which a part is shown",
 				{ originalFile: "x\n".repeat(200) },
 				"x",
 				["toolUseResult.originalFile"],

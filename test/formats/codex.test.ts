@@ -280,7 +280,7 @@ describe("Codex rollouts", () => {
 	it.each([
 		["items of the API itself", [said("user", "Hi"), call("a")]],
 		["a record without `payload`", [meta, said("user", "Hi")]],
-		["records of other types alone", [{ type: "span", payload: {} }]],
+		["only records of other types", [{ type: "span", payload: {} }]],
 		["nothing", []],
 	])("does not match %s", (_, records) => {
 		expect(codexRollout.probe(locateMessages(records)).fit).toBe("none");

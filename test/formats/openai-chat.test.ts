@@ -118,7 +118,7 @@ describe("media in Chat Completions", () => {
 		["an image in low detail", { type: "image_url", image_url: { url: png, detail: "low" } }, 85],
 		["an image in another's cloud", { type: "image_url", image_url: { url: "https://example.com/a.png" } }, 1_445],
 		["a URL without an object around it", { type: "image_url", image_url: png }, 765],
-		["no URL at all", { type: "image_url" }, 1_445],
+		["no URL", { type: "image_url" }, 1_445],
 		["sound", { type: "input_audio", input_audio: { data: wavOf(10), format: "wav" } }, 100],
 		[
 			"a file",

@@ -62,7 +62,7 @@ describe.each(apis)("$title: results of an MCP server", ({ turn, at }) => {
 	});
 
 	it.each([
-		["an output that stands there twice", { structuredContent: { text: outputOf("one") } }],
+		["an output given twice", { structuredContent: { text: outputOf("one") } }],
 		["an object that only looks alike", { total: 3 }],
 	])("leaves %s", async (_, more) => {
 		const result = mcp(outputOf("one"), more);

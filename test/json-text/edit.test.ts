@@ -30,11 +30,11 @@ describe("applyEdits", () => {
 
 	it.each<[string, PortableEdit[]]>([
 		["a text that has changed since", [{ ...replaceOne, sha256_before: hashOf("other") }]],
-		["a member that is not there", [{ ...replaceOne, path: "/c" }]],
+		["a missing member", [{ ...replaceOne, path: "/c" }]],
 		["an item past the end of its list", [{ ...removeSecond, path: "/a/2" }]],
 		["an item named by no number", [{ ...replaceOne, path: "/a/00" }]],
 		["a list's own length", [{ ...replaceOne, path: "/a/length" }]],
-		["what every object inherits", [{ ...replaceOne, path: "/o/constructor" }]],
+		["an inherited member", [{ ...replaceOne, path: "/o/constructor" }]],
 		["a path without its slash", [{ ...replaceOne, path: "a/0" }]],
 		["a path into a text", [{ ...replaceOne, path: "/a/0/0" }]],
 		["one good edit beside a stale one", [removeSecond, { ...replaceOne, sha256_before: "" }]],
@@ -51,9 +51,9 @@ describe("applyEdits", () => {
 				replaceOne,
 			],
 		],
-		["a member taken out of an object", [{ kind: "remove", path: "/o/k", sha256_before: hashOf("100000") }]],
+		["a member removed from an object", [{ kind: "remove", path: "/o/k", sha256_before: hashOf("100000") }]],
 		[
-			"the whole value taken out",
+			"the complete value removed",
 			[
 				{
 					kind: "remove",
@@ -62,7 +62,7 @@ describe("applyEdits", () => {
 				},
 			],
 		],
-		["a kind that is none", [{ ...replaceOne, kind: "insert" }]],
+		["an unknown kind", [{ ...replaceOne, kind: "insert" }]],
 		["nothing to replace by", [{ ...replaceOne, replacement: undefined }]],
 		["no path", [{ kind: "remove" }]],
 	])("refuses as no edits of this text: %s", (_what, edits) => {
@@ -152,7 +152,7 @@ describe("editedPieces", () => {
 	it.each([
 		["no edit", []],
 		["some edits", [replaced(3), removed(20), replaced(39)]],
-		["all taken out", messages.map((_, index) => removed(index))],
+		["everything removed", messages.map((_, index) => removed(index))],
 	])("join to the edited text, without split characters: %s", (_, edits) => {
 		const pieces = [...editedPieces(document, edits)];
 		expect(pieces.join("")).toBe(writeEdits(document, edits).text);

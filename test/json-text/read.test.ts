@@ -49,7 +49,7 @@ describe("refused, without quoting the text", () => {
 
 	it.each([
 		["nothing", ""],
-		["a byte order mark alone", "\uFEFF \n"],
+		["only a byte order mark", "\uFEFF \n"],
 	])("%s", (_what, text) => {
 		expect(refusal(text)).toMatchObject({ code: "invalid_json", message: "Expected JSON; the text is empty." });
 	});
@@ -58,16 +58,16 @@ describe("refused, without quoting the text", () => {
 	it.each<[string, string]>([
 		["a bare word", `{"a": "${secret}", "b": ¦nope}`],
 		["a bare word far down", `{\n"a": "${secret}",\n\n"b": [1,\n2, ¦nope]}`],
-		["a comma too many", `["${secret}",¦]`],
-		["a colon too few", `{"${secret}" ¦1}`],
-		["a key that is no text", `{"${secret}": 1, ¦2: 3}`],
+		["an extra comma", `["${secret}",¦]`],
+		["a missing colon", `{"${secret}" ¦1}`],
+		["a key that is not a text", `{"${secret}": 1, ¦2: 3}`],
 		["brackets that do not match", `["${secret}"¦}`],
 		["a comment", `["${secret}" ¦/* why */]`],
-		["an escape that is none", `["${secret}", ¦"\\q", 1]`],
+		["an invalid escape", `["${secret}", ¦"\\q", 1]`],
 		["a control character", `["${secret}", ¦"\u0001", 1]`],
-		["a number that is none", `["${secret}", 0¦1]`],
-		["a value behind the first", `{"a": "${secret}"} ¦1`],
-		["a line that is no record", `{"a": 1}\r\n{"a": "${secret}", ¦nope}\r\n`],
+		["an invalid number", `["${secret}", 0¦1]`],
+		["a value after the first", `{"a": "${secret}"} ¦1`],
+		["a line that is not a record", `{"a": 1}\r\n{"a": "${secret}", ¦nope}\r\n`],
 		["records with a comma between", `{"a": "${secret}"}¦,{"a": 2}`],
 		["records with a comment between", `{"a": "${secret}"}¦/**/{"a": 2}`],
 		["texts on one line", `"${secret}" ¦"b"`],
@@ -81,13 +81,13 @@ describe("refused, without quoting the text", () => {
 	it.each<[string, string]>([
 		["in a text", `{"a": 1,\n "b": ¦"${secret}`],
 		["in an escape", `["${secret}", ¦"\\u00`],
-		["behind a comma", `{"a": "${secret}",¦`],
+		["after a comma", `{"a": "${secret}",¦`],
 		["in a word", `{"a": "${secret}", "b": ¦tru`],
 		["in a number", `{"a": "${secret}", "b": ¦-1.`],
 		["in the last record", `{"a": 1}\n\n{"a": 2}\n{"a": ¦"${secret}`],
-		["in the last record, behind a byte order mark", `\uFEFF{"a": 1}\r\n{"a": "${secret}"¦`],
-		["in a record with others behind it", `{"a": 1}\n{"a": ¦"${secret}\n{"a": 2}\n`],
-		["behind a blank line", `\n{"a": "${secret}", ¦`],
+		["in the last record, after a byte order mark", `\uFEFF{"a": 1}\r\n{"a": "${secret}"¦`],
+		["in a record before others", `{"a": 1}\n{"a": ¦"${secret}\n{"a": 2}\n`],
+		["after a blank line", `\n{"a": "${secret}", ¦`],
 	])("truncated text %s, with its position", (_what, marked) => {
 		expect(refusal(marked.replace("¦", ""))).toMatchObject({
 			code: "invalid_json",

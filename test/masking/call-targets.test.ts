@@ -77,7 +77,7 @@ describe("callTarget reads file tools by their arguments", () => {
 		["a search", "Grep", { pattern: "x", path: "src" }, { kind: "search", paths: ["src"], reads: [] }],
 		["a listing", "Glob", { pattern: "**/*.go" }, { kind: "list", paths: [] }],
 		["a folder", "list_directory", { path: "src" }, { kind: "list", paths: ["src"] }],
-		["no file at all", "get_order_details", { order_id: "#W1" }, { kind: "other", paths: [] }],
+		["no file", "get_order_details", { order_id: "#W1" }, { kind: "other", paths: [] }],
 		["notes", "TodoWrite", { todos: [{ content: "Edit a.ts" }] }, { kind: "other", paths: [] }],
 	])("%s", (_, name, given, expected) => {
 		expect(target(name, given)).toMatchObject(expected);

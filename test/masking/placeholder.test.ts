@@ -21,7 +21,7 @@ describe("cleanValue", () => {
 		["newlines", "a\nb\r\nc\u2028d\u2029e\u0085f", "a b c d e f"],
 		["brackets", "a[b](c){d}<e>", "abcde"],
 		[
-			"what parts the fields of a placeholder",
+			"separators of a placeholder's fields",
 			"t, chars=9, ref=ku193re960gi257do532",
 			"t chars9 refku193re960gi257do532",
 		],
@@ -29,7 +29,7 @@ describe("cleanValue", () => {
 		["control and format characters", "a\u0000b\u001b[31mc\u200bd\u202ee", "a b 31mc d e"],
 		["white space at the ends", "  a  ", "a"],
 		["a lone surrogate", "a\ud83d b", "a\ufffd b"],
-		["nothing but brackets", "[]()", ""],
+		["only brackets", "[]()", ""],
 		["other writing", "读取_файл-é", "读取_файл-é"],
 	])("cleans %s", (_, value, cleaned) => {
 		expect(cleanValue(value)).toBe(cleaned);
@@ -103,9 +103,9 @@ describe("placeholderRecogniser", () => {
 
 	it.each([
 		["text before", " [masked (id=a, tool=b, chars=1)]"],
-		["text behind", "[masked (id=a, tool=b, chars=1)]\n"],
+		["text after", "[masked (id=a, tool=b, chars=1)]\n"],
 		["two in one", "[masked (id=a, tool=b, chars=1)][masked (id=a, tool=b, chars=1)]"],
-		["a size that is no number", "[masked (id=a, tool=b, chars=many)]"],
+		["a size that is not a number", "[masked (id=a, tool=b, chars=many)]"],
 		["a bracket in a value", "[masked (id=a), tool=b, chars=1)]"],
 		["a newline in a value", "[masked (id=a\n, tool=b, chars=1)]"],
 		["a value that is too long", `[masked (id=${"a".repeat(65)}, tool=b, chars=1)]`],

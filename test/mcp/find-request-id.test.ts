@@ -16,8 +16,8 @@ describe("the id of a request of which only the ends are known", () => {
 		["last, as the SDK for TypeScript writes it", { ...call, jsonrpc: "2.0", id: 7 }, 7],
 		["second, as that for Python does", { jsonrpc: "2.0", id: "a-1", ...call }, "a-1"],
 		["first", { id: 7, jsonrpc: "2.0", ...call }, 7],
-		["behind the method", { jsonrpc: "2.0", method: "tools/call", id: -7, params }, -7],
-		["behind the parameters", { method: "tools/call", params, id: 0, jsonrpc: "2.0" }, 0],
+		["after the method", { jsonrpc: "2.0", method: "tools/call", id: -7, params }, -7],
+		["after the parameters", { method: "tools/call", params, id: 0, jsonrpc: "2.0" }, 0],
 		["with white space around", `{ "jsonrpc" : "2.0" , "id" : 7 , "params" : "${text}" }\r`, 7],
 	])("is found: %s", (_where, message, id) => {
 		expect(findRequestId(endsOf(message))).toBe(id);
@@ -30,7 +30,7 @@ describe("the id of a request of which only the ends are known", () => {
 		["a result", { jsonrpc: "2.0", id: 7, result: { text } }],
 		["a result as the SDK for TypeScript writes it", { result: { text }, jsonrpc: "2.0", id: 7 }],
 		["an error", { id: 7, error: { text }, jsonrpc: "2.0" }],
-		["what is no message", `${text}\\"id":7}`],
+		["a value that is not a message", `${text}\\"id":7}`],
 	])("is not taken from %s", (_what, message) => {
 		expect(findRequestId(endsOf(message))).toBeUndefined();
 	});

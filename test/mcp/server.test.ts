@@ -52,7 +52,7 @@ async function callOf(handle: Tool["handle"], parameters = {}): Promise<{ answer
 describe("a defect in a handler", () => {
 	it.each([
 		["an error", new TypeError(`Cannot read ${secret}`), "TypeError"],
-		["anything else that is thrown", secret, "string"],
+		["any other thrown value", secret, "string"],
 	])("%s is answered without its details, and logged by its kind", async (_what, thrown, kind) => {
 		const { answer, log } = await callOf(() => Promise.reject(thrown));
 		expect(answer).toEqual(toolError(thrown));

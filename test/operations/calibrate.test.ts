@@ -78,9 +78,9 @@ describe("provider usage", () => {
 	});
 
 	it.each([
-		["no tokens at all", 0],
+		["no tokens", 0],
 		["fewer than the delimiters", 3],
-		["a tenth of what was counted", Math.round(counted / 10)],
+		["a tenth of the counted tokens", Math.round(counted / 10)],
 		["six times as many", counted * 6],
 		["a thousand times as many", counted * 1_000],
 	])("is ignored with a note when it gives %s", async (_what, input_tokens) => {

@@ -37,7 +37,7 @@ describe("a conversation with very little between the task and the last messages
 		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
 	});
 
-	it("refuses such a summary from the caller anyway", async () => {
+	it("refuses a summary from the caller that is not shorter", async () => {
 		const refused = compact(conversation, { ...options, summary: "Read a." });
 		await expect(refused).rejects.toMatchObject({ code: "summary_refused" });
 	});

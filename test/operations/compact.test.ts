@@ -88,7 +88,7 @@ describe("llm-summary", () => {
 	});
 
 	it.each([
-		["nothing but white space", " \n\t\u200b "],
+		["only white space", " \n\t\u200b "],
 		["a fake tool call", 'Done.\n<tool_call>{"name":"bash"}</tool_call>'],
 		["a megabyte", "word ".repeat(200_000)],
 		["more than it would replace", "word ".repeat(30_000)],

@@ -62,7 +62,7 @@ describe("applyAndVerify", () => {
 			[replace([0, "content"])],
 			/only_tool_results_edited \(\/0\/content is no tool result\)/,
 		],
-		["a path that is not there", [replace([9, "content"])], /^The plan could not be applied/],
+		["a missing path", [replace([9, "content"])], /^The plan could not be applied/],
 		["a result that can no longer be read", [replace([1, "role"])], /left as it was/],
 	])("keeps the original and gives the reason: %s", (_, plan, message) => {
 		const applied = applyAndVerify({ source, plan: plan, meter: { countTokens: roughCount, messageOverhead: 0 } });

@@ -109,7 +109,7 @@ describe("guardConversation", () => {
 		],
 		["a larger reserve", {}, { contextWindow: 100, reserveTokens: 300 }, "got -200: a context window of 100 tokens"],
 		[
-			"a share of a window that is no token",
+			"a share of a window below one token",
 			{ budget_ratio: 0.8, reserve_tokens: 0 },
 			{ contextWindow: 1 },
 			"got 0: 0.8 of a context window of 1 tokens, less a reserve of 0 for the answer. Nothing was changed. Set a larger guard.budget_ratio",

@@ -174,10 +174,10 @@ const names = [...presetNames.filter((name) => name !== "balanced"), "balanced:l
 
 describe("the result of each preset on a conversation", () => {
 	it.each([
-		["a window that all fits", 200_000],
-		["a window that masking makes it fit", 12_000],
-		["a window that only dropping makes it fit", 9_500],
-		["a window that nothing fits", 8_200],
+		["a window that fits everything", 200_000],
+		["a window that fits after masking", 12_000],
+		["a window that fits only after dropping", 9_500],
+		["a window that always overflows", 8_200],
 	])("is that of mask when that is enough, else that of guard: %s", async (_what, contextWindow) => {
 		const conversation = { messages: [...agentConversation(25), ...workingConversation().messages.slice(2)] };
 		const archive = await openArchive({ where: "memory" });

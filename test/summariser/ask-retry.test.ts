@@ -46,13 +46,13 @@ describe("retrying", () => {
 		["a date of the older kinds", "Thursday, 15-Jan-26 10:00:12 GMT", 12],
 		["more than a minute", "86400", 60],
 		["a date far off", "Fri, 01 Jan 2100 00:00:00 GMT", 60],
-		["digits without end", "9".repeat(400), 60],
+		["endless digits", "9".repeat(400), 60],
 		["nothing to wait for", "0", 2],
 		["a date in the past", seconds(-3600), 2],
 		["a negative number", "-5", 2],
 		["words", "soon", 2],
 		["an empty field", "", 2],
-		["a date that is none", "Mon, 99 Foo 2026 99:99:99 GMT", 2],
+		["an invalid date", "Mon, 99 Foo 2026 99:99:99 GMT", 2],
 	])("honours a Retry-After of %s", async (_, field, delay) => {
 		const asked = await ask([refuse(429, { "retry-after": field }), complete()]);
 		expect(asked.answer?.text).toBe("a summary");

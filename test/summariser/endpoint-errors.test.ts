@@ -96,7 +96,7 @@ describe("an unusable answer", () => {
 		["invalid JSON", answer(200, '{"choices": [')],
 		["HTML", answer(200, "<html>Welcome</html>", { "content-type": "text/html" })],
 		["nothing", answer(200, "")],
-		["no content at all", answer(204, "")],
+		["no content", answer(204, "")],
 		["a list", answer(200, [])],
 		["no choices", answer(200, { id: "x" })],
 		["empty choices", answer(200, { choices: [] })],
@@ -106,13 +106,13 @@ describe("an unusable answer", () => {
 		["white space", complete(" \n\t ")],
 		["content that is a number", complete(42)],
 		["calls instead of a text", complete(null, "tool_calls")],
-		["what a filter left", complete("half of a", "content_filter")],
+		["an answer cut by a filter", complete("half of a", "content_filter")],
 		["a refusal", complete("I cannot help with that.", "refusal")],
 		["a refusal in its own field", message({ content: "I am sorry.", refusal: "I cannot help with that." })],
 		["words that go with a call", message({ content: "I look first.", tool_calls: [{ id: "a", type: "function" }] })],
 		["words that stopped for a call", complete("I look first.", "tool_calls")],
-		["what a provider's error left", complete("half of a", "error")],
-		["what an overloaded system left", complete("half of a", "insufficient_system_resource")],
+		["an answer cut by a provider's error", complete("half of a", "error")],
+		["an answer cut by an overloaded system", complete("half of a", "insufficient_system_resource")],
 	])("%s is unknown", async (_, behaviour) => {
 		const asked = await ask([behaviour]);
 		const error = summariserError(asked);

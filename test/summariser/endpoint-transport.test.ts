@@ -121,7 +121,7 @@ describe("ending a call", () => {
 
 	it.each([
 		["before it began", hang, (controller: AbortController) => controller.abort(reason)],
-		["while no answer comes", hang, undefined],
+		["while waiting for an answer", hang, undefined],
 		["in the middle of the body", drip, undefined],
 	])("%s", async (_, behaviour, atOnce) => {
 		const controller = new AbortController();

@@ -107,8 +107,8 @@ describe("contextWindowOfModel", () => {
 	it.each([
 		["names no model of the family", "gpt-nope"],
 		["names a family inside of another word", "codellama-7b"],
-		["is older than all that are known", "llama-2-13b-chat"],
-		["is no chat model", "gemini-4-flash-image"],
+		["is older than all known models", "llama-2-13b-chat"],
+		["is not a chat model", "gemini-4-flash-image"],
 		["is a distilled model, which has the window of neither", "deepseek-r9-distill-llama-70b"],
 		["says a window and no name", "[1m]"],
 	])("assumes no window for a name that %s: %s", async (_, model) => {

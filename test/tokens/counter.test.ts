@@ -217,7 +217,7 @@ describe.each(encodingNames)("the %s counter", (encoding) => {
 	it.each([
 		["a high surrogate", "a\ud800b", "a\ufffdb"],
 		["a low surrogate", "a\udc00b", "a\ufffdb"],
-		["a pair the wrong way round", "\udc00\ud800", "\ufffd\ufffd"],
+		["a reversed pair", "\udc00\ud800", "\ufffd\ufffd"],
 		["one at the end", "text \ud83d", "text \ufffd"],
 		["a run of them", "\ud800".repeat(300), "\ufffd".repeat(300)],
 	])("counts %s as U+FFFD", async (_name, text, wellFormed) => {

@@ -4,7 +4,7 @@ import { functionTokens, inputTokensOf, requestOverhead } from "../../src/tokens
 
 describe("inputTokensOf", () => {
 	it.each([
-		["the number alone", { input_tokens: 7 }, 7],
+		["only the number", { input_tokens: 7 }, 7],
 		[
 			"Anthropic's",
 			{ input_tokens: 4, cache_creation_input_tokens: 248, cache_read_input_tokens: 1_800, output_tokens: 503 },

@@ -111,7 +111,7 @@ describe("a file of tokens", () => {
 	});
 
 	test.each([
-		["that is not there", undefined, "unreadable_file"],
+		["that is missing", undefined, "unreadable_file"],
 		["without a token", "# none\n", "invalid_argument"],
 		["that cannot be used", "alice", "invalid_argument"],
 	])("%s is refused at the start", async (_what, text, code) => {

@@ -57,8 +57,8 @@ describe("a body", () => {
 		["with arguments of another kind", call(`[${long("a")}]`), 1],
 		["with arguments in other places", `{"arguments":${long("a")},"params":{"x":{"arguments":${long("b")}}}}`, 0],
 		["that is a batch", `[${call(long("a"))} , ${call('{"b":1}')},${call(long("c"))}]`, 2],
-		["that is a batch of anything", `[1,null,"x",[${call(long("a"))}],${call(long("b"))},{}]`, 1],
-		["that is no object", '"text"', 0],
+		["that is a batch of any values", `[1,null,"x",[${call(long("a"))}],${call(long("b"))},{}]`, 1],
+		["that is not an object", '"text"', 0],
 	])("%s is read the same with or without holding", (_what, text, expected) => {
 		const { body, held } = readAll(text, 100);
 		expect(held).toBe(expected);
@@ -79,8 +79,8 @@ describe("a body", () => {
 	});
 
 	it.each([
-		["cut short", call(long("a")).slice(0, 300)],
-		["with something behind it", `${call(long("a"))}}`],
+		["truncated", call(long("a")).slice(0, 300)],
+		["with text after it", `${call(long("a"))}}`],
 		["of nothing", ""],
 		["with a bare word", call(long("a")).replace("7", "seven")],
 	])("that is invalid JSON is refused: %s", (_what, text) => {
