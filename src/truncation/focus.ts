@@ -18,8 +18,8 @@ const mostStrings = 1_000;
 
 /** The `focus` of `truncateOutput` for the result of a call. It depends on nothing after the call. */
 export function focusOfCall({ input, words = "", task = "" }: CallPurpose): string {
-	const asked = stringsIn(typeof input === "string" ? parsed(input) : input).join("\n");
-	return [asked, words, task]
+	const argumentTexts = stringsIn(typeof input === "string" ? parsed(input) : input).join("\n");
+	return [argumentTexts, words, task]
 		.map((text) => text.slice(0, longest))
 		.filter((text) => text.trim() !== "")
 		.join("\n");
@@ -27,13 +27,13 @@ export function focusOfCall({ input, words = "", task = "" }: CallPurpose): stri
 
 /** Returns a function that gives the focus of each call of a conversation. */
 export function callFocusReader(messages: readonly Message[]): (paired: PairedResult) => string {
-	const saidBefore = { assistant: lastWordsReader(messages, "assistant"), user: lastWordsReader(messages, "user") };
+	const textBefore = { assistant: lastWordsReader(messages, "assistant"), user: lastWordsReader(messages, "user") };
 	return ({ call, caller, message }) => {
 		const calling = caller === undefined ? undefined : messages[caller];
 		const place = calling && call ? locateCallArguments(calling)[calling.calls.indexOf(call)] : undefined;
 		const input = place === undefined ? "" : calling?.counted[place];
 		const at = caller ?? message;
-		return focusOfCall({ input, words: saidBefore.assistant(at), task: saidBefore.user(at) });
+		return focusOfCall({ input, words: textBefore.assistant(at), task: textBefore.user(at) });
 	};
 }
 
@@ -163,11 +163,11 @@ export function focusFinder(focus: FocusWords): (text: string) => string[] {
 		return found;
 	};
 	// Most words are not in the focus, as a hash of their letters shows.
-	const hashes = new Uint8Array(65_536);
+	const hashes = new Uint8Array(4_096);
 	for (const one of focus.keys()) {
 		let hash = 0;
 		for (let at = 0; at < one.length; at += 1) hash = hashWith(hash, one.charCodeAt(at));
-		hashes[hash & 0xffff] = 1;
+		hashes[hash & 0xfff] = 1;
 	}
 	return (text) => {
 		const found: string[] = [];
@@ -184,7 +184,7 @@ export function focusFinder(focus: FocusWords): (text: string) => string[] {
 				hash = hashWith(hash, unit);
 				continue;
 			}
-			if (at - start >= 2 && (isJoined || hashes[hash & 0xffff] === 1)) add(text.slice(start, at));
+			if (at - start >= 2 && (isJoined || hashes[hash & 0xfff] === 1)) add(text.slice(start, at));
 			[start, hash, isJoined] = [at + 1, 0, false];
 		}
 		return found;

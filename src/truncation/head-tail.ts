@@ -40,9 +40,9 @@ export function truncateHeadTail(text: string, limits: HeadTailLimits, refOf: Re
 /** Cuts a text over the limit like `truncateHeadTail`, given its ends (`endsNeeded`). The {ref} of the marker is filled. */
 export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: HeadTailLimits): Truncation {
 	const { head, chars } = ends;
-	const asked = cut(ends, { headChars, tailChars, marker });
-	const isShorter = asked.text.length < chars;
-	if (headChars + tailChars <= maxChars && isShorter) return asked;
+	const requested = cut(ends, { headChars, tailChars, marker });
+	const isShorter = requested.text.length < chars;
+	if (headChars + tailChars <= maxChars && isShorter) return requested;
 	const markerLength = fillMarker(marker, chars, chars).length;
 	const room = Math.max(0, maxChars - markerLength);
 	const kept = headChars + tailChars;
