@@ -7,7 +7,6 @@ import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { type EncodingName, encodingNames } from "../tokens/encodings.ts";
 import { type CountMethod, estimateTokens, type TokenEstimate } from "../tokens/estimate.ts";
-import { leastTokens, mostTokens } from "../tokens/merge.ts";
 import { requestOverhead } from "../tokens/request.ts";
 
 export interface TextCount extends CountingReport {
@@ -114,15 +113,10 @@ export async function tokenMeter(policy: Policy, model: string | undefined) {
 	return { meter: sameMeter(estimate.encoding, countTokens, policy), estimate };
 }
 
-/** Upper and lower bounds of the tokens of a text in any encoding, without counting. */
-export function boundingMeters(policy: Policy): { readonly most: TokenMeter; readonly least: TokenMeter } {
-	return { most: sameMeter("most", mostTokens, policy), least: sameMeter("least", leastTokens, policy) };
-}
-
 const meters = new Map<string, TokenMeter>();
 
 /** Returns the same object for the same way of counting, because sizes are cached by it. */
-function sameMeter(name: EncodingName | "most" | "least", countTokens: CountTokens, policy: Policy) {
+function sameMeter(name: EncodingName, countTokens: CountTokens, policy: Policy) {
 	const messageOverhead = policy.tokens.message_overhead;
 	const key = `${name}+${messageOverhead}`;
 	const known = meters.get(key);

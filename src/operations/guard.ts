@@ -2,7 +2,7 @@ import { followUps } from "../compaction/prompt.ts";
 import { exactScale, measure, scaleTokens, sizeOf, type TokenMeter, type TokenScale } from "../conversation/measure.ts";
 import { addSizes, type InsertEdit, noSize, type Size } from "../conversation/plan.ts";
 import { type Economics, economicsOf } from "../conversation/report.ts";
-import { type Message, type Role, resultCharacters, type Transcript, valueAt } from "../conversation/transcript.ts";
+import { type Message, type Role, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
@@ -11,24 +11,19 @@ import { type LadderStep, planGuard } from "../guarding/guard.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import { hasLongText } from "../truncation/truncate-results.ts";
 import { calibrate, checkGivenTokens, type GivenTokens, openBudget } from "./context-window.ts";
 import {
 	type ChangeReport,
 	type ConversationRequest,
 	concludePlan,
-	type OpenedConversation,
 	type Outcome,
 	openConversation,
 	retryWithoutArchive,
 } from "./conversation.ts";
-import { boundingMeters } from "./count.ts";
 import { textLibraries } from "./text-libraries.ts";
 
 export interface GuardRequest extends ConversationRequest, GivenTokens {
 	readonly lastResponse?: unknown;
-	/** Characters from which bounds may replace the count. */
-	readonly largeFrom?: number;
 }
 
 export interface GuardReport extends ChangeReport {
@@ -67,7 +62,7 @@ export function guardConversation(request: GuardRequest): Promise<Outcome<GuardR
 }
 
 async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
-	const { log, lastResponse, largeFrom } = request;
+	const { log, lastResponse } = request;
 	const inputTokens = checkGivenTokens(request);
 	const opened = await openConversation(request);
 	const { policy, window, budget } = await openBudget(request);
@@ -75,14 +70,10 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const followUp = followUpOf(lastResponse, { source, policy, meter });
 	// The appended messages take their place within the budget first.
 	const room = budget - scaleTokens(followUp.size, opened.estimate.scale).high;
-	const bounds = inputTokens === undefined ? decideByBounds(opened, { policy, budget: room, largeFrom }) : undefined;
-	const early = bounds?.band;
-	const measurement = bounds?.measurement ?? measure(transcript, meter, opened.requestOverhead(meter.countTokens));
-	const estimate = bounds?.estimate ?? calibrate(opened.estimate, { transcript, measurement, inputTokens });
+	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
+	const estimate = calibrate(opened.estimate, { transcript, measurement, inputTokens });
 	const { scale } = estimate;
-	const guard = early
-		? { plan: [], steps: [], momentOf: undefined }
-		: planGuard({ ...opened, policy, budget: room, measurement, scale, libraries: textLibraries });
+	const guard = planGuard({ ...opened, policy, budget: room, measurement, scale, libraries: textLibraries });
 	const { done, kept, outcome } = await concludePlan({ ...request, policy }, opened, {
 		plan: [...guard.plan, ...followUp.edits],
 		measurement,
@@ -94,14 +85,12 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		log?.({ level: "warning", message: `Context guard: ${note}`, data: { event: "window_unknown" } });
 	}
 	const { report } = outcome;
-	const band = early && followUp.edits.length === 0 ? early : report.band;
-	const shortfall = Math.max(0, band.high - budget);
+	const shortfall = Math.max(0, report.band.high - budget);
 	const steps = guard.steps.map(({ step, count, tokensAfter }) => ({ step, count, tokens_after: tokensAfter }));
 	return {
 		...outcome,
 		report: {
 			...report,
-			band,
 			fits: window.tokens === undefined ? null : shortfall === 0,
 			context_window: window.tokens ?? null,
 			reserve_tokens: policy.guard.reserve_tokens,
@@ -114,58 +103,6 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 			economics: economicsOf(done, { measurement, prices: policy.prices, scale }),
 		},
 	};
-}
-
-/** From here on, counting takes long enough for bounds to be worth their wide band. */
-const largeConversation = 1_000_000;
-
-/**
- * Answers without a count for a large conversation that fits even at the most tokens that its texts can have, or, if
- * the ladder is empty, is too large even at the least. `undefined` if only a count can decide.
- */
-function decideByBounds(
-	{ transcript, meter, estimate, requestOverhead }: OpenedConversation,
-	limits: { readonly policy: Policy; readonly budget: number; readonly largeFrom: number | undefined },
-) {
-	const { policy, budget, largeFrom = largeConversation } = limits;
-	if (policy.tokens.count !== "auto") return undefined;
-	const chars = charactersSent(transcript);
-	if (chars < largeFrom) return undefined;
-	const { scale } = estimate;
-	const mayEdit = policy.guard.ladder.length > 0;
-	// A text can have as many tokens as bytes, and has at least as many bytes as characters.
-	if (mayEdit && chars * scale.high > budget) return undefined;
-	if (hasToCap(transcript, policy)) return undefined;
-	const overhead = requestOverhead(meter.countTokens);
-	const meters = boundingMeters(policy);
-	const most = measure(transcript, meters.most, overhead);
-	const { high } = scaleTokens(most.total, scale);
-	const mayBeOver = high > budget;
-	if (mayBeOver && mayEdit) return undefined;
-	const least = scaleTokens(measure(transcript, meters.least, overhead).total, scale);
-	if (mayBeOver && least.high <= budget) return undefined;
-	// All numbers of such an answer are upper bounds.
-	const upper = { low: scale.high, factor: scale.high, high: scale.high };
-	return {
-		measurement: most,
-		estimate: { ...estimate, method: "bounded" as const, scale: upper },
-		band: { low: least.low, high },
-	};
-}
-
-function charactersSent({ messages }: Transcript): number {
-	let chars = 0;
-	for (const { counted, results, sent } of messages) {
-		if (sent === false) continue;
-		for (const text of counted) chars += text.length;
-		for (const result of results) chars += resultCharacters(result);
-	}
-	return chars;
-}
-
-function hasToCap({ messages }: Transcript, { guard }: Policy): boolean {
-	if (guard.truncate_when !== "always" || !guard.ladder.includes("truncate")) return false;
-	return messages.some(({ results }) => results.some((result) => hasLongText(result, guard.max_tool_result_chars)));
 }
 
 export function sentMessages({ messages }: Transcript): number {

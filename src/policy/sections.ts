@@ -157,10 +157,6 @@ export const tokens = section("Counting of tokens.", {
 		"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
 	),
 	message_overhead: field(tokenNumber, 4, "Tokens added for each message's role and delimiters."),
-	count: choice(
-		["auto", "always"],
-		"`auto`: the guard does not count a conversation of over a million characters where the most or the least that it can be decides already. `always`: it counts every one.",
-	),
 });
 
 export const limits = section("Sizes over which input is refused.", {

@@ -4,10 +4,9 @@ import { familyOfModel, modelFamilies } from "./models.ts";
 
 /**
  * `exact`: counted in the model's own encoding, or without a model. `estimated`: counted in the nearest public encoding and
- * scaled. `calibrated`: scaled by the provider's count of the same conversation. `bounded`: not counted, since bounds were
- * enough to decide.
+ * scaled. `calibrated`: scaled by the provider's count of the same conversation.
  */
-export type CountMethod = "exact" | "estimated" | "calibrated" | "bounded";
+export type CountMethod = "exact" | "estimated" | "calibrated";
 
 export interface TokenEstimate {
 	readonly encoding: EncodingName;

@@ -1,17 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
-import {
-	createLongPieceCounter,
-	createPieceMerger,
-	leastTokens,
-	longestMergedPiece,
-	longestTokenBytes,
-	mostTokens,
-} from "../../src/tokens/merge.ts";
+import { createLongPieceCounter, createPieceMerger, longestMergedPiece } from "../../src/tokens/merge.ts";
 import { rankOf, readTokenTable } from "../../src/tokens/table.ts";
 import { mergeWithHeap, readRanks } from "./heap-oracle.ts";
-import { pathologicalTexts } from "./pathological-texts.ts";
-import { createDraw, pick, randomText } from "./random-text.ts";
+import { createDraw, pick } from "./random-text.ts";
 import { tableNames } from "./reference.ts";
 import { mergePlainly, tableOf, trainedTokens, viewOf } from "./trained-table.ts";
 
@@ -86,75 +77,5 @@ describe.each(tableNames)("the merges of %s", (name) => {
 			if (expected > 2) several++;
 		}
 		expect(several).toBeGreaterThan(2000);
-	});
-});
-
-describe("leastTokens and mostTokens", () => {
-	it.each([
-		["", 0, 0],
-		["a", 1, 1],
-		["漢", 1, 3],
-		["\ud800", 1, 3],
-		["\ud83d\ude00", 1, 4],
-		["The quick brown fox", 4, 19],
-		["don't 1a2", 4, 9],
-		["e\u0301a", 1, 4],
-		[" ".repeat(1280), 10, 1280],
-	])("of %j are %i and %i", (text, least, most) => {
-		expect([leastTokens(text), mostTokens(text)]).toEqual([least, most]);
-	});
-
-	it("finds the same starts as a pattern, at any position", () => {
-		const draw = createDraw(10);
-		for (let index = 0; index < 20_000; index++) {
-			const text = Array.from({ length: draw(40) }, () => pick([..."aZz09'@[`{/: é漢\u007f"], draw)).join("");
-			const starts = text.match(/(?<=^|[\0-&(-@[-`{-\x7f])[A-Za-z]+|(?<=^|[\0-&(-/:-\x7f])[0-9]+/g) ?? [];
-			const least = Math.max(starts.length, Math.ceil(Buffer.byteLength(text) / longestTokenBytes));
-			expect([text, leastTokens(text)]).toEqual([text, least]);
-		}
-	});
-
-	it("loses at most one start per chunk of a long text", () => {
-		const least = leastTokens("ab 12".repeat(100_000));
-		expect(least).toBeLessThanOrEqual(200_000);
-		expect(least).toBeGreaterThan(199_900);
-	});
-});
-
-describe.each(tableNames)("leastTokens, mostTokens and the %s counter", (name) => {
-	const encoding = readEncoding(name);
-	const { count } = createCounter(encoding);
-
-	function expectWithin(text: string): void {
-		const [least, most] = [leastTokens(text), mostTokens(text)];
-		const counted = count(text);
-		if (least > counted || counted > most) expect([text, least, counted, most]).toBe("in order");
-	}
-
-	it("knows the longest token", () => {
-		expect(encoding.table.longest).toBe(longestTokenBytes);
-	});
-
-	it("holds on random Unicode", () => {
-		const draw = createDraw(8);
-		let byWords = 0;
-		for (let index = 0; index < 20_000; index++) {
-			const text = randomText(draw);
-			expectWithin(text);
-			if (leastTokens(text) > Math.ceil(Buffer.byteLength(text) / longestTokenBytes)) byWords++;
-		}
-		expect(byWords).toBeGreaterThan(3000);
-	});
-
-	it("holds on short texts of letters, marks, digits and apostrophes", () => {
-		const draw = createDraw(9);
-		const alphabet = [..."aB1'\u0301é漢 .\n"];
-		for (let index = 0; index < 50_000; index++) {
-			expectWithin(Array.from({ length: 1 + draw(8) }, () => alphabet[draw(alphabet.length)]).join(""));
-		}
-	});
-
-	it.each(pathologicalTexts)("holds on %s", (_kind, text) => {
-		for (const length of [1, 2, 100, 5000]) expectWithin(text(length));
 	});
 });
