@@ -38,7 +38,7 @@ describe("checkPolicyLayer", () => {
 
 	it("lists the known keys without a near one", () => {
 		expect(problems({ tokens: { zzzzzzzz: 1 } })).toEqual([
-			"tokens.zzzzzzzz: unknown key. Known here: encoding, message_overhead, count.",
+			"tokens.zzzzzzzz: unknown key. Known here: encoding, message_overhead.",
 		]);
 	});
 
