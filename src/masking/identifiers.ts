@@ -27,20 +27,36 @@ export function numberIdentifiers() {
 		numbers.set(identifier.text, identifiers.length);
 		return identifiers.push(identifier) - 1;
 	};
+	/** For each identifier, the last question in which it was found. */
+	const lastFound: number[] = [];
+	let question = 0;
+	const numberOfRun = (text: string, start: number, end: number): number => {
+		const run = text.slice(start, end);
+		const known = numbersOfRuns.get(run);
+		if (known !== undefined) return known;
+		const number = numberOf(run);
+		numbersOfRuns.set(run, number);
+		return number;
+	};
 	return {
+		/** The numbers of the identifiers of some texts, each once, in order. */
 		numbersIn(texts: readonly string[]): number[] {
-			const found = new Set<number>();
+			const found: number[] = [];
+			question += 1;
 			const take = (text: string, start: number, end: number) => {
-				const run = text.slice(start, end);
-				let number = numbersOfRuns.get(run);
-				if (number === undefined) {
-					number = numberOf(run);
-					numbersOfRuns.set(run, number);
-				}
-				if (number !== isNone) found.add(number);
+				const number = numberOfRun(text, start, end);
+				if (number === isNone || lastFound[number] === question) return;
+				lastFound[number] = question;
+				found.push(number);
 			};
 			for (const text of texts) eachRun(text, take);
-			return [...found];
+			return found;
+		},
+		/** How many identifiers of a text have no number yet. They get one. */
+		countNew(text: string): number {
+			const before = identifiers.length;
+			eachRun(text, numberOfRun);
+			return identifiers.length - before;
 		},
 		identifierOf: (number: number) => identifiers[number] as Identifier,
 	};
@@ -72,7 +88,7 @@ const [capitalE, quote] = ["E".charCodeAt(0), '"'.charCodeAt(0)];
 const behindKey = /^\\?"\s{0,3}:/;
 
 /** Passes on each run of characters that may be an identifier: no plain word, short number or key of JSON. */
-function eachRun(text: string, take: (text: string, start: number, end: number) => void): void {
+function eachRun(text: string, take: (text: string, start: number, end: number) => unknown): void {
 	const { length } = text;
 	for (let index = 0; index < length; index += 1) {
 		const first = classes[text.charCodeAt(index)] as number;

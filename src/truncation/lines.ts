@@ -132,7 +132,6 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	const matches: string[][] = [];
 	const wordsIn = focusFinder(focus);
 	const identifiers = numberIdentifiers();
-	let numbered = 0;
 	const patterns = new Set<number>();
 	for (let unit = 0; unit < count; unit += 1) {
 		const line = priority?.[unit] === 0 ? "" : withoutNumber(text.slice(start[unit], end[unit]));
@@ -146,11 +145,7 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 		indent[unit] = indentOf(line);
 		length[unit] = line.trim().length;
 		if (statement.test(line)) acts[unit] = 1;
-		let newest = numbered;
-		// Identifiers are numbered in the order in which they appear.
-		for (const one of identifiers.numbersIn([line])) if (one >= newest) newest = one + 1;
-		fresh[unit] = newest - numbered;
-		numbered = newest;
+		fresh[unit] = identifiers.countNew(line);
 		const words = wordsIn(line);
 		if (words.length > 0) matches[unit] = words;
 	}
