@@ -339,7 +339,8 @@ async function removeLeftover(file: string, kept: ReadonlySet<string>, now: numb
 	if (found === undefined) return;
 	if (named.is === "set-aside") {
 		// A sweep ended half-way. The text goes back, and the next sweep judges it again.
-		const isBeingSwept = now - found.ctimeMs < safeForMs && found.ctimeMs <= now;
+		// It may be younger than this sweep, since `now` is when that began.
+		const isBeingSwept = Math.abs(now - found.ctimeMs) < safeForMs;
 		const text = path.join(path.dirname(file), named.hash);
 		if (!isBeingSwept) await rename(file, text).catch(undefinedIfAbsent);
 		return;

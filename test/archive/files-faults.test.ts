@@ -148,6 +148,16 @@ describe("an archive in files", () => {
 		expect((await archive.get(ref)).text).toBe("kept");
 	});
 
+	it("leaves alone a text that another sweep sets aside after this one began", async () => {
+		const folder = await scratchFolder();
+		const archive = await open(folder, { now: () => Date.now() - 1_000 });
+		await archive.put(result("kept"));
+		const aside = join(await textFileOf(folder), "..", `${"1".repeat(64)}.3f2504e0-4f89-11d3-9a0c-0305e82c3301.swept`);
+		await writeFile(aside, "being removed");
+		await archive.sweep();
+		expect((await stat(aside)).isFile()).toBe(true);
+	});
+
 	it("sweeps by itself once an hour, in whichever process is first", async () => {
 		const folder = await scratchFolder();
 		const day = 24 * 3_600_000;
