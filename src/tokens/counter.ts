@@ -55,7 +55,7 @@ export async function loadCounter(encoding: EncodingName): Promise<CountTokens> 
 export function createCountMemo(
 	countAnew: CountTokens,
 	{ entries, shortText }: { readonly entries: number; readonly shortText: number },
-): { readonly count: CountTokens; readonly size: () => number } {
+) {
 	const counts = new Map<string, number>();
 	const count = (text: string): number => {
 		if (text.length <= shortText) return countAnew(text);
@@ -83,14 +83,6 @@ interface Encoding {
 	readonly pieceEnd: (bytes: Uint8Array, start: number, limit: number) => number;
 }
 
-interface Counter {
-	readonly count: CountTokens;
-	/** Bytes of the buffer and the cache. */
-	readonly keptBytes: () => number;
-	/** Steps for long pieces so far. */
-	readonly longPieceSteps: () => number;
-}
-
 // Room for 16 384 UTF-16 code units.
 const bufferBytes = 3 << 14;
 // Longer pieces are counted faster by the linear way.
@@ -100,7 +92,7 @@ const longestQuadratic = 16;
  * An exact counter in linear time. It copies the text into bytes part by part; a longer piece makes the buffer grow for the
  * call. Between calls it remembers counts of pieces in a cache of a fixed size.
  */
-export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize): Counter {
+export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize) {
 	const { table, asciiPieces, pieceEnd } = encoding;
 	const cache = createPieceCache(cacheSize);
 	const mergePiece = createPieceMerger(table);
@@ -231,9 +223,5 @@ export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pi
 		return counted;
 	}
 
-	function keptBytes(): number {
-		return buffer.bytes.byteLength + cache.short.byteLength + cache.slots.byteLength + cache.entries.byteLength;
-	}
-
-	return { count, keptBytes, longPieceSteps: () => longPieces?.steps() ?? 0 };
+	return { count };
 }
