@@ -6,7 +6,7 @@ import { createPrincipalArchives } from "../mcp/archives.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../mcp/http/address.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
 import type { LogKind } from "../mcp/http/logs.ts";
-import { createMetrics, type MetricsService, measureArchives, serveMetrics } from "../mcp/http/metrics.ts";
+import { createMetrics, type MetricsService, serveMetrics } from "../mcp/http/metrics.ts";
 import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
@@ -70,7 +70,6 @@ export async function serveOverHttp(
 			: await createMetrics({
 					pool: options.threads === 0 ? undefined : () => pool?.stats(),
 					running: () => service?.running() ?? 0,
-					archive: archive && measureArchives(() => (authentication ? archives.current() : [archive])),
 				});
 	if (options.threads !== 0) pool = createPool({ threads: options.threads, maxQueue: options.maxQueue });
 	const close = async (): Promise<void> => {

@@ -62,10 +62,7 @@ export function applyEdits(text: string, edits: readonly PortableEdit[]): { text
 }
 
 /** `applyEdits` for a text that has been read already. */
-export function writeEdits(
-	document: TextDocument,
-	edits: readonly PortableEdit[],
-): { text: string; inverse: InverseEdits } {
+export function writeEdits(document: TextDocument, edits: readonly PortableEdit[]) {
 	const splices = splicesOfEdits(document, edits);
 	const text = applySplices(document.text, splices);
 	let shift = 0;
@@ -112,8 +109,8 @@ function checkPlain(value: unknown, name: string): void {
 	try {
 		requireJson(value);
 	} catch (cause) {
-		const message = `Expected ${name} to be plain JSON; got something that holds itself, a bigint, or that cannot be read.`;
-		throw new PalimpsestError("invalid_argument", message, { cause });
+		const got = "something that holds itself, a bigint, or that cannot be read";
+		throw refused(`Expected ${name} to be plain JSON; got ${got}.`, cause);
 	}
 }
 
@@ -158,10 +155,8 @@ function* splicedTexts(text: string, splices: readonly Splice[]): Generator<stri
 }
 
 function splicesOfEdits(document: TextDocument, edits: readonly PortableEdit[]): Splice[] {
-	return splicesOf(
-		document,
-		edits.map((edit) => resolve(document.value, edit)),
-	);
+	const resolved = edits.map((edit) => resolve(document.value, edit));
+	return splicesOf(document, resolved);
 }
 
 function resolve(value: unknown, edit: PortableEdit): ValueEdit {
@@ -174,10 +169,7 @@ function resolve(value: unknown, edit: PortableEdit): ValueEdit {
 		throw new PalimpsestError("stale_edit", `At ${shown(path)} ${problem}. Make the edits anew from this text.`);
 	}
 	if (kind === "remove" && typeof found.at(-1) !== "number") {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`Expected an edit that removes to name an item of a list; ${shown(path)} is none.`,
-		);
+		throw refused(`Expected an edit that removes to name an item of a list; ${shown(path)} is none.`);
 	}
 	return { kind, path: found, replacement, value: edit.value };
 }
@@ -195,7 +187,7 @@ function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[
 			continue;
 		}
 		if (changes.has(node) || node.children.size > 0) {
-			throw new PalimpsestError("invalid_argument", "Expected edits that do not overlap; two change the same value.");
+			throw refused("Expected edits that do not overlap; two change the same value.");
 		}
 		changes.set(node, edit);
 	}
@@ -204,7 +196,8 @@ function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[
 	const collect = (node: PathTree): void => {
 		const edit = changes.get(node);
 		if (edit?.kind === "replace") {
-			splices.push({ ...spanOf(node), replacement: edit.spelling ?? compactJson(edit.replacement) });
+			if (!node.span) throw refused("Expected edits of values that stand in the text.");
+			splices.push({ ...node.span, replacement: edit.spelling ?? compactJson(edit.replacement) });
 			return;
 		}
 		const removed = new Set<number>();
@@ -217,7 +210,7 @@ function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[
 		}
 		if (removed.size + inserted.size > 0) {
 			const records = node === tree && document.kind === "json_lines" ? document.text : undefined;
-			const change = { list: node.span, items: node.items ?? [], removed, inserted, records };
+			const change = { ...node, items: node.items ?? [], removed, inserted, records };
 			splices.push(...insertions(change), ...removals(change));
 		}
 	};
@@ -225,9 +218,8 @@ function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[
 	return splices.sort((a, b) => a.start - b.start || a.end - b.end);
 }
 
-function spanOf({ span }: PathTree): Span {
-	if (span) return span;
-	throw new PalimpsestError("invalid_argument", "Expected edits of values that stand in the text.");
+function refused(message: string, cause?: unknown): PalimpsestError {
+	return new PalimpsestError("invalid_argument", message, { cause });
 }
 
 function locatePaths(document: TextDocument, paths: readonly Path[]): PathTree {
@@ -246,20 +238,18 @@ function locatePaths(document: TextDocument, paths: readonly Path[]): PathTree {
 	return tree;
 }
 
-interface ListChange {
-	/** `undefined` for the records of a text. */
-	readonly list: Span | undefined;
+/** A list, or the records of a text, with the indexes of removed items and of the items behind new values. */
+interface ListChange extends Pick<PathTree, "span"> {
 	readonly items: readonly Span[];
-	/** Indexes. */
 	readonly removed: ReadonlySet<number>;
-	/** JSON of new values, by the index of the next item. */
+	/** As JSON. */
 	readonly inserted: ReadonlyMap<number, readonly string[]>;
 	/** The text, if the items are its records. */
 	readonly records: string | undefined;
 }
 
 /** A new value is written beside an item that stays, with a separator between them. */
-function insertions({ list, items, removed, inserted, records }: ListChange): Splice[] {
+function insertions({ span, items, removed, inserted, records }: ListChange): Splice[] {
 	const separator = records === undefined ? "," : "\n";
 	const at = (position: number, replacement: string): Splice => ({ start: position, end: position, replacement });
 	const next = new Array<Span | undefined>(items.length + 1);
@@ -274,7 +264,7 @@ function insertions({ list, items, removed, inserted, records }: ListChange): Sp
 		else if (last) splices.push(...values.map((value) => at(last.end, separator + value)));
 		else alone.push(...values);
 	}
-	if (alone.length > 0) splices.push(at(items[0]?.start ?? (list?.start ?? -1) + 1, alone.join(separator)));
+	if (alone.length > 0) splices.push(at(items[0]?.start ?? (span?.start ?? -1) + 1, alone.join(separator)));
 	return splices;
 }
 
@@ -311,7 +301,7 @@ function requireEdited(edited: unknown): { readonly text: string; readonly inver
 	const { text, inverse } = (edited ?? {}) as { readonly text?: unknown; readonly inverse?: Partial<InverseEdits> };
 	const isComplete = typeof inverse?.sha256_after === "string" && Array.isArray(inverse.splices);
 	if (typeof text === "string" && isComplete) return { text, inverse: inverse as InverseEdits };
-	throw new PalimpsestError("invalid_argument", expectedEdited);
+	throw refused(expectedEdited);
 }
 
 function requireSplices(text: string, splices: readonly Splice[]): void {
@@ -320,7 +310,7 @@ function requireSplices(text: string, splices: readonly Splice[]): void {
 		const { start = -1, end = -1, replacement } = splice ?? {};
 		const isPlace = Number.isSafeInteger(start) && Number.isSafeInteger(end) && position <= start && start <= end;
 		if (!isPlace || end > text.length || typeof replacement !== "string") {
-			throw new PalimpsestError("invalid_argument", expectedEdited);
+			throw refused(expectedEdited);
 		}
 		position = end;
 	}
@@ -334,9 +324,9 @@ function requireEdit(edit: PortableEdit): void {
 		(kind === "replace" && replacement !== undefined) ||
 		(kind === "insert" && value !== undefined);
 	if (isComplete && typeof path === "string" && typeof sha256_before === "string") return;
-	const expected =
-		'Expected edits with `kind` "replace", "remove" or "insert", `path`, `sha256_before`, and `replacement` to replace or `value` to insert.';
-	throw new PalimpsestError("invalid_argument", expected);
+	throw refused(
+		'Expected edits with `kind` "replace", "remove" or "insert", `path`, `sha256_before`, and `replacement` to replace or `value` to insert.',
+	);
 }
 
 /** A path in an error: bounded. */

@@ -54,7 +54,6 @@ export function nodeAt(tree: PathTree, path: Path): PathTree | undefined {
 
 /** An object or a list that is not closed yet. */
 interface Frame {
-	readonly kind: "object" | "list";
 	readonly node: PathTree | undefined;
 	readonly start: number;
 	/** The key or the index of the current value. */
@@ -80,12 +79,12 @@ export function locateValues(text: string, start: number, tree: PathTree): Span 
 		if (node) node.span = span;
 		const frame = frames.at(-1);
 		if (!frame) whole = span;
-		if (frame?.kind !== "list") return;
+		if (typeof frame?.position !== "number") return;
 		if (frame.node && frame.node.children.size > 0) {
 			frame.node.items ??= [];
 			frame.node.items.push(span);
 		}
-		frame.position = (frame.position as number) + 1;
+		frame.position += 1;
 	};
 
 	while (whole === undefined) {
@@ -97,7 +96,7 @@ export function locateValues(text: string, start: number, tree: PathTree): Span 
 				const node = nextNode();
 				if (node) forget(node);
 				expectsKey = token === tokenKinds.openBrace;
-				frames.push({ kind: expectsKey ? "object" : "list", node, start: offset, position: expectsKey ? "" : 0 });
+				frames.push({ node, start: offset, position: expectsKey ? "" : 0 });
 				break;
 			}
 			case tokenKinds.closeBrace:
@@ -109,7 +108,7 @@ export function locateValues(text: string, start: number, tree: PathTree): Span 
 				break;
 			}
 			case tokenKinds.comma:
-				expectsKey = frames.at(-1)?.kind === "object";
+				expectsKey = typeof frames.at(-1)?.position === "string";
 				break;
 			case tokenKinds.colon:
 				expectsKey = false;

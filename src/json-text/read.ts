@@ -26,32 +26,24 @@ export function readTextDocument(text: string, name: string): TextDocument {
 	try {
 		return { text, kind: "json", value: JSON.parse(start === 0 ? text : text.slice(start)), roots: [whole] };
 	} catch {
-		const records = readRecords(text, start);
-		if (records.kind === "records") return { text, kind: "json_lines", value: records.values, roots: records.roots };
-		// A text whose first line is no record is no JSON Lines.
-		throw invalidJson(text, records.isFirst ? whole : records.line, name);
+		return readRecords(text, whole, name);
 	}
 }
 
-type Records =
-	| { readonly kind: "records"; readonly values: readonly unknown[]; readonly roots: readonly Span[] }
-	| { readonly kind: "failure"; readonly line: Span; readonly isFirst: boolean };
-
-function readRecords(text: string, start: number): Records {
-	const values: unknown[] = [];
+function readRecords(text: string, whole: Span, name: string): TextDocument {
+	const value: unknown[] = [];
 	const roots: Span[] = [];
-	for (let offset = start; offset < text.length; ) {
+	for (let offset = whole.start; offset < text.length; ) {
 		const newline = text.indexOf("\n", offset);
 		const end = newline === -1 ? text.length : newline;
 		const records = recordsOfLine(text.slice(offset, end));
-		if (!records) return { kind: "failure", line: { start: offset, end }, isFirst: values.length === 0 };
-		for (const { value, span } of records) {
-			values.push(value);
-			roots.push({ start: offset + span.start, end: offset + span.end });
-		}
+		// A text whose first line is no record is no JSON Lines.
+		if (!records) throw invalidJson(text, value.length === 0 ? whole : { start: offset, end }, name);
+		value.push(...records.map((record) => record.value));
+		roots.push(...records.map(({ span }) => ({ start: offset + span.start, end: offset + span.end })));
 		offset = end + 1;
 	}
-	return { kind: "records", values, roots };
+	return { text, kind: "json_lines", value, roots };
 }
 
 interface TextRecord {

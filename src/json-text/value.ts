@@ -6,14 +6,8 @@ import { jsonPointer, type Path } from "../conversation/transcript.ts";
 
 /** SHA-256 (hex) of a string's UTF-8, or of any other value's compact JSON. */
 export function sha256Of(value: unknown): string {
-	return digest(typeof value === "string" ? value : compactJson(value));
+	return crypto.hash("sha256", typeof value === "string" ? value : compactJson(value), "hex");
 }
-
-// Node has this faster call since 20.12.
-const digest =
-	typeof crypto.hash === "function"
-		? (text: string) => crypto.hash("sha256", text, "hex")
-		: (text: string) => crypto.createHash("sha256").update(text, "utf8").digest("hex");
 
 const mostPlaces = 10;
 

@@ -37,7 +37,9 @@ export async function toolResult(given: {
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
 		const total = bytes + escaped + bytesBeside;
 		if (total <= largestAnswer) {
-			if (bytes > largestShown) for (const { value, json } of members) rememberJson(value, json);
+			for (const { value, json = "" } of bytes > largestShown ? members : []) {
+				if (typeof value === "object" && value !== null) written.set(value, json);
+			}
 			const summary = text ?? summariseAnswer(members, bytes);
 			const structuredContent = Object.fromEntries(members.map(({ name, value }) => [name, value]));
 			return { content: [{ type: "text", text: summary }, ...links, ...blocks], structuredContent };
@@ -94,15 +96,10 @@ function whatHappened(report: unknown): string[] {
 	return words.length === 0 ? [] : [`The conversation: ${words.join(", ")}.`];
 }
 
-interface AnswerMember {
-	readonly name: string;
-	readonly value: unknown;
-	readonly json: string | undefined;
-	/** With a comma or brace; infinite if it cannot be sent. */
-	readonly bytes: number;
-}
+type AnswerMember = ReturnType<typeof membersOf>[number];
 
-function membersOf(answer: JsonObject): readonly AnswerMember[] {
+/** `bytes`: with a comma or brace; infinite if the member cannot be sent. */
+function membersOf(answer: JsonObject) {
 	const given = Object.entries(answer).filter(([, value]) => value !== undefined);
 	return given.map(([name, value]) => {
 		const json = sendableJson(value);
@@ -169,10 +166,6 @@ export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
 
 const written = new WeakMap<object, string>();
 const mark = randomUUID();
-
-function rememberJson(value: unknown, json = ""): void {
-	if (typeof value === "object" && value !== null) written.set(value, json);
-}
 
 /** A message as JSON in UTF-8, with `end` behind it. Reuses the JSON of large values that `toolResult` wrote. */
 export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {

@@ -22,7 +22,6 @@ export function createArchives({ mostOpen, policy }: { readonly mostOpen: number
 			}
 			return source;
 		},
-		current: () => [...sources.values()].slice(-mostOpen),
 		end(): void {
 			for (const source of sources.values()) source.end();
 			sources.clear();
@@ -31,8 +30,8 @@ export function createArchives({ mostOpen, policy }: { readonly mostOpen: number
 }
 
 export function createPrincipalArchives(from: { readonly location: ArchiveLocation; readonly policy: () => Policy }) {
-	const { of, current, end } = createArchives({ mostOpen: 64, policy: from.policy });
-	return { of: (principal: string) => of(locationOfPrincipal(from.location, principal)), current, end };
+	const { of, end } = createArchives({ mostOpen: 64, policy: from.policy });
+	return { of: (principal: string) => of(locationOfPrincipal(from.location, principal)), end };
 }
 
 export function locationOfPrincipal(location: ArchiveLocation, principal: string): ArchiveLocation {

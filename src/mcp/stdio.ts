@@ -143,10 +143,7 @@ export interface OversizedLine {
 const lineFeed = 0x0a;
 const edgeLength = 300;
 
-/**
- * In linear time; the SDK's reader copies all it holds at every chunk. Of a line that is too long, only the ends are
- * kept.
- */
+/** In linear time; the SDK's reader copies all it holds at every chunk. Keeps only the ends of a line that is too long. */
 export function createLineReader(options: {
 	readonly largest: number;
 	readonly onLine: (line: string) => void;

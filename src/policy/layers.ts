@@ -4,10 +4,7 @@ import { invalidPolicy, quote, suggestion } from "./errors.ts";
 import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
-/**
- * The schema's defaults, under the preset that the last layer names, under the checked layers. Frozen, as it is
- * shared.
- */
+/** The schema's defaults, under the preset that the last layer names, under the checked layers. Frozen, as it is shared. */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});
 	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);

@@ -32,9 +32,8 @@ function distinct<const Word extends string>(words: readonly Word[], rule = "eac
 	return z.array(z.enum(words)).refine((given) => new Set(given).size === given.length, rule);
 }
 
-const tokenNumber = z.int().min(0).max(1_000_000_000);
+const largeNumber = z.int().min(0).max(1_000_000_000);
 const messageNumber = z.int().min(1).max(1_000_000_000);
-const characterNumber = z.int().min(0).max(1_000_000_000);
 
 export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref", "digest"] as const;
 export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
@@ -81,7 +80,7 @@ export const mask = section("Masking of old tool results.", {
 		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they go after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
 	),
 	digest_tokens: field(
-		tokenNumber,
+		largeNumber,
 		0,
 		"Tokens of a placeholder for a digest of the result: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
 	),
@@ -94,7 +93,7 @@ export const mask = section("Masking of old tool results.", {
 		"Which results older than the window are masked. `age`: all, or the oldest but for `keep_tokens`. `use`: outdated ones, then those that were not used for longest and hold the least; `keep_tokens` of the others stay.",
 	),
 	keep_tokens: absentOr(
-		tokenNumber,
+		largeNumber,
 		"Tokens of results that stay, those in the window included, if as many are worth keeping. Absent: as `thrift` says for `use`, none beyond the window for `age`.",
 	),
 	thrift: field(
@@ -121,13 +120,13 @@ export const guard = section("Keeping a conversation within the model's context 
 		"Steps taken in this order until the conversation fits, each at most once.",
 	),
 	model: absentOr(z.string().min(1), "Model whose context window and encoding are used when a call names none."),
-	context_window_override: absentOr(tokenNumber.min(1), "Context window in tokens, in place of the model's own."),
+	context_window_override: absentOr(largeNumber.min(1), "Context window in tokens, in place of the model's own."),
 	unknown_window: field(
-		z.union([tokenNumber.min(1), z.enum(["refuse", "leave"])]),
+		z.union([largeNumber.min(1), z.enum(["refuse", "leave"])]),
 		"refuse",
 		"If no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
 	),
-	reserve_tokens: field(tokenNumber, 8192, "Tokens of the window left free for the answer."),
+	reserve_tokens: field(largeNumber, 8192, "Tokens of the window left free for the answer."),
 	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
 	target_ratio: absentOr(
 		z.number().gt(0).max(1),
@@ -135,12 +134,12 @@ export const guard = section("Keeping a conversation within the model's context 
 	),
 	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
 	max_tool_result_chars: field(
-		characterNumber,
+		largeNumber,
 		50_000,
 		"Characters (UTF-16 code units) up to which a tool result is left whole; with another `truncate.strategy` than `head_tail`, a longer one is cut to as many.",
 	),
-	truncate_head_chars: field(characterNumber, 2_000, "Characters kept from the start of a cut result."),
-	truncate_tail_chars: field(characterNumber, 2_000, "Characters kept from the end of a cut result."),
+	truncate_head_chars: field(largeNumber, 2_000, "Characters kept from the start of a cut result."),
+	truncate_tail_chars: field(largeNumber, 2_000, "Characters kept from the end of a cut result."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
 		"The text between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
@@ -156,7 +155,7 @@ export const tokens = section("Counting of tokens.", {
 		z.enum(["o200k_base", "cl100k_base", "o200k_harmony"]),
 		"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
 	),
-	message_overhead: field(tokenNumber, 4, "Tokens added for each message's role and delimiters."),
+	message_overhead: field(largeNumber, 4, "Tokens added for each message's role and delimiters."),
 });
 
 export const limits = section("Sizes over which input is refused.", {
@@ -188,20 +187,20 @@ export const truncate = section("Cutting one large text, and large results in th
 		"What is kept of a text over its limit. `head_tail`: start and end. `auto`: what its structure and what the call was after say. The others: what is named, whatever the text is. The guard takes it too.",
 	),
 	max_chars: field(
-		characterNumber,
+		largeNumber,
 		50_000,
 		"Characters (UTF-16 code units) up to which a text is left whole; with another strategy than `head_tail`, a longer one is cut to as many.",
 	),
 	max_tokens: absentOr(
-		tokenNumber.min(1),
+		largeNumber.min(1),
 		"The same in tokens, notices included, instead of `max_chars`; `auto` then replaces `head_tail`. The guard ignores it.",
 	),
 	head_chars: field(
-		characterNumber,
+		largeNumber,
 		2_000,
 		"Characters that `head_tail` keeps from the start; their share of both counts for other strategies.",
 	),
-	tail_chars: field(characterNumber, 2_000, "Characters that `head_tail` keeps from the end."),
+	tail_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the end."),
 	keep_ansi: flag(false, "Whether escape sequences of terminals stay. With `head_tail` they always do."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
@@ -230,9 +229,9 @@ export const compaction = section("Replacing old messages by a summary, or hidin
 		["sampling", "openai-compatible", "caller"],
 		"Who is asked for a summary, the first that is there: the client's own model, the endpoint that the environment names, the caller itself; `none` falls back to the guard.",
 	),
-	max_summary_tokens: field(tokenNumber.min(1), 2_000, "Most tokens that a summary should take."),
-	prompt_tokens: field(tokenNumber.min(1), 60_000, "Most tokens of the prompt for a summary; more is shown shortened."),
-	caller_prompt_tokens: field(tokenNumber.min(1), 6_000, "The same for the caller, whose context each token fills."),
+	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should take."),
+	prompt_tokens: field(largeNumber.min(1), 60_000, "Most tokens of the prompt for a summary; more is shown shortened."),
+	caller_prompt_tokens: field(largeNumber.min(1), 6_000, "The same for the caller, whose context each token fills."),
 });
 
 const price = z.number().min(0).max(1_000_000);

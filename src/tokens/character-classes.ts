@@ -19,16 +19,8 @@ export const white = space | lineEnd;
 /** Follows the last byte, and does not exist in UTF-8, so every run ends there. */
 export const endOfBytes = 0xff;
 
-const byLetter: Readonly<Record<string, number>> = {
-	U: upper,
-	L: lower,
-	B: caseless,
-	M: mark,
-	N: number,
-	W: space,
-	E: lineEnd,
-	S: symbol,
-};
+/** The letter of each class in `characterClassRuns`, from the lowest bit on. */
+const classLetters = "ULBMNWES";
 
 const classes = new Uint8Array(0x110000).fill(symbol);
 
@@ -100,7 +92,7 @@ function readRuns(): void {
 	let codePoint = 0;
 	for (const [, name = "", length] of characterClassRuns.matchAll(/([A-Z])([0-9a-z]*)/g)) {
 		const end = codePoint + (length === "" || length === undefined ? 1 : Number.parseInt(length, 36));
-		classes.fill(byLetter[name] ?? symbol, codePoint, end);
+		classes.fill(1 << classLetters.indexOf(name), codePoint, end);
 		codePoint = end;
 	}
 	byteClasses.set(classes.subarray(0, 128));

@@ -17,7 +17,6 @@ import {
 	threeWords,
 } from "./piece-cache.ts";
 import {
-	type AsciiPieces,
 	cl100kPieceEnd,
 	createAsciiPieces,
 	ended,
@@ -27,7 +26,7 @@ import {
 	unclear,
 	undecided,
 } from "./pieces.ts";
-import { findToken, readTokenTable, type TableName, type TokenTable } from "./table.ts";
+import { findToken, readTokenTable, type TableName } from "./table.ts";
 
 const counters = new Map<TableName, CountTokens>();
 
@@ -55,7 +54,7 @@ export async function loadCounter(encoding: EncodingName): Promise<CountTokens> 
 export function createCountMemo(
 	countAnew: CountTokens,
 	{ entries, shortText }: { readonly entries: number; readonly shortText: number },
-): { readonly count: CountTokens; readonly size: () => number } {
+) {
 	const counts = new Map<string, number>();
 	const count = (text: string): number => {
 		if (text.length <= shortText) return countAnew(text);
@@ -70,25 +69,10 @@ export function createCountMemo(
 	return { count, size: () => counts.size };
 }
 
-export function readEncoding(name: TableName): Encoding {
+/** `asciiPieces` split plain pieces; `pieceEnd` splits the others. */
+export function readEncoding(name: TableName) {
 	const pieceEnd = name === "o200k_base" ? o200kPieceEnd : cl100kPieceEnd;
 	return { table: readTokenTable(name), asciiPieces: createAsciiPieces(name), pieceEnd };
-}
-
-interface Encoding {
-	readonly table: TokenTable;
-	/** Splits plain pieces; `pieceEnd` splits the others. */
-	readonly asciiPieces: AsciiPieces;
-	/** The end of the piece at `start`; see `undecided`. */
-	readonly pieceEnd: (bytes: Uint8Array, start: number, limit: number) => number;
-}
-
-interface Counter {
-	readonly count: CountTokens;
-	/** Bytes of the buffer and the cache. */
-	readonly keptBytes: () => number;
-	/** Steps for long pieces so far. */
-	readonly longPieceSteps: () => number;
 }
 
 // Room for 16 384 UTF-16 code units.
@@ -100,7 +84,7 @@ const longestQuadratic = 16;
  * An exact counter in linear time. It copies the text into bytes part by part; a longer piece makes the buffer grow for the
  * call. Between calls it remembers counts of pieces in a cache of a fixed size.
  */
-export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize): Counter {
+export function createCounter(encoding: ReturnType<typeof readEncoding>, cacheSize: PieceCacheSize = pieceCacheSize) {
 	const { table, asciiPieces, pieceEnd } = encoding;
 	const cache = createPieceCache(cacheSize);
 	const mergePiece = createPieceMerger(table);
@@ -231,9 +215,5 @@ export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pi
 		return counted;
 	}
 
-	function keptBytes(): number {
-		return buffer.bytes.byteLength + cache.short.byteLength + cache.slots.byteLength + cache.entries.byteLength;
-	}
-
-	return { count, keptBytes, longPieceSteps: () => longPieces?.steps() ?? 0 };
+	return { count };
 }

@@ -152,14 +152,7 @@ const tierWords =
 const specialWords =
 	/^(?:image|audio|tts|realtime|live|transcribe|embed(?:ding)?s?|ocr|guard|safeguard|vision|vl|voice|sonic|search|omni|distill|extended|\d+(?:\.\d+)?v)$/;
 
-interface ModelName {
-	readonly family: (typeof families)[number];
-	/** 4.5 of `claude-sonnet-4-5`. */
-	readonly version: number | undefined;
-	/** Sorted. */
-	readonly tier: readonly string[];
-	readonly isLatest: boolean;
-}
+type ModelName = NonNullable<ReturnType<typeof parseName>>;
 
 /**
  * The nearest model of the same family with a known window: of the same tier (`pro`, `mini`, `opus` …) if there is one, of
@@ -185,7 +178,7 @@ async function nearestRelative(model: string): Promise<{ readonly name: string; 
 }
 
 /** `undefined` for a name of no family, and for one without version, tier or size, such as `gpt-nope`. */
-function parseName(name: string, before: RegExp): ModelName | undefined {
+function parseName(name: string, before: RegExp) {
 	const family = families.find(({ pattern }) => startOf(pattern, before).test(name));
 	if (!family) return undefined;
 	const rest = withoutDates(name.replace(startOf(family.pattern, before), "\0").replace(/^.*\0/s, ""));
@@ -238,20 +231,12 @@ export type CataloguedPrice =
 	| number
 	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
 
-/** A model in the bundled price catalogue. */
-interface CataloguedModel {
-	/** Such as `anthropic` or `x-ai`. */
-	readonly provider: string;
-	readonly contextWindow: number | undefined;
-	/** By the catalogue's names, such as `input_mtok` and `cache_read_mtok`. */
-	readonly prices: Readonly<Record<string, CataloguedPrice | undefined>>;
-}
-
 /**
  * Finds a model in the bundled price catalogue (no network). Accepts providers before the name (`openai/gpt-4o`,
  * `openrouter/anthropic/claude-sonnet-4.5`) and Bedrock's names (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`).
+ * Its prices have the catalogue's names, such as `input_mtok` and `cache_read_mtok`.
  */
-export async function findInCatalogue(model: string): Promise<CataloguedModel | undefined> {
+export async function findInCatalogue(model: string) {
 	if (model.trim() === "") return undefined;
 	const { calcPrice } = await import("@pydantic/genai-prices");
 	for (const { name, provider } of spellings(model.trim().toLowerCase())) {
@@ -260,7 +245,8 @@ export async function findInCatalogue(model: string): Promise<CataloguedModel | 
 		// The first find decides, even without a window: that of another provider may differ.
 		if (found !== null) {
 			const contextWindow = positiveInteger(found.model.context_window);
-			return { provider: found.provider.id, contextWindow, prices: found.model_price };
+			const prices: Readonly<Record<string, CataloguedPrice | undefined>> = found.model_price;
+			return { provider: found.provider.id, contextWindow, prices };
 		}
 	}
 	return undefined;

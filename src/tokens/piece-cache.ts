@@ -1,25 +1,5 @@
-/** Pieces with their counts, in typed arrays of a fixed size. Compares all bytes of a piece. */
-interface PieceCache {
-	/** Four words for each piece of at most `threeWords` bytes: its bytes, then length << 8 | tokens; 0: free. */
-	readonly short: Int32Array;
-	/** The start of a longer piece's entry in `entries`, and above that the bits of its hash; 0: free. */
-	readonly slots: Int32Array;
-	/** Entries of longer pieces: length << 16 | tokens, then the bytes. */
-	readonly entries: Int32Array;
-	/** Words of `entries` in use. */
-	used: number;
-	/** Slots in use. */
-	filled: number;
-	/** Longer pieces refused since the cache was full. */
-	refused: number;
-}
-
 /** Numbers of entries and of words for longer pieces, each a power of two. */
-export interface PieceCacheSize {
-	readonly short: number;
-	readonly slots: number;
-	readonly words: number;
-}
+export type PieceCacheSize = Readonly<Record<"short" | "slots" | "words", number>>;
 
 /** 2 MB for short pieces and 4.5 MB for longer ones. */
 export const pieceCacheSize: PieceCacheSize = { short: 1 << 17, slots: 1 << 17, words: 1 << 20 };
@@ -27,13 +7,22 @@ export const pieceCacheSize: PieceCacheSize = { short: 1 << 17, slots: 1 << 17, 
 /** In bytes. */
 export const longestCachedPiece = 1024;
 
-export function createPieceCache(size: PieceCacheSize): PieceCache {
+type PieceCache = ReturnType<typeof createPieceCache>;
+
+/** Pieces with their counts, in typed arrays of a fixed size. Compares all bytes of a piece. */
+export function createPieceCache(size: PieceCacheSize) {
 	return {
+		/** Four words for each piece of at most `threeWords` bytes: its bytes, then length << 8 | tokens; 0: free. */
 		short: new Int32Array(size.short * 4),
+		/** The start of a longer piece's entry in `entries`, and above that the bits of its hash; 0: free. */
 		slots: new Int32Array(size.slots),
+		/** Entries of longer pieces: length << 16 | tokens, then the bytes. */
 		entries: new Int32Array(size.words),
+		/** Words of `entries` in use. */
 		used: 1,
+		/** Slots in use. */
 		filled: 0,
+		/** Longer pieces refused since the cache was full. */
 		refused: 0,
 	};
 }
@@ -94,19 +83,14 @@ function isPiece(entries: Int32Array, entry: number, view: DataView, start: numb
 	return ((entries[word] as number) ^ (view.getInt32(start + offset, true) & lastWordMask(length - offset))) === 0;
 }
 
-/** Bytes that can be read in words of four, also past the last byte. */
-export interface PieceBytes {
-	readonly bytes: Uint8Array;
-	readonly view: DataView;
-	/** Bytes that may be used. */
-	readonly capacity: number;
-}
+export type PieceBytes = ReturnType<typeof createPieceBytes>;
 
 /** The longest piece, in bytes, that is treated as three words. */
 export const threeWords = 12;
 const padding = 16;
 
-export function createPieceBytes(capacity: number): PieceBytes {
+/** Bytes that can be read in words of four, also past the last of the `capacity` that may be used. */
+export function createPieceBytes(capacity: number) {
 	const bytes = new Uint8Array(capacity + padding);
 	return { bytes, view: new DataView(bytes.buffer), capacity };
 }

@@ -35,14 +35,6 @@ function isCount(value: unknown): value is number {
 	return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-interface RequestParts {
-	readonly model: string;
-	readonly tools: unknown;
-	/** The tokens of the tools' JSON, which are counted already. */
-	readonly toolTokens: number;
-	readonly countTokens: CountTokens;
-}
-
 /**
  * Tokens of the system prompt that Anthropic adds to a request with tools and `tool_choice` auto. Source:
  * platform.claude.com, "Tool use with Claude", "Pricing" (for Claude 3, earlier versions of it).
@@ -60,16 +52,20 @@ const toolPrompts: readonly (readonly [RegExp, number])[] = [
  * The documented tokens of a request beside its texts and its messages' delimiters, or 0. Negative if function schemas cost
  * less than their JSON. The 3 tokens that prime a reply of OpenAI's models belong to the reserve for the answer.
  */
-export function requestOverhead(request: RequestParts): number {
+export function requestOverhead(request: {
+	readonly model: string;
+	readonly tools: unknown;
+	/** The tokens of the tools' JSON, which are counted already. */
+	readonly toolTokens: number;
+	readonly countTokens: CountTokens;
+}): number {
 	const { model, tools, toolTokens, countTokens } = request;
 	if (typeof tools !== "object" || tools === null || Object.keys(tools).length === 0) return 0;
 	const encoding = encodingForModel(model);
 	if (encoding === undefined) return /claude/i.test(model) ? anthropicToolPrompt(model) : 0;
 	if (encoding === "o200k_harmony") return 0;
-	return (
-		(functionTokens(tools, { countTokens, functionStart: encoding === "cl100k_base" ? 10 : 7 }) ?? toolTokens) -
-		toolTokens
-	);
+	const functionStart = encoding === "cl100k_base" ? 10 : 7;
+	return (functionTokens(tools, { countTokens, functionStart }) ?? toolTokens) - toolTokens;
 }
 
 function anthropicToolPrompt(model: string): number {

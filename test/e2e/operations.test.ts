@@ -61,7 +61,7 @@ describe("metrics", () => {
 			expect(text).toContain(masked);
 			expect(text).toContain('palimpsest_calls_total{tool="truncate_output",outcome="error"} 1');
 			expect(text).toMatch(/^palimpsest_tokens_before_total\{tool="mask_conversation"\} [1-9]\d+$/m);
-			expect(text).toMatch(/^palimpsest_archive_originals \d+$/m);
+			expect(text).toMatch(/^palimpsest_requests_running \d+$/m);
 			// Names that clients make up are no labels.
 			expect(text).not.toContain(secret);
 		}, patience);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
+import { createLongPieceCounter } from "../../src/tokens/merge.ts";
 import { createOracle } from "./heap-oracle.ts";
 import { pathologicalTexts } from "./pathological-texts.ts";
 import { reference, tableNames, tiktoken } from "./reference.ts";
+import { viewOf } from "./trained-table.ts";
 
 describe.each(tableNames)("the %s counter on pathological texts", (name) => {
 	const encoding = readEncoding(name);
@@ -25,11 +27,15 @@ describe.each(tableNames)("the %s counter on pathological texts", (name) => {
 	});
 
 	it.each(pathologicalTexts)("takes linear time on %s", (_kind, text) => {
-		const counter = createCounter(encoding);
-		counter.count(text(20_000));
-		const few = counter.longPieceSteps();
-		counter.count(text(200_000));
-		const many = counter.longPieceSteps() - few;
+		const counter = createLongPieceCounter(encoding.table);
+		const countWhole = (whole: string) => {
+			const bytes = Buffer.from(whole).toString("latin1");
+			return counter.count(viewOf(bytes), 0, bytes.length);
+		};
+		countWhole(text(20_000));
+		const few = counter.steps();
+		countWhole(text(200_000));
+		const many = counter.steps() - few;
 		expect(many).toBeLessThanOrEqual(11 * few + 1000);
 		expect(many).toBeLessThan(10 * 200_000);
 	});

@@ -11,11 +11,7 @@ export interface Outlet {
 	destroy(): unknown;
 }
 
-export interface UnreadLimits {
-	readonly bytesOfOne: number;
-	readonly bytesOfAll: number;
-	readonly stallMilliseconds: number;
-}
+export type UnreadLimits = Readonly<Record<"bytesOfOne" | "bytesOfAll" | "stallMilliseconds", number>>;
 
 export type UnreadLimit = ReturnType<typeof createUnreadLimit>;
 

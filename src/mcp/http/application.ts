@@ -156,7 +156,8 @@ const securityHeaders = {
 /** The SDK allows its streams to be stored; this overrides that. */
 const setSecurityHeaders: RequestHandler = (_request, response, next) => {
 	response.set(securityHeaders);
-	const writeHead: WriteHead = response.writeHead.bind(response);
+	const writeHead: (status: number, headers: OutgoingHttpHeaders) => typeof response =
+		response.writeHead.bind(response);
 	response.writeHead = (status: number, ...[headers]: unknown[]) => {
 		const given = Object.entries((headers ?? {}) as OutgoingHttpHeaders);
 		const own = given.filter(([name]) => name.toLowerCase() === "cache-control").map(([name]) => [name, noStore]);
@@ -164,5 +165,3 @@ const setSecurityHeaders: RequestHandler = (_request, response, next) => {
 	};
 	next();
 };
-
-type WriteHead = (status: number, headers: OutgoingHttpHeaders) => Parameters<RequestHandler>[1];

@@ -19,12 +19,9 @@ import { refuse } from "./application.ts";
 export const longestTimer = 2 ** 31 - 1;
 
 /** The quotas of one principal, or of all clients together without authentication. 0 means no limit. */
-export interface Quotas {
-	readonly requestsPerMinute: number;
-	readonly concurrentCalls: number;
-	readonly callMilliseconds: number;
-	readonly sessions: number;
-}
+export type Quotas = Readonly<
+	Record<"requestsPerMinute" | "concurrentCalls" | "callMilliseconds" | "sessions", number>
+>;
 
 /** A server without authentication has one user, who is trusted. */
 export function defaultQuotas({ isAuthenticated }: { readonly isAuthenticated: boolean }): Quotas {
@@ -104,10 +101,7 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			end(requestId);
 			receive({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } }, extra);
 		};
-		/**
-		 * Without an answer, a stream would stay open as long as the session. The older transport has one stream for
-		 * all.
-		 */
+		/** Without an answer, a stream would stay open as long as the session. The older transport has only one. */
 		const endStream = (id: RequestId): void => {
 			if (!("closeSSEStream" in transport)) return;
 			send({ jsonrpc: "2.0", id, error: { code: -32_000, message: "The request was cancelled." } }).catch(() => {});

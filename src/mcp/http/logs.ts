@@ -10,19 +10,13 @@ export const logKinds = ["text", "json", "off"] as const;
 /** `text`: events from the policy's `log_level` on; calls are `info`. `json`: those and every call, one a line. */
 export type LogKind = (typeof logKinds)[number];
 
-interface OperatorLog {
-	readonly log: Log;
-	readonly onCallEnd: OnCallEnd;
-	readonly announce: Log;
-}
-
 export function createOperatorLog(options: {
 	readonly kind: LogKind;
 	readonly isWanted: (level: LogLevel) => boolean;
 	readonly inWords: Log;
 	readonly say: (words: string) => void;
 	readonly write: (line: string) => void;
-}): OperatorLog {
+}): Readonly<Record<"log" | "announce", Log>> & { readonly onCallEnd: OnCallEnd } {
 	const { kind, isWanted, inWords, say, write } = options;
 	if (kind === "off") return { log: () => {}, onCallEnd: () => {}, announce: () => {} };
 	if (kind === "text") {
@@ -83,9 +77,7 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 
 const longestStrayLine = 2_000;
 
-/**
- * A log of JSON stays one object a line: warnings, output of packages and strategies, and fatal errors become events.
- */
+/** A log of JSON stays one object a line: warnings, output of packages and fatal errors become events. */
 export function captureStandardError(log: Log): (line: string) => void {
 	const { stderr } = process;
 	const write = stderr.write.bind(stderr);

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { Router } from "express";
 import type { Gauge, Registry } from "prom-client";
-import type { ArchiveSource } from "../../config/archive.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { version } from "../../version.ts";
@@ -15,17 +14,15 @@ import { healthRoutes, type ReadinessCheck } from "./readiness.ts";
 
 export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
-interface MetricsSources {
-	readonly pool?: (() => ReturnType<CallPool["stats"]> | undefined) | undefined;
-	readonly running?: (() => number) | undefined;
-	readonly archive?: (() => ArchiveSize | undefined) | undefined;
-}
-
 /** Labels are names of tools and outcomes: no principal, no text, no id. Throws `invalid_argument`. */
 export async function createMetrics(
-	{ pool, running, archive }: MetricsSources,
+	sources: {
+		readonly pool?: (() => ReturnType<CallPool["stats"]> | undefined) | undefined;
+		readonly running?: () => number;
+	},
 	load: () => Promise<typeof import("prom-client")> = () => import("prom-client"),
 ) {
+	const { pool, running } = sources;
 	const prometheus = await load().catch((cause) => {
 		const message = "Metrics need the package prom-client. Install it: npm install prom-client";
 		throw new PalimpsestError("invalid_argument", message, { cause });
@@ -45,11 +42,6 @@ export async function createMetrics(
 		gauge("pool_running", "Calls that a worker thread works on.", () => pool()?.running);
 		gauge("pool_queued", "Calls that wait for a worker thread.", () => pool()?.queued);
 		gauge("pool_capacity", "Calls that can run in worker threads at once.", () => pool()?.capacity);
-	}
-	if (archive) {
-		const where = "in the namespaces that this process has used";
-		gauge("archive_originals", `Originals ${where}.`, () => archive()?.originals);
-		gauge("archive_bytes", `Bytes of the originals ${where}.`, () => archive()?.bytes);
 	}
 	const onCallEnd = countCalls(prometheus, registry);
 	return { onCallEnd, contentType: registry.contentType, text: () => registry.metrics() };
@@ -91,37 +83,6 @@ function countCalls(prometheus: typeof import("prom-client"), registry: Registry
 			const value = amount(end);
 			if (value !== undefined) counter.inc({ tool }, value);
 		}
-	};
-}
-
-type ArchiveSize = Readonly<Record<"originals" | "bytes", number>>;
-
-/** Gives the last measurement and starts the next in the background, because an archive has to look at each text. */
-export function measureArchives(sources: () => Iterable<ArchiveSource>): () => ArchiveSize | undefined {
-	let last: ArchiveSize | undefined;
-	let dueAt = 0;
-
-	const measure = async (): Promise<void> => {
-		const begun = performance.now();
-		dueAt = Number.POSITIVE_INFINITY;
-		try {
-			let [originals, bytes] = [0, 0];
-			for (const source of sources()) {
-				const stats = await source.use((archive) => archive.stats());
-				originals += stats.originals;
-				bytes += stats.bytes;
-			}
-			last = { originals, bytes };
-		} catch {
-			last = undefined;
-		}
-		const now = performance.now();
-		// So that measuring takes at most 1 % of a connection or disk.
-		dueAt = now + Math.max(10_000, 100 * (now - begun));
-	};
-	return () => {
-		if (performance.now() >= dueAt) void measure();
-		return last;
 	};
 }
 

@@ -26,10 +26,10 @@ export function createReadiness(options: {
 	let underWay: Promise<Readiness> | undefined;
 
 	const look = async (ask: () => Promise<unknown>): Promise<Readiness> => {
-		const unavailable: Readiness = { ready: false, reason: "archive_unavailable" };
-		const found = await ask()
-			.then((): Readiness => ({ ready: true }))
-			.catch(() => unavailable);
+		const found = await ask().then<Readiness, Readiness>(
+			() => ({ ready: true }),
+			() => ({ ready: false, reason: "archive_unavailable" }),
+		);
 		last = { found, at: performance.now() };
 		underWay = undefined;
 		return found;

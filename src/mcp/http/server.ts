@@ -31,9 +31,7 @@ export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
 /** Longer than that of proxies (nginx 60 s, Caddy 120 s), which would otherwise send requests to closed connections. */
 const keepAliveTimeout = 125_000;
 
-/**
- * Throws `invalid_argument` for an address beyond loopback without authentication, and for one that is not available.
- */
+/** Throws `invalid_argument` for an address beyond loopback without authentication, and for one that is in use. */
 export async function serveHttp(options: HttpOptions) {
 	const { address, publicUrl, authentication, metrics, isStateless = false, log } = options;
 	const { bodyLimitBytes = 16 * mebibyte, shutdownMilliseconds = 10_000, readiness = createReadiness({}) } = options;

@@ -7,9 +7,6 @@ import { PalimpsestError } from "../../errors.ts";
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
 export const smallestHeld = 64 * 1024;
 
-/** Smaller arguments, from this size on, are held too if all of them together are too much to parse here. */
-const smallestOfMany = 1024;
-
 /** Most bytes of a body that are parsed here: nobody else is answered meanwhile. */
 const mostOutside = 256 * 1024;
 
@@ -95,8 +92,9 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 	return Buffer.from(buffer, byteOffset, byteLength);
 }
 
+/** Smaller arguments too, if all of them together are too much to parse here. */
 function largeArguments(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
-	const ranges = argumentRanges(bytes, Math.min(smallest, smallestOfMany));
+	const ranges = argumentRanges(bytes);
 	const large = ranges.filter(({ start, end }) => end - start >= smallest);
 	return bytes.length - lengthOf(large) > mostOutside ? ranges : large;
 }
@@ -109,7 +107,7 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Without parsing, in less time than `JSON.parse`. It stops as soon as there is too much outside the arguments. */
-function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
+function argumentRanges(bytes: Uint8Array): readonly ByteRange[] {
 	const found: ByteRange[] = [];
 	let inside = 0;
 	let values = 0;
@@ -136,10 +134,8 @@ function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange
 		const end = skipValue(start);
 		// The SDK only checks that they are an object; each tool checks its own.
 		if (end - start <= mostOutside) skipMembers(start, countValue);
-		if (end - start >= smallest) {
-			found.push({ start, end });
-			inside += end - start;
-		}
+		found.push({ start, end });
+		inside += end - start;
 		return checked(end);
 	};
 	const message = (at: number): number =>

@@ -152,11 +152,7 @@ export type ThreadOutcome =
 			readonly originals: readonly Original[];
 			readonly log: readonly LogEvent[];
 	  }
-	| {
-			readonly kind: "question";
-			readonly question: ModelQuestion;
-			readonly arguments: Uint8Array;
-	  };
+	| { readonly kind: "question"; readonly question: ModelQuestion; readonly arguments: Uint8Array };
 
 export interface Entry<Job> {
 	readonly owner: string;

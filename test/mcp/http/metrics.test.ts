@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createPrincipalArchives } from "../../../src/mcp/archives.ts";
-import { createMetrics, measureArchives } from "../../../src/mcp/http/metrics.ts";
+import { createMetrics } from "../../../src/mcp/http/metrics.ts";
 import type { CallEnd } from "../../../src/mcp/run-tool.ts";
-import { resolvePolicy } from "../../../src/policy/layers.ts";
 
 const end: CallEnd = {
 	tool: "mask_conversation",
@@ -53,22 +51,17 @@ describe("metrics", () => {
 		expect(lines.join("\n")).not.toContain("alice");
 	});
 
-	it("report how busy the server is and the archive's size at the time they are read", async () => {
+	it("report how busy the server is at the time they are read", async () => {
 		const pool = { running: 2, queued: 5, capacity: 3 };
-		let size: { originals: number; bytes: number } | undefined;
-		const metrics = await createMetrics({ pool: () => pool, running: () => 7, archive: () => size });
-		expect(await own(metrics.text())).toEqual(
-			expect.arrayContaining(["palimpsest_pool_queued 5", "palimpsest_archive_bytes Nan"]),
-		);
-		[pool.queued, size] = [0, { originals: 4, bytes: 4_000 }];
+		const metrics = await createMetrics({ pool: () => pool, running: () => 7 });
+		expect(await own(metrics.text())).toContain("palimpsest_pool_queued 5");
+		pool.queued = 0;
 		expect(await own(metrics.text())).toEqual(
 			expect.arrayContaining([
 				"palimpsest_requests_running 7",
 				"palimpsest_pool_running 2",
 				"palimpsest_pool_queued 0",
 				"palimpsest_pool_capacity 3",
-				"palimpsest_archive_originals 4",
-				"palimpsest_archive_bytes 4000",
 			]),
 		);
 	});
@@ -88,43 +81,5 @@ describe("metrics", () => {
 			code: "invalid_argument",
 			message: "Metrics need the package prom-client. Install it: npm install prom-client",
 		});
-	});
-});
-
-describe("the size of archives", () => {
-	const stats = { namespace: "n", location: "memory", originals: 2, bytes: 30, oldestUse: null };
-	const sourceOf = (answer: () => Promise<unknown>) =>
-		({ use: (work: (archive: unknown) => unknown) => work({ stats: answer }), end() {} }) as never;
-
-	it("is measured in the background for all used archives, and not again at once", async () => {
-		let asked = 0;
-		const source = sourceOf(async () => {
-			asked += 1;
-			return stats;
-		});
-		const size = measureArchives(() => [source, source]);
-		expect(size()).toBeUndefined();
-		await new Promise((resolve) => setImmediate(resolve));
-		for (let time = 0; time < 20; time += 1) expect(size()).toEqual({ originals: 4, bytes: 60 });
-		expect(asked).toBe(2);
-	});
-
-	it("is unknown when an archive is unreachable", async () => {
-		const size = measureArchives(() => [sourceOf(() => Promise.reject(new Error("gone")))]);
-		size();
-		await new Promise((resolve) => setImmediate(resolve));
-		expect(size()).toBeUndefined();
-	});
-
-	it("is that of the most recently used archives", () => {
-		const location = { where: "memory", namespace: "default" };
-		const archives = createPrincipalArchives({ location, policy: () => resolvePolicy([]) });
-		const [first, second] = [archives.of("token first"), archives.of("token second")];
-		const others = Array.from({ length: 63 }, (_, index) => archives.of(`token ${index}`));
-		expect(archives.of("token first")).toBe(first);
-		const current = [...archives.current()];
-		expect(current).toEqual([...others, first]);
-		expect(current).not.toContain(second);
-		archives.end();
 	});
 });
