@@ -7,7 +7,7 @@ import { type Replay, startReplay } from "../operations/replay.ts";
 import { replayedPolicies } from "../operations/replay-policies.ts";
 import { parsePrices, type Rates, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type CommonOptions, commandConfig, printJson, readDocument, say, show, shownName } from "./input-output.ts";
+import { type CommonOptions, commandConfig, printJson, readDocument, say, show } from "./input-output.ts";
 import { maskingTable, replayText } from "./replay-text.ts";
 import { writePage } from "./report.ts";
 
@@ -76,15 +76,9 @@ async function chooseRates({ prices, model }: ReplayOptions, policy: Policy): Pr
 /** Returns a sentence on the files that were skipped, if any. */
 async function addAll(replay: Replay, files: readonly FoundFile[], policy: Policy): Promise<string | undefined> {
 	const leftOut = { unreadable: 0, short: 0 };
-	const progress = startProgress(process.stderr, files.length);
-	try {
-		for (const [index, found] of files.entries()) {
-			progress.tell(index, found.file);
-			const what = await addFile(replay, found, policy);
-			if (what !== "replayed") leftOut[what] += 1;
-		}
-	} finally {
-		progress.end();
+	for (const found of files) {
+		const what = await addFile(replay, found, policy);
+		if (what !== "replayed") leftOut[what] += 1;
 	}
 	const { unreadable, short } = leftOut;
 	const words = [
@@ -163,30 +157,4 @@ async function list(folder: string): Promise<Dirent[]> {
 		const { code, message } = cause as NodeJS.ErrnoException;
 		throw new PalimpsestError("unreadable_file", `Cannot list the folder ${folder}: ${code ?? message}.`, { cause });
 	}
-}
-
-const barWidth = 24;
-const eraseLine = "\r\u001b[2K";
-
-/** A progress line over `total` files; draws nothing unless the stream is a terminal. */
-export function startProgress(
-	stream: {
-		readonly isTTY?: boolean | undefined;
-		readonly columns?: number | undefined;
-		readonly write: (text: string) => unknown;
-	},
-	total: number,
-): { readonly tell: (done: number, now: string) => void; readonly end: () => void } {
-	if (stream.isTTY !== true || total < 2) return { tell() {}, end() {} };
-	// A terminal that does not know its width says 0.
-	const columns = stream.columns || 80;
-	return {
-		tell(done, now) {
-			const full = Math.floor((barWidth * done) / total);
-			const start = `${"█".repeat(full)}${"░".repeat(barWidth - full)} ${done} of ${total}  `;
-			const room = Math.max(0, columns - start.length - 1);
-			stream.write(`${eraseLine}${start}${room > 0 ? shownName(now).slice(-room) : ""}`);
-		},
-		end: () => stream.write(eraseLine),
-	};
 }
