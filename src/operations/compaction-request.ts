@@ -71,9 +71,7 @@ export type PlannedCompaction =
 	| { readonly kind: "request"; readonly request: CallerRequest }
 	| { readonly kind: "guard" };
 
-type CompactionTrigger =
-	/** Also if there is neither a context window nor a number of messages to decide by. */
-	"forced" | "tokens" | "messages" | "not_due";
+type CompactionTrigger = "forced" | "tokens" | "messages" | "not_due";
 
 export type CompactionResult = "hidden" | "summarised" | "rewritten" | "guarded" | "summary_requested" | "unchanged";
 

@@ -82,9 +82,8 @@ async function guardedWindow(request: WindowRequest) {
 }
 
 function unknownWindow(model: string | undefined): string {
-	return model === undefined
-		? "No model is named and no context window is given"
-		: `No context window is known for ${shown(model)}`;
+	if (model === undefined) return "No model is named and no context window is given";
+	return `No context window is known for ${shown(model)}`;
 }
 
 function shown(model: string): string {
