@@ -23,7 +23,7 @@ export async function openCompaction(request: CompactRequest) {
 	const contextWindow = window?.tokens;
 	const reserveTokens = request.reserveTokens ?? policy.guard.reserve_tokens;
 	/** docs/specs/compaction-strategies.md#trigger, docs/specs/robustness.md#message-limit */
-	function triggerOf(): CompactionTrigger {
+	function compactionTrigger(): CompactionTrigger {
 		const tokens = scaleTokens(measurement.total, estimate.scale).high;
 		const { at_messages: most } = policy.compaction;
 		// With neither a window nor a number of messages to decide by, the call itself decides.
@@ -39,7 +39,7 @@ export async function openCompaction(request: CompactRequest) {
 		contextWindow,
 		windowNotes: window?.notes ?? [],
 		reserveTokens,
-		trigger: triggerOf(),
+		trigger: compactionTrigger(),
 	};
 }
 
