@@ -48,8 +48,6 @@ export class PalimpsestError extends Error {
 	}
 }
 
-type Face = "command" | "library";
-
 /** As the tools spell them. */
 const namedArgument =
 	/`(chars|context|context_window|encoding|focus|grep|head|last_response|lines|max_chars|max_tokens|model|ref|reserve_tokens|strategy|summary|summary_token|tail|tool_call_id)`/g;
@@ -58,7 +56,7 @@ const namedArgument =
  * Arguments as one face spells them: `context_window` is --context-window, or the library's `contextWindow`. Messages
  * on the content of a conversation stay: words in backquotes are its members.
  */
-export function spelledFor(face: Face, { code, message }: PalimpsestError): string {
+export function spelledFor(face: "command" | "library", { code, message }: PalimpsestError): string {
 	if (code !== "invalid_argument" && code !== "context_window_unknown" && code !== "no_budget") return message;
 	return message.replace(namedArgument, (_, name: string) => {
 		if (face === "library") return `\`${name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())}\``;

@@ -7,8 +7,7 @@ export type {
 	StrategyLlm,
 } from "./compaction/strategy.ts";
 export { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "./errors.ts";
-export type { Splice } from "./json-text/edit.ts";
-export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./json-text/edit.ts";
+export { applyEdits, type InverseEdits, invertEdits, type PortableEdit, type Splice } from "./json-text/edit.ts";
 export {
 	type CallOptions,
 	type CompactionOptions,
@@ -33,7 +32,6 @@ export type { GuardWithCompactionReport as GuardReport } from "./operations/guar
 export type { MaskReport } from "./operations/mask.ts";
 export type { RestoreReport } from "./operations/restore.ts";
 export type { TruncateReport } from "./operations/truncate.ts";
-export type { PolicyLayer } from "./policy/schema.ts";
-export { type Policy, policySchema } from "./policy/schema.ts";
+export { type Policy, type PolicyLayer, policySchema } from "./policy/schema.ts";
 export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summariser/endpoint.ts";
 export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./summariser/summariser.ts";

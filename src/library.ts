@@ -10,6 +10,7 @@ import {
 	type SummarySource,
 	strategyOfCall,
 } from "./operations/compaction-request.ts";
+import type { GivenTokens } from "./operations/context-window.ts";
 import type { Outcome } from "./operations/conversation.ts";
 import { countText, type TextCount } from "./operations/count.ts";
 import type { Log } from "./operations/edit-record.ts";
@@ -17,6 +18,7 @@ import { type GuardWithCompactionReport, guardWithCompaction } from "./operation
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
 import { type RestoreReport, restoreConversation } from "./operations/restore.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
+import type { CutOptions } from "./operations/truncation-limit.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
 import { wrongArgument } from "./policy/errors.ts";
 import { resolvePolicy } from "./policy/layers.ts";
@@ -25,7 +27,6 @@ import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, w
 import type { Policy, PolicyLayer } from "./policy/schema.ts";
 import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
-import type { TruncationStrategy } from "./truncation/draft.ts";
 
 export interface CallOptions {
 	/** Differences from the preset: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */
@@ -46,17 +47,11 @@ export interface CompactionOptions {
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
-export interface GuardOptions extends CallOptions, CompactionOptions {
+export interface GuardOptions extends CallOptions, CompactionOptions, GivenTokens {
 	/** By default the `model` of the request body. */
 	readonly model?: string | undefined;
-	/** In tokens; by default the model's. */
-	readonly contextWindow?: number | undefined;
-	/** Tokens left free for the answer; by default the policy's. */
-	readonly reserveTokens?: number | undefined;
 	/** Only if the conversation holds none itself. Counted, never changed. */
 	readonly tools?: unknown;
-	/** The provider's usage with the last answer, or `{ input_tokens }`, to calibrate counts by (docs/tokens.md). */
-	readonly usage?: unknown;
 	/** The provider's answer to the last call. If it was cut off, a request for a more concise one is appended. */
 	readonly lastResponse?: unknown;
 }
@@ -81,16 +76,7 @@ export interface CountOptions extends Pick<CallOptions, "policy"> {
 	readonly encoding?: EncodingName | undefined;
 }
 
-export interface TruncateOptions extends CallOptions {
-	/** UTF-16 code units up to which the text stays as it is; by default the policy's. */
-	readonly maxChars?: number | undefined;
-	/** The same in tokens, with the notices. */
-	readonly maxTokens?: number | undefined;
-	/** By default as the policy says; `auto` in place of `head_tail` with `maxTokens`. */
-	readonly strategy?: TruncationStrategy | undefined;
-	/** The subject that the reader is looking for, in any words; names and identifiers count most. */
-	readonly focus?: string | undefined;
-}
+export interface TruncateOptions extends CallOptions, Omit<CutOptions, "limitName"> {}
 
 /**
  * Masks the old tool results of a conversation: messages, or an object that holds them, in a format of docs/formats.md.
@@ -194,10 +180,9 @@ export function truncate(
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
 export function count(text: string, options: CountOptions = {}): Promise<TextCount> {
-	return call({ name: "count", options, given: text }, ({ policy }) => {
-		const { model, encoding } = options;
-		return countText({ text, policy, model, encoding });
-	});
+	return call({ name: "count", options, given: text }, ({ policy }) =>
+		countText({ text, policy, model: options.model, encoding: options.encoding }),
+	);
 }
 
 /**

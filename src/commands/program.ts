@@ -117,10 +117,8 @@ function refuseExtra(program: Command, extra: string): never {
 }
 
 function refuseCommand(above: Command, name: string): never {
-	const near = nearestName(
-		name,
-		above.commands.map((command) => command.name()),
-	);
+	const names = above.commands.map((command) => command.name());
+	const near = nearestName(name, names);
 	return above.error(`error: unknown command '${name}'${near === null ? "" : `. Did you mean ${near}?`}`);
 }
 
@@ -138,10 +136,8 @@ function addConversationCommands(program: Command): void {
 		.option("--last-response <file>", "the provider's last answer: where it was cut off, asks for less")
 		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
 
-	const compact = editing(
-		"compact <file>",
-		"Print the conversation in FILE with old results hidden, or a summary of old messages.",
-	)
+	const compacted = "Print the conversation in FILE with old results hidden, or a summary of old messages.";
+	const compact = editing("compact <file>", compacted)
 		.addOption(new Option("--strategy <name>", "how, if not as the policy says").choices(builtInStrategies))
 		.option("--force", "also while the window has room");
 	withWindow(compact)
@@ -168,11 +164,8 @@ function addOutputCommands(program: Command): void {
 			return (await import("./truncate.ts")).truncate(file ?? "-", options);
 		});
 
-	addArchiving(
-		program,
-		"run <command> [parameters...]",
-		"Run a command and print its output shortened; its exit code stays.",
-	)
+	const runs = "Run a command and print its output shortened; its exit code stays.";
+	addArchiving(program, "run <command> [parameters...]", runs)
 		.usage("[options] -- <command> [parameters...]")
 		.option("--max-tokens <count>", "tokens up to which the output is left whole, if not 4000", aboveZero)
 		.addOption(maxChars("the same in characters"))
@@ -187,12 +180,10 @@ function addHookCommands(program: Command): void {
 	const maxChars = ["--max-chars <count>", "characters up to which a result is left whole, if not 16000"] as const;
 	const locale = ["--locale <locale>", "language of the notices, if not that of the host's server entry"] as const;
 	// Only their help comes from here: `hook.ts` answers them before the commands are made.
-	const answering = (name: string, description: string) =>
-		withArchive(
-			command(name, description)
-				.option(...maxChars)
-				.option("--policy <file>", policyFile),
-		).option(...locale);
+	const answering = (name: string, description: string) => {
+		const answer = command(name, description).option(...maxChars);
+		return withArchive(answer.option("--policy <file>", policyFile)).option(...locale);
+	};
 	answering("claude-code", "Answer a PostToolUse event of Claude Code on standard input.");
 	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
 	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.")
@@ -243,14 +234,9 @@ function addArchiveReaders(program: Command): void {
 }
 
 function addReportCommands(program: Command): void {
-	withWindow(
-		addCommand(
-			program,
-			"report <file>",
-			"Print what fills the context window, and what each preset would free and cost.",
-		),
-		"model whose window and tokenizer count, if not as the conversation says",
-	)
+	const reports = "Print what fills the context window, and what each preset would free and cost.";
+	const model = "model whose window and tokenizer count, if not as the conversation says";
+	withWindow(addCommand(program, "report <file>", reports), model)
 		.option("--html <file>", "write a page too")
 		.option("--json", "as JSON")
 		.action(async (file, options) => (await import("./report.ts")).report(file, options));
@@ -312,18 +298,12 @@ function addPolicyCommands(program: Command): void {
 	addCommand(policy, "show", "Print the policy in force.").action(async (options) =>
 		(await commands()).showPolicy(options),
 	);
-	policy
-		.command("presets [name]")
-		.description("List the presets, or print one.")
-		.action(async (name) => (await commands()).showPresets(name));
-	policy
-		.command("schema")
-		.description("Print the JSON Schema of a policy.")
-		.action(async () => (await commands()).showPolicySchema());
-	policy
-		.command("reference")
-		.description("Print the reference page.")
-		.action(async () => (await commands()).showPolicyReference());
+	const command = (signature: string, description: string) => policy.command(signature).description(description);
+	command("presets [name]", "List the presets, or print one.").action(async (name) =>
+		(await commands()).showPresets(name),
+	);
+	command("schema", "Print the JSON Schema of a policy.").action(async () => (await commands()).showPolicySchema());
+	command("reference", "Print the reference page.").action(async () => (await commands()).showPolicyReference());
 	addCommand(policy, "check [file]", "Check a policy file, or the configuration.").action(async (file, options) =>
 		(await commands()).checkPolicy(file, options),
 	);
@@ -348,18 +328,15 @@ function repeatable(value: string, all: readonly string[] = []): readonly string
 	return [...all, value];
 }
 
-function wholeNumber(text: string): number {
-	return numberFrom(text, { least: 0 });
-}
+const wholeNumber = numberFrom(0);
+const aboveZero = numberFrom(1);
 
-function aboveZero(text: string): number {
-	return numberFrom(text, { least: 1 });
-}
-
-function numberFrom(text: string, { least }: { readonly least: number }): number {
-	const value = Number(text);
-	if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
-	throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
+function numberFrom(least: number): (text: string) => number {
+	return (text) => {
+		const value = Number(text);
+		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
+	};
 }
 
 function seconds(text: string): number {

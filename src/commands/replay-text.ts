@@ -92,7 +92,7 @@ function ratio(value: number | null): string {
 }
 
 function share(value: number | null): string {
-	return value === null || value === 0 ? none : value.toFixed(3);
+	return ratio(value === 0 ? null : value);
 }
 
 function dollars(value: number): string {

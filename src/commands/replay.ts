@@ -5,9 +5,9 @@ import { PalimpsestError } from "../errors.ts";
 import { isResultName } from "../files/access.ts";
 import { type Replay, startReplay } from "../operations/replay.ts";
 import { replayedPolicies } from "../operations/replay-policies.ts";
-import { parsePrices, type Rates, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
+import { parsePrices, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type CommonOptions, commandConfig, printJson, readDocument, say, show, shownName } from "./input-output.ts";
+import { type CommonOptions, commandConfig, printJson, readDocument, say, show } from "./input-output.ts";
 import { maskingTable, replayText } from "./replay-text.ts";
 import { writePage } from "./report.ts";
 
@@ -36,7 +36,8 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	// `--window-turns` alone asks only for the figures of docs/specs/observation-masking.md#offline-figures.
 	const comparing = [policies, prices, model, contextWindow, options.files, html];
 	const comparesPolicies = options.windowTurns === undefined || comparing.some((given) => given !== undefined);
-	const rates = await chooseRates(options, configured);
+	const pricesOfCall = prices === undefined ? configured.prices : parsePrices(prices, configured.prices);
+	const rates = model === undefined || prices !== undefined ? ratesOfPrices(pricesOfCall) : await ratesOfModel(model);
 	const replay = await startReplay({
 		policy,
 		policies: comparesPolicies ? await replayedPolicies(policies ?? defaultPolicies, layers) : [],
@@ -68,23 +69,12 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	else show(maskingTable([...rows, { file: "total", ...total }]));
 }
 
-async function chooseRates({ prices, model }: ReplayOptions, policy: Policy): Promise<Rates> {
-	if (prices !== undefined) return ratesOfPrices(parsePrices(prices, policy.prices));
-	return model === undefined ? ratesOfPrices(policy.prices) : ratesOfModel(model);
-}
-
 /** Returns a sentence on the files that were skipped, if any. */
 async function addAll(replay: Replay, files: readonly FoundFile[], policy: Policy): Promise<string | undefined> {
 	const leftOut = { unreadable: 0, short: 0 };
-	const progress = startProgress(process.stderr, files.length);
-	try {
-		for (const [index, found] of files.entries()) {
-			progress.tell(index, found.file);
-			const what = await addFile(replay, found, policy);
-			if (what !== "replayed") leftOut[what] += 1;
-		}
-	} finally {
-		progress.end();
+	for (const found of files) {
+		const what = await addFile(replay, found, policy);
+		if (what !== "replayed") leftOut[what] += 1;
 	}
 	const { unreadable, short } = leftOut;
 	const words = [
@@ -97,7 +87,11 @@ async function addAll(replay: Replay, files: readonly FoundFile[], policy: Polic
 async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Policy) {
 	try {
 		const { value } = await readDocument(file, policy.limits.max_file_bytes);
-		return (await replay.add({ file, conversation: value }).catch(inFile(file))) ? "replayed" : "short";
+		const isLong = await replay.add({ file, conversation: value }).catch((cause) => {
+			if (!(cause instanceof PalimpsestError)) throw cause;
+			throw new PalimpsestError(cause.code, `${file}: ${cause.message}`, { cause });
+		});
+		return isLong ? "replayed" : "short";
 	} catch (error) {
 		if (!isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code)) return "unreadable";
 		throw error;
@@ -105,13 +99,6 @@ async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Pol
 }
 
 const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
-
-function inFile(file: string): (error: unknown) => never {
-	return (error) => {
-		if (!(error instanceof PalimpsestError)) throw error;
-		throw new PalimpsestError(error.code, `${file}: ${error.message}`, { cause: error });
-	};
-}
 
 interface FoundFile {
 	readonly file: string;
@@ -163,30 +150,4 @@ async function list(folder: string): Promise<Dirent[]> {
 		const { code, message } = cause as NodeJS.ErrnoException;
 		throw new PalimpsestError("unreadable_file", `Cannot list the folder ${folder}: ${code ?? message}.`, { cause });
 	}
-}
-
-const barWidth = 24;
-const eraseLine = "\r\u001b[2K";
-
-/** A progress line over `total` files; draws nothing unless the stream is a terminal. */
-export function startProgress(
-	stream: {
-		readonly isTTY?: boolean | undefined;
-		readonly columns?: number | undefined;
-		readonly write: (text: string) => unknown;
-	},
-	total: number,
-): { readonly tell: (done: number, now: string) => void; readonly end: () => void } {
-	if (stream.isTTY !== true || total < 2) return { tell() {}, end() {} };
-	// A terminal that does not know its width says 0.
-	const columns = stream.columns || 80;
-	return {
-		tell(done, now) {
-			const full = Math.floor((barWidth * done) / total);
-			const start = `${"█".repeat(full)}${"░".repeat(barWidth - full)} ${done} of ${total}  `;
-			const room = Math.max(0, columns - start.length - 1);
-			stream.write(`${eraseLine}${start}${room > 0 ? shownName(now).slice(-room) : ""}`);
-		},
-		end: () => stream.write(eraseLine),
-	};
 }

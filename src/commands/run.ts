@@ -7,7 +7,6 @@ import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { ownCommandLine } from "../hosts/own-command.ts";
-
 import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
 import { type ExcerptLimit, limitCheck, limitTooSmall } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";

@@ -89,24 +89,17 @@ function withNextCall<Guarded extends { readonly report: GuardWithCompactionRepo
 	return { ...guarded, report: { ...guarded.report, compaction: { ...compaction, request } } };
 }
 
-/** Members that a model can do without, in two steps: the markers in the text say which lines are omitted. */
-const spare = ["band", "encoding", "method", "factor", "chars", "kept_lines", "omitted_chars", "omitted"];
-const unneeded = ["strategy", "tokens", "lines", "omitted_lines"];
-
-/** Forms of the answer, the fullest first: in a small answer, the text needs the room. */
-const forms: readonly ((outcome: TruncateOutcome) => Answer)[] = [
-	({ text, report }) => {
+/** The brief form is for a small limit, where the text needs the room. */
+const truncateForms = {
+	full({ text, report }: TruncateOutcome): Answer {
 		const { ref, chars } = report;
 		const links = ref === undefined ? [] : originalLinks([{ ref, before: { chars: chars.before } }]);
 		return { text, ...report, [beside]: { blocks: links } };
 	},
-	({ text, report }) => without({ text, ...report }, spare),
-	({ text, report }) => without({ text, ...report }, [...spare, ...unneeded]),
-];
-
-function without(answer: Answer, names: readonly string[]): Answer {
-	return Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)));
-}
+	brief({ text, report: { truncated, ref } }: TruncateOutcome): Answer {
+		return { text, truncated, ...(ref === undefined ? {} : { ref }) };
+	},
+};
 
 /** Hosts show either the structured content of an answer or its blocks, the first of which repeats that. */
 function shownOf(answer: Answer): readonly string[] {
@@ -141,11 +134,12 @@ const truncateOutput = defineTool({
 		const { truncateToShow } = await import("../operations/truncate.ts");
 		const request = { ...rest, text: whole, policy, maxChars, maxTokens, archive, recall: "offered", log } as const;
 		// Some hosts show all of the answer as JSON, so that all of it has to be within a limit in tokens.
-		const { outcome, way } = await truncateToShow(
-			request,
-			forms.map((write) => (one) => shownOf(write(one))),
-		);
-		return (forms[way] as (typeof forms)[number])(outcome);
+		const { full, brief } = truncateForms;
+		const { outcome, form } = await truncateToShow(request, {
+			full: (one) => shownOf(full(one)),
+			brief: (one) => shownOf(brief(one)),
+		});
+		return truncateForms[form](outcome);
 	},
 });
 

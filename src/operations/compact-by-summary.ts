@@ -4,7 +4,7 @@ import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts
 import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../compaction/summary.ts";
 import { compactJson } from "../conversation/json.ts";
 import { scaleTokens, type TokenMeter } from "../conversation/measure.ts";
-import { noSize, type ReplaceEdit, type Size, startSum } from "../conversation/plan.ts";
+import { addSizes, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
 import { type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
@@ -54,9 +54,8 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	const { messages: sizes } = measurement;
 	const range = rangeOf(request, source);
 	if (!range) return { kind: "unchanged" };
-	const before = startSum();
-	for (const index of range.messages) before.add(sizes[index] ?? noSize);
-	const ranged = { ...opened, range, rangeTokens: before.total().tokens };
+	const before = range.messages.map((index) => sizes[index] ?? noSize).reduce(addSizes, noSize);
+	const ranged = { ...opened, range, rangeTokens: before.tokens };
 
 	if (answer.kind === "none") return { kind: "guard" };
 	const least = summaryOverhead(policy.locale, meter) + leastSummary;
@@ -64,23 +63,18 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	if (answer.kind === "caller") return { kind: "request", request: callerRequest(policy, ranged) };
 	const { text, by, parts, usage } = await obtainSummary(request, answer, ranged);
 
-	const original = archive && rangeJson(source, range);
-	const takenOut =
-		archive && original !== undefined
-			? ({ kind: "group", text: original, ref: archive.refOf(original) } as const)
-			: undefined;
+	const original = rangeJson(source, range);
+	const takenOut = archive && ({ kind: "group", text: original, ref: archive.refOf(original) } as const);
 	const framed = frameSummary({ summary: text, locale: policy.locale, ref: takenOut?.ref });
 	const where = { document, transcript, base: located.base, writer: format.write };
 	const edits = planSummary({ ...where, range, sizes, text: framed, meter, takenOut });
-	const { lost, found, lostCount } = lostIdentifiers({
-		texts: textsOfMessages(transcript, range.messages),
-		summary: text,
-	});
+	const texts = textsOfMessages(transcript, range.messages);
+	const { lost, found, lostCount } = lostIdentifiers({ texts, summary: text });
 	const tokens = (size: Size) => scaleTokens(size, scale).tokens;
 	const summary: SummaryReport = {
 		by,
 		messages: range.messages.length,
-		tokens: { before: tokens(before.total()), after: tokens(edits[0]?.after ?? noSize) },
+		tokens: { before: tokens(before), after: tokens(edits[0]?.after ?? noSize) },
 		...(takenOut ? { ref: takenOut.ref } : {}),
 		parts,
 		...(usage ? { usage: { prompt_tokens: usage.promptTokens, completion_tokens: usage.completionTokens } } : {}),
@@ -118,7 +112,11 @@ function callerRequest(policy: Policy, ranged: Ranged): CallerRequest {
 	};
 }
 
-async function obtainSummary(request: CompactRequest, source: AskedSource, ranged: Ranged) {
+async function obtainSummary(
+	request: CompactRequest,
+	source: Extract<SummarySource, { kind: "summariser" | "given" }>,
+	ranged: Ranged,
+) {
 	const { policy } = request;
 	const { meter, rangeTokens } = ranged;
 	const answer =
@@ -135,8 +133,6 @@ async function obtainSummary(request: CompactRequest, source: AskedSource, range
 	const message = `The summary was not taken, and the conversation was left as it was. ${checked.detail}`;
 	throw new PalimpsestError("summary_refused", message);
 }
-
-type AskedSource = Extract<SummarySource, { kind: "summariser" | "given" }>;
 
 type Ranged = OpenedCompaction & { readonly range: PickedRange; readonly rangeTokens: number };
 
@@ -171,9 +167,8 @@ function summaryAt({ messages }: Transcript, index: number) {
 	return message && summaryOfMessage(message);
 }
 
-const anyRef = "0".repeat(20);
-
 function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: TokenMeter): number {
+	const anyRef = "0".repeat(20);
 	return countTokens(frameSummary({ summary: "", locale, ref: anyRef })) + messageOverhead;
 }
 

@@ -56,6 +56,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 	request.signal?.throwIfAborted();
 	if (planned.kind === "guard") return guardInstead(request, opened);
 	const isEdited = planned.kind === "edits";
+	const result = isEdited ? planned.result : planned.kind === "request" ? "summary_requested" : "unchanged";
 	const { kept, outcome } = await concludePlan(request, opened, {
 		plan: isEdited ? planned.edits : [],
 		measurement: opened.measurement,
@@ -67,7 +68,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 		...outcome,
 		report: {
 			...outcome.report,
-			...decisionOf(request, opened, kept ? resultOf(planned) : "unchanged"),
+			...decisionOf(request, opened, kept ? result : "unchanged"),
 			...(kept && isEdited && planned.summary ? { summary: planned.summary } : {}),
 		},
 		...(planned.kind === "request" ? { request: planned.request } : {}),
@@ -85,11 +86,6 @@ async function planCompaction(request: CompactRequest, opened: OpenedCompaction)
 		if (edits.length > 0) return { kind: "edits", edits, result: "hidden" };
 	}
 	return strategy.name === "tool-result-hiding" ? { kind: "unchanged" } : planSummarised(request, opened);
-}
-
-function resultOf(planned: Exclude<PlannedCompaction, { kind: "guard" }>): CompactionResult {
-	if (planned.kind === "edits") return planned.result;
-	return planned.kind === "request" ? "summary_requested" : "unchanged";
 }
 
 async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
@@ -140,14 +136,10 @@ async function planExternal(
 		sizeOf: (value) => sizeOfValue(value, opened),
 		identityOf,
 	});
-	switch (rewrite.kind) {
-		case "unchanged":
-			return { kind: "unchanged" };
-		case "refused":
-			throw failed(name, `${rewrite.detail} It is to return messages of the format ${format.name}, or null.`);
-		case "rewrite":
-			return { kind: "edits", edits: rewrite.plan, result: "rewritten" };
+	if (rewrite.kind === "refused") {
+		throw failed(name, `${rewrite.detail} It is to return messages of the format ${format.name}, or null.`);
 	}
+	return rewrite.kind === "unchanged" ? rewrite : { kind: "edits", edits: rewrite.plan, result: "rewritten" };
 }
 
 function contextOf(request: CompactRequest, opened: OpenedCompaction): CompactionContext {

@@ -4,18 +4,10 @@ import { measure, scaleTokens } from "../conversation/measure.ts";
 import type { Edit } from "../conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
-import type { Policy } from "../policy/schema.ts";
 import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { calibrate, checkGivenTokens, contextWindowOfCall, type GivenTokens } from "./context-window.ts";
-import {
-	type ChangeReport,
-	type ConversationRequest,
-	type OpenedConversation,
-	type Outcome,
-	openConversation,
-} from "./conversation.ts";
+import { type ChangeReport, type ConversationRequest, type Outcome, openConversation } from "./conversation.ts";
 import { modelOfCall, tokenMeter } from "./count.ts";
-import type { Log } from "./edit-record.ts";
 import { sentMessages } from "./guard.ts";
 
 export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;
@@ -28,34 +20,27 @@ export async function openCompaction(request: CompactRequest) {
 	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
 	const estimate = calibrate(opened.estimate, { transcript, measurement, inputTokens });
 	const window = await contextWindowOfCall({ contextWindow: request.contextWindow, policy, model });
-	const facts = {
+	const contextWindow = window?.tokens;
+	const reserveTokens = request.reserveTokens ?? policy.guard.reserve_tokens;
+	/** docs/specs/compaction-strategies.md#trigger, docs/specs/robustness.md#message-limit */
+	function compactionTrigger(): CompactionTrigger {
+		const tokens = scaleTokens(measurement.total, estimate.scale).high;
+		const { at_messages: most } = policy.compaction;
+		// With neither a window nor a number of messages to decide by, the call itself decides.
+		if (request.force || (contextWindow === undefined && most === null)) return "forced";
+		if (contextWindow !== undefined && tokens + reserveTokens >= contextWindow) return "tokens";
+		return most !== null && sentMessages(transcript) >= most ? "messages" : "not_due";
+	}
+	return {
 		...opened,
 		measurement,
 		estimate,
 		scale: estimate.scale,
-		contextWindow: window?.tokens,
+		contextWindow,
 		windowNotes: window?.notes ?? [],
-		reserveTokens: request.reserveTokens ?? policy.guard.reserve_tokens,
+		reserveTokens,
+		trigger: compactionTrigger(),
 	};
-	const tokens = scaleTokens(measurement.total, estimate.scale).high;
-	return { ...facts, trigger: compactionTrigger(request, { ...facts, tokens }) };
-}
-
-/** docs/specs/compaction-strategies.md#trigger, docs/specs/robustness.md#message-limit */
-function compactionTrigger(
-	{ force = false, policy }: CompactRequest,
-	counted: Pick<OpenedConversation, "transcript"> & {
-		readonly tokens: number;
-		readonly contextWindow: number | undefined;
-		readonly reserveTokens: number;
-	},
-): CompactionTrigger {
-	const { transcript, tokens, contextWindow, reserveTokens } = counted;
-	const { at_messages: most } = policy.compaction;
-	// With neither a window nor a number of messages to decide by, the call itself decides.
-	if (force || (contextWindow === undefined && most === null)) return "forced";
-	if (contextWindow !== undefined && tokens + reserveTokens >= contextWindow) return "tokens";
-	return most !== null && sentMessages(transcript) >= most ? "messages" : "not_due";
 }
 
 export type StrategyOfCall =
@@ -86,9 +71,7 @@ export type PlannedCompaction =
 	| { readonly kind: "request"; readonly request: CallerRequest }
 	| { readonly kind: "guard" };
 
-type CompactionTrigger =
-	/** Also if there is neither a context window nor a number of messages to decide by. */
-	"forced" | "tokens" | "messages" | "not_due";
+type CompactionTrigger = "forced" | "tokens" | "messages" | "not_due";
 
 export type CompactionResult = "hidden" | "summarised" | "rewritten" | "guarded" | "summary_requested" | "unchanged";
 
@@ -133,14 +116,12 @@ export type SummarySource =
 export type LoadStrategy = (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
 
 /** By name, else the policy's. Throws PalimpsestError `invalid_policy` if it cannot be loaded. */
-export async function strategyOfCall(what: {
-	readonly named: BuiltInStrategy | CompactionStrategy | undefined;
-	readonly policy: Policy;
-	readonly answer: SummarySource;
-	readonly load?: LoadStrategy | undefined;
-	readonly log?: Log | undefined;
-	readonly signal?: AbortSignal | undefined;
-}): Promise<StrategyOfCall> {
+export async function strategyOfCall(
+	what: Pick<CompactRequest, "policy" | "answer" | "log" | "signal"> & {
+		readonly named: BuiltInStrategy | CompactionStrategy | undefined;
+		readonly load?: LoadStrategy | undefined;
+	},
+): Promise<StrategyOfCall> {
 	const { named, policy, load, answer, log, signal } = what;
 	if (typeof named === "object") return { kind: "external", name: nameOf(named), strategy: named };
 	const { strategy } = policy.compaction;
@@ -166,13 +147,12 @@ function nameOf(strategy: CompactionStrategy): string {
 	return name === "Object" || name === "" ? "own" : name;
 }
 
-export function strategyLlm(what: {
-	readonly answer: SummarySource;
-	readonly policy: Policy;
-	readonly signal?: AbortSignal | undefined;
-	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
-}): StrategyLlm | undefined {
-	const { answer, policy, signal, onProgress } = what;
+export function strategyLlm({
+	answer,
+	policy,
+	signal,
+	onProgress,
+}: Pick<CompactRequest, "answer" | "policy" | "signal" | "onProgress">): StrategyLlm | undefined {
 	if (answer.kind !== "summariser") return undefined;
 	const { summariser } = answer;
 	return {

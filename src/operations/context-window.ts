@@ -9,11 +9,15 @@ import type { GuardPolicy, Policy } from "../policy/schema.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
+import type { ConversationRequest } from "./conversation.ts";
 import { modelOfCall } from "./count.ts";
 
 export interface GivenTokens {
+	/** In tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
+	/** Tokens left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
+	/** The provider's usage with the last answer, or `{ input_tokens }`, to calibrate counts by (docs/tokens.md). */
 	readonly usage?: unknown;
 }
 
@@ -25,11 +29,7 @@ export function checkGivenTokens({ contextWindow, reserveTokens, usage }: GivenT
 
 /** The ladder is empty if the guard is off or no window is known. Throws `context_window_unknown`, `no_budget`. */
 export async function openBudget(
-	request: GivenTokens & {
-		readonly conversation: unknown;
-		readonly policy: Policy;
-		readonly model?: string | undefined;
-	},
+	request: GivenTokens & Pick<ConversationRequest, "conversation" | "policy" | "model">,
 ) {
 	const { conversation, policy, contextWindow, reserveTokens } = request;
 	const model = modelOfCall(request.model, conversation, policy);
@@ -82,9 +82,8 @@ async function guardedWindow(request: WindowRequest) {
 }
 
 function unknownWindow(model: string | undefined): string {
-	return model === undefined
-		? "No model is named and no context window is given"
-		: `No context window is known for ${shown(model)}`;
+	if (model === undefined) return "No model is named and no context window is given";
+	return `No context window is known for ${shown(model)}`;
 }
 
 function shown(model: string): string {

@@ -97,12 +97,8 @@ export async function concludePlan(
 	let groups: readonly ArchivedGroup[] = [];
 	if (archive && plan.length > 0 && !error) {
 		try {
-			groups = await archiveOriginals({
-				archive: refusePlaceholders(archive, isPlaceholder),
-				source,
-				plan,
-				spellingsOf,
-			});
+			const guarded = refusePlaceholders(archive, isPlaceholder);
+			groups = await archiveOriginals({ archive: guarded, source, plan, spellingsOf });
 		} catch (failure) {
 			if (!(failure instanceof PalimpsestError)) throw failure;
 			({ document } = source);
@@ -164,10 +160,8 @@ export function completePlan(what: {
 		throw new PalimpsestError("thinking_bound", message);
 	}
 	const { document, transcript } = source;
-	const strip =
-		policy.thinking === "strip_after_edit"
-			? planStripThinking({ document, transcript, affected, countTokens })
-			: undefined;
+	const strips = policy.thinking === "strip_after_edit";
+	const strip = strips ? planStripThinking({ document, transcript, affected, countTokens }) : undefined;
 	const all = [...plan, ...(strip?.edits ?? [])];
 	const { links } = source.format;
 	return {
@@ -182,10 +176,7 @@ export function applyAndVerify(planned: {
 	readonly plan: Plan;
 	readonly meter: TokenMeter;
 	readonly rewrites?: boolean | undefined;
-}): {
-	readonly document: unknown;
-	readonly error?: PalimpsestError;
-} {
+}): { readonly document: unknown; readonly error?: PalimpsestError } {
 	const { source, plan, meter, rewrites } = planned;
 	const { document, transcript, format, located } = source;
 	if (plan.length === 0) return { document };

@@ -57,16 +57,16 @@ export function createOriginalFinder(what: {
 		const placeholder = readPlaceholder(text);
 		if (placeholder) return originalOfPlaceholder(placeholder, result);
 		const content = /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
-		const rejected: FoundOriginal[] = [];
+		const fitsMarker = (marker: FoundMarker) => (whole: string) =>
+			isCutFrom(marker, content === undefined ? whole : (contentOf(whole) ?? ""));
 		// A text that was truncated twice also holds the marker of the first time, which no longer fits.
-		for (const marker of findMarkers(content ?? text)) {
-			const fits = (whole: string) => isCutFrom(marker, content === undefined ? whole : (contentOf(whole) ?? ""));
-			const found = await originalOfMarker(marker, fits, result);
-			if (found.kind === "found") return found;
-			rejected.push(found);
-		}
-		for (const notice of findNotices(text)) {
-			const found = await originalOfNotice(notice, result);
+		const candidates = [
+			...findMarkers(content ?? text).map((marker) => () => originalOfMarker(marker, fitsMarker(marker), result)),
+			...findNotices(text).map((notice) => () => originalOfNotice(notice, result)),
+		];
+		const rejected: FoundOriginal[] = [];
+		for (const candidate of candidates) {
+			const found = await candidate();
 			if (found.kind === "found") return found;
 			rejected.push(found);
 		}
@@ -95,11 +95,7 @@ export function createOriginalFinder(what: {
 		fits: (whole: string) => boolean,
 		result: ResultText,
 	): Promise<FoundOriginal> {
-		if (ref === undefined) {
-			const found = byCallId ? await byCall(result, ({ text }) => fits(text)) : undefined;
-			// Any tool may print a text that looks like a marker without a reference.
-			return found === undefined || found.kind === "missing" ? { kind: "none" } : found;
-		}
+		if (ref === undefined) return byCallId ? ofCallIfAny(result, fits) : { kind: "none" };
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
 		const isOfCall = result.callId !== undefined && (await answersCall(ref, result));
@@ -115,8 +111,7 @@ export function createOriginalFinder(what: {
 		const { ref, isAtTop, totalChars } = notice;
 		if (ref === undefined) {
 			const isTried = byCallId && isAtTop && totalChars !== undefined;
-			const found = isTried ? await byCall(result, ({ text }) => isLongAs(notice, text)) : undefined;
-			return found === undefined || found.kind === "missing" ? { kind: "none" } : found;
+			return isTried ? ofCallIfAny(result, (text) => isLongAs(notice, text)) : { kind: "none" };
 		}
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
@@ -128,6 +123,12 @@ export function createOriginalFinder(what: {
 
 	async function answersCall(ref: string, { callId }: ResultText): Promise<boolean> {
 		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
+	}
+
+	/** Any tool may print a text that looks like a marker without a reference. */
+	async function ofCallIfAny(result: ResultText, fits: (text: string) => boolean): Promise<FoundOriginal> {
+		const found = await byCall(result, ({ text }) => fits(text));
+		return found.kind === "missing" ? { kind: "none" } : found;
 	}
 
 	async function byCall(result: ResultText, fits: (found: Found) => boolean): Promise<FoundOriginal> {

@@ -8,6 +8,7 @@ import {
 	type Path,
 	parseInsertPointer,
 	parseJsonPointer,
+	startsWith,
 	valueAt,
 } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -68,11 +69,12 @@ export async function guardWithCompaction(
 	const outcome = await compactFirst(request);
 	if (outcome instanceof PalimpsestError) return goOnWithout(failure(outcome));
 	const { strategy, result, summary } = outcome.report;
+	const { request: summaryRequest } = outcome;
 	const compaction = {
 		strategy,
 		result,
 		...(summary && { summary }),
-		...(outcome.request && { request: outcome.request }),
+		...(summaryRequest && { request: summaryRequest }),
 	};
 	if (!outcome.report.changed) return goOnWithout(compaction);
 	// The usage was reported for the conversation before it was compacted.
@@ -93,6 +95,9 @@ export async function guardWithCompaction(
 		}),
 	}));
 	const dropped = [...(outcome.report.dropped_groups ?? []), ...groups];
+	const { meter, estimate } = await tokenMeter(policy, modelOfCall(request.model, conversation, policy));
+	const { messages: sizes } = measure(source.transcript, meter);
+	const largest = largestConsumers(source.transcript, { sizes, scale: estimate.scale });
 	const { messages, tool_turns, tool_results, chars, tool_chars, tokens, masked_tool_results } = outcome.report;
 	return {
 		...guarded,
@@ -107,17 +112,12 @@ export async function guardWithCompaction(
 			tool_chars: { before: tool_chars.before, after: report.tool_chars.after },
 			tokens: { before: tokens.before, after: report.tokens.after },
 			masked_tool_results: masked_tool_results + report.masked_tool_results,
-			largest: await largestOf(request, source),
+			largest,
 			...(dropped.length > 0 ? { dropped_groups: dropped } : {}),
 			...long,
 			compaction,
 		},
 	};
-}
-
-async function largestOf({ policy, model, conversation }: GuardRequest, { transcript }: ReadConversation) {
-	const { meter, estimate } = await tokenMeter(policy, modelOfCall(model, conversation, policy));
-	return largestConsumers(transcript, { sizes: measure(transcript, meter).messages, scale: estimate.scale });
 }
 
 async function compactFirst(request: GuardWithCompactionRequest): Promise<CompactOutcome | PalimpsestError> {
@@ -143,7 +143,7 @@ function composeEdits(rounds: {
 	readonly between: ReadConversation;
 	readonly first: readonly EditRecord[];
 	readonly second: readonly EditRecord[];
-}): { readonly edits: EditRecord[]; readonly origins: readonly number[] } {
+}) {
 	const { source, between, first, second } = rounds;
 	const { document } = source;
 	let steps = first.map((record): Step => ({ record, path: pathOf(record, document) }));
@@ -230,10 +230,6 @@ function editWithin(record: EditRecord, path: Path): Edit {
 	}
 }
 
-function startsWith(path: Path, start: Path): boolean {
-	return start.length <= path.length && start.every((segment, index) => segment === path[index]);
-}
-
 function messageOrigins(source: ReadConversation, between: ReadConversation, trace: Trace): readonly number[] {
 	const depth = source.located.base.length;
 	const messages = source.transcript.messages.map(({ paths }, message) => ({ message, record: paths[0]?.[depth] }));
@@ -245,19 +241,19 @@ function messageOrigins(source: ReadConversation, between: ReadConversation, tra
 	});
 }
 
-interface Change {
+interface Step {
 	readonly path: Path;
-	readonly record: EditRecord;
+	record: EditRecord;
 }
 
-type Step = Omit<Change, "record"> & { record: EditRecord };
-
-type Trace = (path: Path) => Origin;
+type Change = Readonly<Step>;
 
 type Origin =
 	| { readonly kind: "before"; readonly path: Path }
 	/** `rest` is a path within a value that a step inserted. */
 	| { readonly kind: "step"; readonly step: Step; readonly rest: Path };
+
+type Trace = (path: Path) => Origin;
 
 function pathOf({ kind, path }: EditRecord, document: unknown): Path {
 	const found = kind === "insert" ? parseInsertPointer(path, document) : parseJsonPointer(path, document);

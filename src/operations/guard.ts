@@ -3,7 +3,7 @@ import { exactScale, measure, scaleTokens, sizeOf, type TokenMeter, type TokenSc
 import { addSizes, type InsertEdit, noSize, type Size } from "../conversation/plan.ts";
 import { type Economics, economicsOf } from "../conversation/report.ts";
 import { type Message, type Role, type Transcript, valueAt } from "../conversation/transcript.ts";
-import { pairResults } from "../conversation/turns.ts";
+import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
 import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
@@ -123,6 +123,8 @@ export function largestConsumers(
 	given: { readonly sizes: readonly Size[]; readonly scale?: TokenScale; readonly limit?: number },
 ): Consumer[] {
 	const { sizes, scale = exactScale, limit = 5 } = given;
+	const results = pairResults(transcript);
+	const toolOf = ({ call }: PairedResult) => (call?.name === undefined ? [] : [cleanValue(call.name)]);
 	return sizes
 		.map((size, message) => ({ size, message }))
 		.sort((one, other) => other.size.tokens - one.size.tokens)
@@ -130,17 +132,10 @@ export function largestConsumers(
 		.map(({ message, size }) => ({
 			message,
 			role: transcript.messages[message]?.role ?? "other",
-			tools: toolsOf(transcript, message),
+			tools: [...new Set(results.flatMap((one) => (one.message === message ? toolOf(one) : [])))],
 			tokens: scaleTokens(size, scale).tokens,
 			chars: size.chars,
 		}));
-}
-
-function toolsOf(transcript: Transcript, message: number): string[] {
-	const names = pairResults(transcript).flatMap((one) =>
-		one.message === message && one.call?.name !== undefined ? [cleanValue(one.call.name)] : [],
-	);
-	return [...new Set(names)];
 }
 
 // ---- The last answer ----
@@ -155,7 +150,7 @@ interface FollowUpReport {
 function followUpOf(
 	lastResponse: unknown,
 	{ source, policy, meter }: { readonly source: ReadConversation; readonly policy: Policy; readonly meter: TokenMeter },
-): Partial<FollowUp> & { readonly edits: readonly InsertEdit[]; readonly size: Size } {
+): { readonly edits: readonly InsertEdit[]; readonly size: Size; readonly report?: FollowUpReport } {
 	if (lastResponse === undefined) return { edits: [], size: noSize };
 	const response = readLastResponse(lastResponse);
 	const { edits, report } = planFollowUp({ source, response, locale: policy.locale, meter });
@@ -165,18 +160,13 @@ function followUpOf(
 	return { edits, report, size: edits.map(({ after }) => after).reduce(addSizes, noSize) };
 }
 
-interface FollowUp {
-	readonly edits: readonly InsertEdit[];
-	readonly report: FollowUpReport;
-}
-
 /** Appends no reasoning and no calls: a call without a result would make the request invalid. */
 export function planFollowUp(given: {
 	readonly source: ReadConversation;
 	readonly response: LastResponse;
 	readonly locale: LocaleName;
 	readonly meter: TokenMeter;
-}): FollowUp {
+}): { readonly edits: readonly InsertEdit[]; readonly report: FollowUpReport } {
 	const { source, response, locale, meter } = given;
 	if (!source.format.write.appends) {
 		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`;

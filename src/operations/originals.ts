@@ -46,14 +46,12 @@ export async function archiveOriginals(what: {
 	const before = new Map(await Promise.all(finding));
 	for (const one of results) {
 		const { main, edits } = one;
-		const { takenOut, result } = main;
-		const { kind, text, ref } = takenOut;
-		const call = { toolCallId: result?.toolCallId, toolName: result?.toolName };
-		originals.push({ kind, text, ...call });
-		// The marker in a copy names the whole of the copy.
-		for (const copy of edits) {
-			if (copy !== main && isMain(copy))
-				originals.push({ kind: copy.takenOut.kind, text: copy.takenOut.text, ...call });
+		const { result } = main;
+		const { ref } = main.takenOut;
+		// The marker in a copy names the original of the copy.
+		for (const { takenOut } of edits.filter(isMain)) {
+			const { kind, text } = takenOut;
+			originals.push({ kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName });
 		}
 		// Earlier places of the same text, in another spelling, would be taken for this one's.
 		const earlier = before.get(ref) ?? [];
@@ -75,9 +73,10 @@ export async function archiveOriginals(what: {
 	return groups.map(({ text, messages }) => ({ ref: archive.refOf(text), messages }));
 }
 
-type TakenFromResult = TakenOut & { readonly kind: "result" | "media" };
-
-type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: TakenFromResult };
+type MainEdit = Edit & {
+	readonly kind: "replace";
+	readonly takenOut: TakenOut & { readonly kind: "result" | "media" };
+};
 
 interface ResultEdits {
 	readonly main: MainEdit;
@@ -156,18 +155,16 @@ function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversatio
 function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {
 	const depth = located.base.length;
 	const record = Number(edits[0]?.path[depth]);
-	return edits.flatMap((edit): Place[] => {
-		if (edit.kind !== "replace") return [];
-		const was = spellings.get(edit.path) ?? compactJson(valueAt(document, edit.path));
-		const isInText = edit.takenOut?.kind === "media" && edit.takenOut.text === was;
-		return [
-			{
-				offset: Number(edit.path[depth]) - record,
-				path: jsonPointer(edit.path.slice(depth + 1)),
-				is: edit.replacement,
-				...(isInText ? {} : { was }),
-			},
-		];
+	const replacements = edits.filter((edit) => edit.kind === "replace");
+	return replacements.map(({ path, replacement, takenOut }): Place => {
+		const was = spellings.get(path) ?? compactJson(valueAt(document, path));
+		const isInText = takenOut?.kind === "media" && takenOut.text === was;
+		return {
+			offset: Number(path[depth]) - record,
+			path: jsonPointer(path.slice(depth + 1)),
+			is: replacement,
+			...(isInText ? {} : { was }),
+		};
 	});
 }
 
@@ -216,8 +213,7 @@ function archived({ document, transcript }: ReadConversation, messages: readonly
 		calls.length > 0
 			? calls.map(({ id, name }) => ({ toolCallId: id, toolName: name }))
 			: results.map(({ callId }) => ({ toolCallId: callId }));
-	const original = { kind: "group", text } as const;
-	const originals: Original[] = named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one }));
+	const originals = (named.length === 0 ? [{}] : named).map((one): Original => ({ kind: "group", text, ...one }));
 	return { text, messages, originals };
 }
 

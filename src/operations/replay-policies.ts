@@ -104,9 +104,8 @@ function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly 
 }
 
 function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): PolicyName {
-	const [wanted] = parameters;
-	if (wanted === undefined) return { kind: "preset", preset, thrift: undefined };
-	const thrift = thrifts.find((one) => one === wanted);
+	if (parameters.length === 0) return { kind: "preset", preset, thrift: undefined };
+	const thrift = thrifts.find((one) => one === parameters[0]);
 	if (preset !== "balanced") throw unusable(text, `the preset ${preset} takes nothing behind it`);
 	if (!thrift || parameters.length > 1) throw unusable(text, `expected ${thrifts.join(", ")} behind balanced`);
 	return { kind: "preset", preset, thrift };

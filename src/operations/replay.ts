@@ -25,7 +25,7 @@ import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
 import { asSent, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
 import { placeholdersOf } from "./find-original.ts";
-import { type MaskReport, maskConversation } from "./mask.ts";
+import { maskConversation } from "./mask.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
 import type { Rates } from "./replay-rates.ts";
 
@@ -44,7 +44,7 @@ export interface ReplaySettings {
 export type Replay = Awaited<ReturnType<typeof startReplay>>;
 
 export async function startReplay(settings: ReplaySettings) {
-	const { policy, policies, rates, minTurns = 0, mostSeries = 0 } = settings;
+	const { policy, policies, minTurns = 0, mostSeries = 0 } = settings;
 	const model = settings.model ?? policy.guard.model ?? undefined;
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const { factor } = estimate.scale;
@@ -67,14 +67,17 @@ export async function startReplay(settings: ReplaySettings) {
 					factor,
 					requestOverhead: requestOverhead(meter.countTokens),
 					windowTokens: await windowTokensOf(source, { ...settings, factor }),
-					rates,
-					configured: policy,
 				},
-				policies,
+				settings,
 			);
+			const { masked_tool_results, tool_chars, tokens } = report;
 			files.push({
 				file,
-				...maskingFiguresOf(report),
+				masked_tool_results,
+				tool_chars_before: tool_chars.before,
+				tool_chars_after: tool_chars.after,
+				tokens_before: tokens.before,
+				tokens_after: tokens.after,
 				policies: replayed.map(({ policy: { name }, totals }) => figuresOf(name, totals)),
 			});
 			if (mostSeries > 0) {
@@ -112,16 +115,6 @@ async function windowTokensOf(source: ReadConversation, settings: ReplaySettings
 	return (window.tokens / scale.factor) * factor;
 }
 
-function maskingFiguresOf({ masked_tool_results, tool_chars, tokens }: MaskReport): MaskingFigures {
-	return {
-		masked_tool_results,
-		tool_chars_before: tool_chars.before,
-		tool_chars_after: tool_chars.after,
-		tokens_before: tokens.before,
-		tokens_after: tokens.after,
-	};
-}
-
 function sumOfFigures(files: readonly MaskingFigures[]): MaskingFigures {
 	const sumOf = (key: keyof MaskingFigures) => files.reduce((sum, file) => sum + file[key], 0);
 	return {
@@ -140,13 +133,12 @@ interface ConversationToReplay {
 	readonly factor: number;
 	readonly requestOverhead: number;
 	readonly windowTokens: number | undefined;
-	readonly rates: Rates;
-	readonly configured: Policy;
 }
 
 /** Tokens are the model's. */
-function replayConversation(conversation: ConversationToReplay, policies: readonly ReplayedPolicy[]) {
-	const { rates, windowTokens } = conversation;
+function replayConversation(conversation: ConversationToReplay, settings: ReplaySettings) {
+	const { windowTokens } = conversation;
+	const { rates, policy: configured, policies } = settings;
 	const historyUnder = startHistories(conversation);
 	function optimumOf({ billed, optima }: Histories, { window_turns }: MaskPolicy): Schedule {
 		const schedule = optima.get(window_turns) ?? optimalSchedule(billed, window_turns, rates.prices);
@@ -163,7 +155,7 @@ function replayConversation(conversation: ConversationToReplay, policies: readon
 		const costs = bill.calls.map(rates.costOf);
 		return { ...bill, costs, billed: costs.reduce((sum, cost) => sum + cost, 0) };
 	}
-	const whole = historyUnder(conversation.configured);
+	const whole = historyUnder(configured);
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
 
 	return policies.map((one) => {

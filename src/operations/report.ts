@@ -1,3 +1,4 @@
+import { groupBy } from "../conversation/lists.ts";
 import {
 	type CountTokens,
 	likelyTokens,
@@ -7,7 +8,7 @@ import {
 	type TokenMeter,
 	type TokenScale,
 } from "../conversation/measure.ts";
-import { type Plan, type Size, type SizeSum, startSum } from "../conversation/plan.ts";
+import { addSizes, noSize, type Plan, type Size, type SizeSum, startSum } from "../conversation/plan.ts";
 import { type Archiving, economicsOf, notesOn, notesOnRoles, reportOf } from "../conversation/report.ts";
 import type { Message, Transcript } from "../conversation/transcript.ts";
 import { isToolTurn, type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
@@ -61,7 +62,9 @@ export interface ContextReport {
 	readonly notes: readonly string[];
 }
 
-type ReportedRole = "system" | "user" | "assistant" | "tool" | "other";
+const roles = ["system", "user", "assistant", "tool", "other"] as const;
+
+type ReportedRole = (typeof roles)[number];
 
 interface RoleShare {
 	/** `tool`: results in any message. `system` includes the additions to each request. */
@@ -200,8 +203,6 @@ function usedResults({ identifiers, lines }: Uses): ReadonlySet<number> {
 	return used;
 }
 
-const roles: readonly ReportedRole[] = ["system", "user", "assistant", "tool", "other"];
-
 function roleShares({ transcript, measurement, scale }: CountedConversation, results: readonly CountedResult[]) {
 	const sums = new Map(roles.map((role) => [role, { size: startSum(), messages: 0 }]));
 	const of = (role: ReportedRole) => sums.get(role) as { readonly size: SizeSum; messages: number };
@@ -253,20 +254,12 @@ export function targetText(target: CallTarget | undefined): string | null {
 }
 
 function toolShares(results: readonly CountedResult[], scale: TokenScale): ToolShare[] {
-	const sums = new Map<string | null, { readonly size: SizeSum; results: number }>();
-	for (const { tool, size } of results) {
-		const sum = sums.get(tool) ?? { size: startSum(), results: 0 };
-		sums.set(tool, sum);
-		sum.size.add(size);
-		sum.results += 1;
-	}
-	const sizes = Array.from(sums.values(), ({ size }) => size.total());
+	const byTool = [...groupBy(results, ({ tool }) => tool)];
+	const sizes = byTool.map(([, group]) => group.map(({ size }) => size).reduce(addSizes, noSize));
 	const tokens = scaleParts(sizes, scale);
-	return Array.from(sums, ([tool, { results: count }], index) => ({
-		tool,
-		tokens: tokens[index] ?? 0,
-		results: count,
-	})).sort((a, b) => b.tokens - a.tokens);
+	return byTool
+		.map(([tool, group], index) => ({ tool, tokens: tokens[index] ?? 0, results: group.length }))
+		.sort((a, b) => b.tokens - a.tokens);
 }
 
 interface CountedResult extends PairedResult {

@@ -59,7 +59,7 @@ const mostRounds = 8;
 async function restoreInRounds<Subject>(
 	first: Subject,
 	restoreOnce: (subject: Subject) => Promise<{ readonly next: Subject; readonly report: RestoreReport }>,
-): Promise<{ readonly last: Subject; readonly report: RestoreReport }> {
+) {
 	let last = first;
 	let [restored, byCallId] = [0, 0];
 	const redacted = new Set<string>();

@@ -193,23 +193,14 @@ async function startPassing(request: StreamRequest) {
 	};
 }
 
-interface PassingExcerpt {
-	readonly push: (text: string) => void;
-	/** `leastLimit` is set if the limit is too small for the notice. */
-	readonly end: (
-		kept: ArchivedOutput | undefined,
-		ending: RunEnding | undefined,
-	) => { readonly text: string; readonly leastLimit?: number | undefined };
-}
-
 /** The same as `truncateText` returns. */
-function headTail(maxChars: number, policy: Policy): PassingExcerpt {
+function headTail(maxChars: number, policy: Policy) {
 	const { head_chars: headChars, tail_chars: tailChars } = policy.truncate;
 	const limits = { maxChars, headChars, tailChars };
 	const reader = readEnds(endsNeeded(limits));
 	return {
 		push: reader.push,
-		end(kept) {
+		end(kept: ArchivedOutput | undefined) {
 			const isWhole = kept !== undefined && kept.firstBytes === undefined;
 			const template = wordings(policy, isWhole ? "archived" : "not_archived").truncateMarker;
 			// A marker that names a reference promises all of the original.
@@ -220,13 +211,13 @@ function headTail(maxChars: number, policy: Policy): PassingExcerpt {
 	};
 }
 
-async function excerpt(limit: ExcerptLimit, policy: Policy): Promise<PassingExcerpt> {
+async function excerpt(limit: ExcerptLimit, policy: Policy) {
 	const check = await limitCheck(limit, policy);
 	const { keep_ansi: keepsAnsi } = policy.truncate;
 	const passing = readPassing(check.mostChars, keepsAnsi ? undefined : textLibraries.stripAnsi);
 	return {
 		push: passing.push,
-		end(kept, ending) {
+		end(kept: ArchivedOutput | undefined, ending: RunEnding | undefined) {
 			const { text, leastBudget } = shortenPassed(passing.end(), {
 				budget: budgetOf(check),
 				headShare: headShareOf(policy),

@@ -73,58 +73,55 @@ export async function truncateText(request: TruncateRequest): Promise<TruncateOu
 /** All texts in which an outcome is shown; a reader sees one of them. */
 type ShownAs = (outcome: TruncateOutcome) => readonly string[];
 
+type ShownForm = "full" | "brief";
+
+const mostReportShare = 0.5;
+
 /**
- * Every form of the outcome stays within a limit in tokens; a limit in characters is that of the text alone. Takes the
- * first way, the fullest first, that needs no more than half of the limit beside the text.
+ * Every text of the chosen form stays within a limit in tokens; a limit in characters is that of the text alone. The
+ * form is brief if the full one needs more than half of the limit beside the text.
  */
 export async function truncateToShow(
 	request: TruncateRequest,
-	ways: readonly ShownAs[],
-): Promise<{ readonly outcome: TruncateOutcome; readonly way: number }> {
+	shownAs: Readonly<Record<ShownForm, ShownAs>>,
+): Promise<{ readonly outcome: TruncateOutcome; readonly form: ShownForm }> {
 	return withoutLostArchive(request, async (given) => {
 		const { limit } = cutOfCall(given.policy, given);
 		const truncate = await truncaterOf(given);
-		if (limit.kind !== "tokens") return { outcome: await archiveOriginal(given, await truncate(limit)), way: 0 };
+		if (limit.kind !== "tokens") return { outcome: await archiveOriginal(given, await truncate(limit)), form: "full" };
 		const { most } = limit;
 		const { sizeOf } = await limitCheck(limit, given.policy);
-		for (const [way, shownAs] of ways.entries()) {
-			const sizeShown = (outcome: TruncateOutcome) => Math.max(...shownAs(outcome).map(sizeOf));
-			const found = await largestShown(truncate, { most, sizeShown });
-			const isRoomy = found && sizeShown(found) - sizeOf(found.text) <= most * mostReportShare;
-			if (found && (isRoomy || way === ways.length - 1)) return { outcome: await archiveOriginal(given, found), way };
+		const sizeAs = (form: ShownForm) => (outcome: TruncateOutcome) => Math.max(...shownAs[form](outcome).map(sizeOf));
+		for (const form of ["full", "brief"] as const) {
+			const found = await largestShown(truncate, { most, sizeOf, sizeShown: sizeAs(form) });
+			if (!found) continue;
+			const isRoomy = sizeAs(form)(found) - sizeOf(found.text) <= most * mostReportShare;
+			if (isRoomy || form === "brief") return { outcome: await archiveOriginal(given, found), form };
 		}
-		const briefest = ways.at(-1) as ShownAs;
 		const smallest = [await truncate({ kind: "tokens", most: Number.MAX_SAFE_INTEGER }), await smallestOf(truncate)];
-		const least = Math.min(...smallest.map((one) => Math.max(...briefest(one).map(sizeOf))));
+		const least = Math.min(...smallest.map(sizeAs("brief")));
 		throw limitTooSmall({ name: nameOfLimit(limit, given), given: most, least });
 	});
 }
 
-const mostReportShare = 0.5;
-/** The search for the largest truncation ends after this many tries, or at this share of the limit. */
-const [mostTries, near] = [8, 0.97];
-
-/** The truncation that comes closest to the limit; `undefined` if even the smallest exceeds it. */
+/** Each next try is a little smaller than in proportion, so that few are needed. `undefined` if even the smallest exceeds the limit. */
 async function largestShown(
 	truncate: Truncater,
-	{ most, sizeShown }: { readonly most: number; readonly sizeShown: (outcome: TruncateOutcome) => number },
+	limit: {
+		readonly most: number;
+		readonly sizeOf: (text: string) => number;
+		readonly sizeShown: (outcome: TruncateOutcome) => number;
+	},
 ): Promise<Truncated | undefined> {
-	let best: Truncated | undefined;
-	let [low, high] = [0, most + 1];
-	for (let tried = 0, size = most; tried < mostTries && size > low && size < high; tried += 1) {
+	const { most, sizeOf, sizeShown } = limit;
+	let size = most;
+	while (size >= 1) {
 		const one = await truncate({ kind: "tokens", most: size });
-		const shown = one.leastLimit === undefined ? sizeShown(one) : Number.POSITIVE_INFINITY;
-		if (one.leastLimit !== undefined) low = size;
-		else if (shown <= most) {
-			best = one;
-			low = size;
-			if (shown >= most * near || !one.report.truncated) break;
-		} else high = size;
-		// A token more of the text is at least one more of the shown form.
-		const next = Number.isFinite(shown) ? size - (shown - most) : Number.NaN;
-		size = next > low && next < high ? next : Math.floor((low + high) / 2);
+		if (one.leastLimit !== undefined) break;
+		const shown = sizeShown(one);
+		if (shown <= most) return one;
+		size = Math.floor(0.98 * (most / shown) * Math.min(size, sizeOf(one.text)));
 	}
-	if (best) return best;
 	const least = await smallestOf(truncate);
 	return least.leastLimit === undefined && sizeShown(least) <= most ? least : undefined;
 }

@@ -6,10 +6,11 @@ import type { Policy, TruncatePolicy } from "../policy/schema.ts";
 import type { Log } from "./edit-record.ts";
 
 export interface CutOptions {
-	/** UTF-16 code units up to which the text stays as it is. */
+	/** UTF-16 code units up to which the text stays as it is; by default the policy's. */
 	readonly maxChars?: number | undefined;
 	/** The same in tokens, with the notices. */
 	readonly maxTokens?: number | undefined;
+	/** By default as the policy says; `auto` in place of `head_tail` with `maxTokens`. */
 	readonly strategy?: TruncatePolicy["strategy"] | undefined;
 	/** The subject that the reader is looking for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
@@ -22,12 +23,7 @@ export function nameOfLimit(limit: StreamLimit, { maxChars, maxTokens, limitName
 	return maxChars === undefined ? "truncate.max_chars" : "max_chars";
 }
 
-export function limitTooSmall(limit: {
-	readonly name: string;
-	readonly given: number;
-	readonly least: number;
-}): PalimpsestError {
-	const { name, given, least } = limit;
+export function limitTooSmall({ name, given, least }: { name: string; given: number; least: number }) {
 	const message = `Expected \`${name}\` to leave room for the note on what is left out: the smallest that works here is ${least}; got ${given}.`;
 	return new PalimpsestError("invalid_argument", message);
 }

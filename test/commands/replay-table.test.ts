@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { startProgress } from "../../src/commands/replay.ts";
 import { policiesTable, replayText } from "../../src/commands/replay-text.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyFigures, ReplayedFile } from "../../src/replaying/report.ts";
@@ -86,42 +85,5 @@ describe("the text for people", () => {
 		expect(tables(textOf(["a", "b"]))).toBe(3);
 		expect(tables(textOf(["a", "b", "c", "d"]))).toBe(1);
 		expect(tables(textOf(["a", "b", "c", "d"], true))).toBe(5);
-	});
-});
-
-describe("the progress line", () => {
-	const draw = (stream: { isTTY?: boolean; columns?: number }, total: number, name = "some.json") => {
-		const written: string[] = [];
-		const progress = startProgress({ ...stream, write: (text) => written.push(text) }, total);
-		progress.tell(0, name);
-		progress.tell(total / 2, name);
-		progress.end();
-		return written;
-	};
-
-	it("is drawn only on a terminal, and not for a single file", () => {
-		expect(draw({ isTTY: false }, 4)).toEqual([]);
-		expect(draw({}, 4)).toEqual([]);
-		expect(draw({ isTTY: true }, 1)).toEqual([]);
-	});
-
-	it("replaces the previous one, and is cleared at the end", () => {
-		const erase = "\r\u001b[2K";
-		expect(draw({ isTTY: true, columns: 80 }, 4)).toEqual([
-			`${erase}${"░".repeat(24)} 0 of 4  some.json`,
-			`${erase}${"█".repeat(12)}${"░".repeat(12)} 2 of 4  some.json`,
-			erase,
-		]);
-	});
-
-	it("stays on one line for any file name", () => {
-		const lines = draw({ isTTY: true, columns: 60 }, 4, `${"folder/".repeat(30)}na\n\u001b[31mme.json`);
-		for (const line of lines.slice(0, 2)) {
-			const shown = line.slice("\r\u001b[2K".length);
-			expect(shown).toMatch(/na\?\?\[31mme\.json$/);
-			expect(shown.length).toBeLessThan(60);
-		}
-		expect(draw({ isTTY: true, columns: 0 }, 4)[0]).toMatch(/some\.json$/);
-		expect(draw({ isTTY: true, columns: 10 }, 4).join("")).not.toContain("json");
 	});
 });
