@@ -30,7 +30,6 @@ const mostValues = 20_000;
 export function outputCopies(search: {
 	readonly record: unknown;
 	readonly path: Path;
-	/** Paths within the record to search. */
 	readonly places: readonly Path[];
 	/** The output that the model gets. */
 	readonly texts: readonly TextNode[];
@@ -76,11 +75,9 @@ function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
 
 /** The tree of a session's records. */
 export interface RecordTies {
-	/** The key of a record's id. */
 	readonly id: string;
 	/** The key of its parent's id; null there marks the first record. */
 	readonly parent: string;
-	/** Whether a record is part of the tree. */
 	readonly isNode: (index: number) => boolean;
 	/** Whether the conversation starts again at a record, whatever its parent is. */
 	readonly isStart: (index: number) => boolean;
@@ -104,7 +101,7 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 	// A record already passed ends a circle.
 	for (let index: number | undefined = last; index !== undefined && !chain.has(index); ) {
 		chain.add(index);
-		const parent = (records[index] as JsonObject)[ties.parent];
+		const parent: unknown = (records[index] as JsonObject)[ties.parent];
 		if (ties.isStart(index) || parent === null) break;
 		index = (typeof parent === "string" ? indexOf.get(parent) : undefined) ?? preceding[index];
 	}
