@@ -8,21 +8,18 @@ export interface LastResponse {
 	/** The visible text, without reasoning. */
 	readonly text: string;
 	/** The calls that the caller has to answer, in order; not those that the provider ran. */
-	readonly calls: readonly AnsweredCall[];
+	readonly calls: readonly {
+		readonly id: string | undefined;
+		/** The tool's name, untrusted. */
+		readonly name: string | undefined;
+		/** Whether it has a name, and its arguments are a complete JSON object or the text of one. */
+		readonly isUsable: boolean;
+	}[];
 }
 
 type FinishReason = "length" | "stop" | "tool_calls" | "other";
 
-interface AnsweredCall {
-	readonly id: string | undefined;
-	/** The tool's name, untrusted. */
-	readonly name: string | undefined;
-	/** Whether it has a name, and its arguments are a complete JSON object or the text of one. */
-	readonly isUsable: boolean;
-}
-
 export interface AnswerReader {
-	/** For error messages. */
 	readonly shape: string;
 	/** `undefined` for an answer of another shape. Never throws. */
 	readonly read: (response: JsonObject) => LastResponse | undefined;

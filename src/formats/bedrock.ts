@@ -16,7 +16,6 @@ import {
 
 const mediaKinds = ["image", "document", "video", "audio"] as const;
 
-/** A block has one of these keys. */
 const blockKinds = [
 	...mediaKinds,
 	"text",
@@ -63,11 +62,8 @@ function isBlock(block: unknown): block is JsonObject {
 }
 
 function readMessage(message: JsonObject, path: Path): Message {
-	return new MessageDraft(roleOf(message, plainRoles), path).readParts(
-		message.content,
-		[...path, "content"],
-		readBlock,
-	);
+	const draft = new MessageDraft(roleOf(message, plainRoles), path);
+	return draft.readParts(message.content, [...path, "content"], readBlock);
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
@@ -95,15 +91,16 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 function readResultContent(blocks: unknown, path: Path): ToolContent {
 	if (!Array.isArray(blocks)) return opaque(blocks ?? undefined);
 	const textKey = (block: JsonObject) => (stringAt(block, "text") === undefined ? undefined : "text");
-	return readPartList(blocks, path, { textKey, readOther: readResultBlock });
-}
-
-function readResultBlock(block: unknown, path: Path): ToolContent {
-	if (!isJsonObject(block)) return opaque(block);
-	const media = readBedrockMedia(block, path);
-	if (media) return mediaContent(media);
-	if (Object.hasOwn(block, "json")) return readWrappedContent(block.json, [...path, "json"], readInlineMedia);
-	return readJsonTexts(block, path, () => undefined);
+	return readPartList(blocks, path, {
+		textKey,
+		readOther(block, at) {
+			if (!isJsonObject(block)) return opaque(block);
+			const media = readBedrockMedia(block, at);
+			if (media) return mediaContent(media);
+			if (Object.hasOwn(block, "json")) return readWrappedContent(block.json, [...at, "json"], readInlineMedia);
+			return readJsonTexts(block, at, () => undefined);
+		},
+	});
 }
 
 function readBedrockMedia(block: JsonObject, path: Path): MediaNode | undefined {

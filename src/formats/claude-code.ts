@@ -1,6 +1,6 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { groupBy } from "../conversation/lists.ts";
+import { addToList, groupBy } from "../conversation/lists.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
@@ -51,14 +51,7 @@ export const claudeCode: Format = {
 		const ids = readTree(messages).main.flatMap(({ message }) => idsOf(message, "tool_result", "tool_use_id"));
 		return [...new Set(ids)];
 	},
-	links: {
-		id: ["uuid"],
-		parent: ["parentUuid"],
-		chain({ messages }) {
-			const { main, ties } = readTree(messages);
-			return chainOf(messages, main, ties);
-		},
-	},
+	links: { id: ["uuid"], parent: ["parentUuid"], chain: ({ messages }) => readTree(messages).chain },
 	write: { message: writeMessage, appends: false },
 };
 
@@ -72,7 +65,6 @@ function probe(record: unknown) {
 	return isContent ? hasMember(record, ...sessionKeys) : "`message.content` as a string or a list of blocks";
 }
 
-/** A record with a message of the user or the assistant. */
 interface SpeechRecord {
 	readonly index: number;
 	readonly record: JsonObject;
@@ -90,8 +82,7 @@ function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
 }
 
 function readMessages({ messages: records, base }: LocatedMessages): Message[] {
-	const messages: [Message, ...Message[]][] = [];
-	const byApiMessage = new Map<string | undefined, Message[]>();
+	const byApiMessage = new Map<string | number, Message[]>();
 	const callValues: CallValues = new Map();
 	const { spoken, attached } = conversationRecords(records);
 	let nextAttached = 0;
@@ -107,17 +98,9 @@ function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 			addAttachment(draft, records[index] as JsonObject, [...base, index]);
 			nextAttached += 1;
 		}
-		const message = one.sent ? draft : unsent(draft);
-		const id = apiMessageId(one);
-		const parts = byApiMessage.get(id);
-		if (id !== undefined && parts) parts.push(message);
-		else {
-			const own: [Message, ...Message[]] = [message];
-			messages.push(own);
-			byApiMessage.set(id, own);
-		}
+		addToList(byApiMessage, apiMessageId(one) ?? one.index, one.sent ? draft : unsent(draft));
 	}
-	return messages.map(joinMessages);
+	return Array.from(byApiMessage.values(), joinMessages);
 }
 
 const copyPlaces = [["toolUseResult"], ["tool_use_result"], ["mcpMeta"]];
@@ -195,8 +178,7 @@ function readAttachedMedia(part: JsonObject, path: Path): MediaNode | undefined 
  * part of it, nor are notices of failed requests. Records that a compaction replaced are part of it, but not sent.
  */
 function conversationRecords(records: readonly unknown[]) {
-	const { main, ties } = readTree(records);
-	const chain = chainOf(records, main, ties);
+	const { main, ties, chain } = readTree(records);
 	const choose = (indexes: readonly number[]): ReadonlySet<SpeechRecord> => {
 		const wanted = new Set(indexes);
 		const chosen = new Set(main.filter(({ index }) => wanted.has(index)));
@@ -206,22 +188,23 @@ function conversationRecords(records: readonly unknown[]) {
 	const sent = choose(chain);
 	const whole = [...chain, ...compactedChain(records, chain, ties)];
 	const all = choose(whole);
-	const spoken = main.flatMap((one) => (all.has(one) && !isApiError(one) ? [{ ...one, sent: sent.has(one) }] : []));
+	const isNotice = ({ record, message }: SpeechRecord) =>
+		record.isApiErrorMessage === true && message.model === "<synthetic>";
+	const spoken = main.flatMap((one) => (all.has(one) && !isNotice(one) ? [{ ...one, sent: sent.has(one) }] : []));
 	const attached = whole.filter((index) => isAttachment(records[index])).sort((a, b) => a - b);
-	return { spoken, attached: [...attached, ...trailingAttachments(records, main.at(-1)?.index)] };
+	return { spoken, attached: [...attached, ...trailingAttachments(records, main.at(-1))] };
 }
 
-/** The messages of the main agent, and how the records are linked. */
-function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[]; ties: RecordTies } {
+/** The messages of the main agent, how the records are linked, and the records from the last message back. */
+function readTree(records: readonly unknown[]) {
 	// A resumed session has copies of records with another time and folder, but the same message.
 	const repeats = repeatedRecords(records, (record) => {
 		const speech = readSpeech(record, 0);
 		return speech ? [record.type, isSidechain(record), speech.message] : record;
 	});
-	const speech = withoutRepeats(
-		records.flatMap((record, index) => readSpeech(record, index) ?? []),
-		repeats,
-	);
+	const all = records.flatMap((record, index) => readSpeech(record, index) ?? []);
+	const others = groupBy(all, ({ index }) => repeats.get(index));
+	const speech = all.flatMap((one) => (repeats.has(one.index) ? [] : { ...one, repeats: others.get(one.index) ?? [] }));
 	// In the file of a subagent every record is a sidechain; elsewhere a sidechain is the conversation of another agent.
 	const isOwnFile = speech.every(({ record }) => isSidechain(record));
 	const isMain = (record: JsonObject) => isOwnFile || !isSidechain(record);
@@ -237,31 +220,20 @@ function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[];
 		const record = records[index];
 		return isJsonObject(record) && (record.subtype === "compact_boundary" || record.isCompactSummary === true);
 	};
-	return { main, ties: { id: "uuid", parent: "parentUuid", isNode, isStart } };
+	const ties: RecordTies = { id: "uuid", parent: "parentUuid", isNode, isStart };
+	const last = main.at(-1);
+	return { main, ties, chain: last ? recordChain(records, last.index, ties) : [] };
 }
 
 function isSidechain(record: JsonObject): boolean {
 	return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
 
-/** The first of each set of equal records, with the others as its `repeats`. */
-function withoutRepeats(speech: readonly SpeechRecord[], repeats: ReadonlyMap<number, number>): SpeechRecord[] {
-	const others = groupBy(speech, ({ index }) => repeats.get(index));
-	return speech.flatMap((one) => (repeats.has(one.index) ? [] : { ...one, repeats: others.get(one.index) ?? [] }));
-}
-
-function chainOf(records: readonly unknown[], main: readonly SpeechRecord[], ties: RecordTies): readonly number[] {
-	const last = main.at(-1);
-	return last ? recordChain(records, last.index, ties) : [];
-}
-
 /** Adds the other records of the same API messages, and results of theirs that no chosen record holds. */
 function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): void {
 	const messageIds = new Set(Array.from(chosen, apiMessageId));
-	for (const one of main) {
-		const id = apiMessageId(one);
-		if (id !== undefined && messageIds.has(id)) chosen.add(one);
-	}
+	messageIds.delete(undefined);
+	for (const one of main) if (messageIds.has(apiMessageId(one))) chosen.add(one);
 	const open = new Set(Array.from(chosen).flatMap(({ message }) => idsOf(message, "tool_use", "id")));
 	for (const { message } of chosen) for (const id of idsOf(message, "tool_result", "tool_use_id")) open.delete(id);
 	for (const one of main) {
@@ -279,10 +251,6 @@ function apiMessageId({ record, message }: SpeechRecord): string | undefined {
 
 function idsOf({ content }: JsonObject, type: string, key: string): string[] {
 	return objectsOf(content).flatMap((block) => (block.type === type ? (stringAt(block, key) ?? []) : []));
-}
-
-function isApiError({ record, message }: SpeechRecord): boolean {
-	return record.isApiErrorMessage === true && message.model === "<synthetic>";
 }
 
 /** The records that the compaction at the start of a chain replaced. */
@@ -305,13 +273,11 @@ function isAttachment(record: unknown): record is JsonObject {
 	return isJsonObject(record) && record.type === "attachment";
 }
 
-/** The attachments after the last message. */
-function trailingAttachments(records: readonly unknown[], last: number | undefined): number[] {
-	const message = last === undefined ? undefined : records[last];
-	if (last === undefined || !isJsonObject(message)) return [];
-	const ties = new Set([stringAt(message, "uuid")]);
+function trailingAttachments(records: readonly unknown[], last: SpeechRecord | undefined): number[] {
+	if (!last) return [];
+	const ties = new Set([stringAt(last.record, "uuid")]);
 	return records.flatMap((record, index) => {
-		if (index <= last || !isAttachment(record)) return [];
+		if (index <= last.index || !isAttachment(record)) return [];
 		const parent = stringAt(record, "parentUuid");
 		if (parent === undefined || !ties.has(parent)) return [];
 		ties.add(stringAt(record, "uuid"));
@@ -323,26 +289,23 @@ function trailingAttachments(records: readonly unknown[], last: number | undefin
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const compacted = objectOf(instead).isCompactSummary === true;
 	const uuid = stringAt(objectOf(instead), "uuid") || idOfText(text);
-	return {
-		...keptFields(instead, sessionFields),
-		type: role,
-		message: role === "user" ? { role, content: text } : writeAnswer(text, uuid),
-		...(compacted ? keptFields(instead, ["isVisibleInTranscriptOnly", "isCompactSummary"]) : {}),
-		uuid,
-		...keptFields(instead, ["timestamp"]),
-	};
-}
-
-/** With a usage, since Claude Code adds up that of all answers. */
-function writeAnswer(text: string, id: string) {
-	return {
-		id,
+	const answer = {
+		id: uuid,
 		type: "message",
 		role: "assistant",
 		model: "<synthetic>",
 		content: [{ type: "text", text }],
 		stop_reason: "stop_sequence",
 		stop_sequence: "",
+		// Claude Code adds up the usage of all answers.
 		usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+	};
+	return {
+		...keptFields(instead, sessionFields),
+		type: role,
+		message: role === "user" ? { role, content: text } : answer,
+		...(compacted ? keptFields(instead, ["isVisibleInTranscriptOnly", "isCompactSummary"]) : {}),
+		uuid,
+		...keptFields(instead, ["timestamp"]),
 	};
 }

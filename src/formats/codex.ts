@@ -2,7 +2,7 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { asCountedText, booleanAt, idAt, listOf, stringAt } from "./json-values.ts";
+import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt } from "./json-values.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
 import { MessageDraft, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
@@ -77,7 +77,6 @@ const betweenAnswers = new Set(["token_count", "task_started", "task_complete", 
  */
 function replayRollout({ messages, base }: LocatedMessages) {
 	let items: HistoryItem[] = [];
-	/** Indexes of the first items of turns. */
 	let turns: number[] = [];
 	let summary: string | undefined;
 	let meta: string[] | undefined;
@@ -97,8 +96,10 @@ function replayRollout({ messages, base }: LocatedMessages) {
 			items.push({ sent: true, item: payload, path, removal, opensAnswer, events: eventsOf.item(payload) });
 			opensAnswer = false;
 		} else if (type === "session_meta") {
+			const { base_instructions: base, instructions, dynamic_tools: tools } = payload;
+			const texts = [isJsonObject(base) ? base.text : base, instructions, tools].filter((value) => value != null);
 			// A forked session also has the header of its origin.
-			meta ??= readMeta(payload);
+			meta ??= texts.map(asCountedText);
 		} else if (type === "compacted") {
 			const { replacement_history: replacement } = payload;
 			const isReplaced = Array.isArray(replacement);
@@ -122,12 +123,6 @@ function replayRollout({ messages, base }: LocatedMessages) {
 		}
 	}
 	return { items, surroundings: [...(meta ?? []), ...(summary ? [summary] : [])] };
-}
-
-function readMeta(meta: JsonObject): string[] {
-	const { base_instructions: base, instructions, dynamic_tools: tools } = meta;
-	const texts = [isJsonObject(base) ? base.text : base, instructions, tools].filter((value) => value != null);
-	return texts.map(asCountedText);
 }
 
 /** Whether an item is a request of the user, not context that Codex adds as a user message. */
@@ -211,17 +206,15 @@ function readOtherItem({ item, path, removal, events }: HistoryItem, type: strin
 function flagOfEvent(payload: JsonObject): boolean | undefined {
 	if (typeof payload.exit_code === "number") return payload.exit_code !== 0;
 	if (typeof payload.success === "boolean") return !payload.success;
-	const { result } = payload;
-	if (!isJsonObject(result)) return undefined;
-	if (Object.hasOwn(result, "Err")) return true;
-	return isJsonObject(result.Ok) ? booleanAt(result.Ok, "isError") : undefined;
+	const result = objectOf(payload.result);
+	return Object.hasOwn(result, "Err") || booleanAt(objectOf(result.Ok), "isError");
 }
 
 /** An exit code in the text of an output is no flag: it would be removed with the text. */
 function flagOfOutput(output: unknown): boolean | undefined {
-	if (!isJsonObject(output)) return undefined;
-	if (typeof output.success === "boolean") return !output.success;
-	const code = isJsonObject(output.metadata) ? output.metadata.exit_code : undefined;
+	const { success, metadata } = objectOf(output);
+	if (typeof success === "boolean") return !success;
+	const { exit_code: code } = objectOf(metadata);
 	return typeof code === "number" ? code !== 0 : undefined;
 }
 

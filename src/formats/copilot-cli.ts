@@ -110,8 +110,7 @@ function rewoundEvents(events: readonly JsonObject[]): ReadonlySet<number> {
 	for (let index = events.length - 1; index >= 0; index -= 1) {
 		const event = events[index] as JsonObject;
 		if (event.type !== "session.snapshot_rewind") continue;
-		const target = idAt(dataOf(event), "upToEventId");
-		const from = target === undefined ? undefined : indexOf.get(target);
+		const from = indexOf.get(idAt(dataOf(event), "upToEventId") ?? "");
 		if (from === undefined) continue;
 		// A rewind inside this range is rewound itself.
 		while (index > from) {
@@ -197,8 +196,7 @@ function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValu
 function readBinary(binary: JsonObject, path: Path): MediaNode | undefined {
 	if (binary.omittedReason !== undefined) return undefined;
 	const type = stringAt(binary, "type") ?? "resource";
-	const kind = type === "image" ? "image" : undefined;
-	const node = readMedia({ path, provider: "any", ...blobOf(binary), kind });
+	const node = readMedia({ path, provider: "any", ...blobOf(binary), kind: type === "image" ? type : undefined });
 	const bytes = typeof binary.byteLength === "number" ? binary.byteLength : node.bytes;
 	// The form of a binary that the log omits.
 	const write = (text: string) => ({

@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
@@ -43,19 +42,14 @@ export const formats: readonly Format[] = [
 	anthropicMessages,
 ];
 
-export interface ReadConversation {
-	readonly format: Format;
-	readonly document: unknown;
-	readonly located: LocatedMessages;
-	readonly transcript: Transcript;
-}
+export type ReadConversation = Readonly<ReturnType<typeof readConversation>>;
 
 /**
  * Reads a conversation: a bare list of messages, a request body, or any object that holds one.
  *
  * @throws PalimpsestError `not_a_conversation`, with the expected shapes and the message that does not fit.
  */
-export function readConversation(document: unknown): ReadConversation {
+export function readConversation(document: unknown) {
 	const located = locateMessages(document);
 	const format = detectFormat(located);
 	return { format, document, located, transcript: format.read(located) };
@@ -101,11 +95,8 @@ function findMessages(document: JsonObject): LocatedMessages | undefined {
 }
 
 function inBody(body: JsonObject, path: readonly string[]): LocatedMessages | undefined {
-	for (const key of messageKeys) {
-		const messages = Object.hasOwn(body, key) ? body[key] : undefined;
-		if (Array.isArray(messages)) return { document: body, base: [...path, key], messages };
-	}
-	return undefined;
+	const key = messageKeys.find((name) => Object.hasOwn(body, name) && Array.isArray(body[name]));
+	return key ? { document: body, base: [...path, key], messages: listOf(body[key]) } : undefined;
 }
 
 function beginsWithMessage(value: unknown): value is readonly unknown[] {
@@ -141,35 +132,30 @@ function detectFormat(located: LocatedMessages): Format {
  * `tool_calls.function.name:string`), with the values that name a kind (`role=user`, `content.type=tool_use`).
  */
 function marksOf({ messages, base }: LocatedMessages): string {
-	const [ofMessage, ofPart, ofCall, ofFunction]: [Marks, Marks, Marks, Marks] = [
-		new Map(),
-		new Map(),
-		new Map(),
-		new Map(),
-	];
+	const noMarks = (): Marks => new Map();
+	const marks = {
+		"": noMarks(),
+		"content.": noMarks(),
+		"tool_calls.": noMarks(),
+		"tool_calls.function.": noMarks(),
+	};
 	for (const message of messages) {
-		mark(message, ofMessage);
+		mark(message, marks[""]);
 		if (!isJsonObject(message)) continue;
 		const { content, tool_calls: calls } = message;
-		if (Array.isArray(content)) for (const part of content) mark(part, ofPart);
-		else mark(content, ofPart);
+		for (const part of Array.isArray(content) ? content : [content]) mark(part, marks["content."]);
 		for (const call of listOf(calls)) {
-			mark(call, ofCall);
-			mark(objectOf(call).function, ofFunction);
+			mark(call, marks["tool_calls."]);
+			mark(objectOf(call).function, marks["tool_calls.function."]);
 		}
 	}
-	const linesOf = (marks: Marks, prefix: string) =>
-		Array.from(marks).flatMap(([key, { kinds, values }]) => [
+	const lines = Object.entries(marks).flatMap(([prefix, found]) =>
+		Array.from(found).flatMap(([key, { kinds, values }]) => [
 			...kindNames.filter((_, bit) => kinds & (1 << bit)).map((kind) => `${prefix}${key}:${kind}`),
 			...Array.from(values, (value) => `${prefix}${key}=${value}`),
-		]);
-	return [
-		`in ${base.at(-1)}`,
-		...linesOf(ofMessage, ""),
-		...linesOf(ofPart, "content."),
-		...linesOf(ofCall, "tool_calls."),
-		...linesOf(ofFunction, "tool_calls.function."),
-	].join("\n");
+		]),
+	);
+	return [`in ${base.at(-1)}`, ...lines].join("\n");
 }
 
 const kindNames = ["string", "list", "object", "other"];

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type Message, type Path, type Role, type Transcript } from "../conversation/transcript.ts";
 import { sha256Of } from "../json-text/value.ts";
 import type { AnswerReader } from "./answer.ts";
-import { asCountedText, stringAt } from "./json-values.ts";
+import { asCountedText, memberAt, stringAt } from "./json-values.ts";
 
 /** A wire format: how to recognise it, and where its texts are. It never converts a conversation. */
 export interface Format {
@@ -155,11 +155,8 @@ export function transcriptOf(
 
 /** The texts of the fields of a request body that each call sends along: tool schemas, a system prompt. */
 export function readSurroundings(body: unknown, keys: readonly string[]): string[] {
-	if (!isJsonObject(body)) return [];
-	return keys.flatMap((key) => {
-		const value = Object.hasOwn(body, key) ? body[key] : undefined;
-		return value === undefined || value === null ? [] : [asCountedText(value)];
-	});
+	const values = isJsonObject(body) ? keys.map((key) => memberAt(body, key)) : [];
+	return values.filter((value) => value != null).map(asCountedText);
 }
 
 /** A tool call or its result, at its place in a message. */

@@ -26,7 +26,6 @@ const roles: Readonly<Record<string, Role>> = { user: "user", model: "assistant"
 
 const surroundingKeys = ["systemInstruction", "system_instruction", "tools"];
 
-/** A part has one of these keys. */
 const partKeys = [
 	"text",
 	"functionCall",
@@ -93,10 +92,9 @@ function partsOf(content: unknown): readonly unknown[] {
 function exchangeOf(part: unknown): Exchange | undefined {
 	if (!isJsonObject(part)) return undefined;
 	const call = memberOf(part, "functionCall");
-	if (isJsonObject(call)) return { kind: "call", name: stringAt(call, "name"), ownId: idAt(call, "id") };
-	const response = memberOf(part, "functionResponse");
-	if (!isJsonObject(response)) return undefined;
-	return { kind: "result", name: stringAt(response, "name"), ownId: idAt(response, "id") };
+	const held = isJsonObject(call) ? call : memberOf(part, "functionResponse");
+	if (!isJsonObject(held)) return undefined;
+	return { kind: held === call ? "call" : "result", name: stringAt(held, "name"), ownId: idAt(held, "id") };
 }
 
 function readContent(content: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {

@@ -1,6 +1,7 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
 import { type Format, plainMessage, probeMessages, readTranscript } from "./format.ts";
+import { objectOf } from "./json-values.ts";
 import { probeChatMessage, readChatMessage } from "./openai-chat.ts";
 
 /**
@@ -21,17 +22,10 @@ export const kimiContext: Format = {
 };
 
 function isOwnRecord(record: unknown): boolean {
-	if (!isJsonObject(record)) return false;
-	switch (record.role) {
-		case "_checkpoint":
-			return typeof record.id === "number" && record.content === undefined;
-		case "_usage":
-			return typeof record.token_count === "number";
-		case "_system_prompt":
-			return typeof record.content === "string";
-		default:
-			return false;
-	}
+	const { role, id, content, token_count: tokens } = objectOf(record);
+	if (role === "_checkpoint") return typeof id === "number" && content === undefined;
+	if (role === "_usage") return typeof tokens === "number";
+	return role === "_system_prompt" && typeof content === "string";
 }
 
 function readRecord(record: JsonObject, path: Path): Message[] {

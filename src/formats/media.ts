@@ -50,16 +50,13 @@ export function readMedia(part: MediaPart): MediaNode {
 	const dimensions = header?.dimensions;
 	const estimates =
 		kind === "image"
-			? imageEstimates(dimensions, detail)
+			? imageTokens(dimensions, detail)
 			: kind === "document"
 				? documentTokens(mediaType, data)
 				: recordingTokens(kind, mediaType, data);
-	return { path, kind, mediaType, bytes: data.bytes, dimensions, tokens: tokensFor(provider, estimates), write };
-}
-
-/** If the provider is unknown, no estimate may be too small. */
-function tokensFor(provider: MediaPart["provider"], estimates: Estimates): number {
-	return provider === "any" ? Math.max(...Object.values(estimates)) : estimates[provider];
+	// If the provider is unknown, no estimate may be too small.
+	const tokens = provider === "any" ? Math.max(...Object.values(estimates)) : estimates[provider];
+	return { path, kind, mediaType, bytes: data.bytes, dimensions, tokens, write };
 }
 
 interface MediaData {
@@ -113,7 +110,6 @@ function fromBase64(text: string, start: number, mediaType: string | undefined):
 /** Nearly every header is in the first kilobyte, but a JPEG may have a preview and a colour profile before it. */
 const headSizes = [1_024, 192 * 1_024];
 
-/** The header of a PNG, JPEG, GIF or WebP. */
 function imageHeader({ head, bytes = 0 }: MediaData) {
 	let decoded = 0;
 	for (const size of headSizes) {
@@ -131,14 +127,7 @@ function imageHeader({ head, bytes = 0 }: MediaData) {
 }
 
 /** Tokens of an image by each provider's published rule, with its maximum for unknown dimensions. */
-export function imageTokens(
-	provider: MediaPart["provider"],
-	{ dimensions, detail }: { readonly dimensions: Dimensions | undefined; readonly detail: string | undefined },
-): number {
-	return tokensFor(provider, imageEstimates(dimensions, detail));
-}
-
-function imageEstimates(dimensions: Dimensions | undefined, detail: string | undefined): Estimates {
+function imageTokens(dimensions: Dimensions | undefined, detail: string | undefined): Estimates {
 	return {
 		openai: openaiTokens(dimensions, detail),
 		anthropic: dimensions ? anthropicTokens(dimensions) : 1_600,
@@ -253,12 +242,7 @@ function pcmRate(mediaType = ""): number | undefined {
 	return Number(/;\s*rate=(\d{4,6})\b/i.exec(mediaType)?.[1] ?? 24_000) * 2;
 }
 
-export interface ImageOfPart {
-	readonly mediaType: string;
-	/** Base64. */
-	readonly data: string;
-	readonly bytes: number;
-}
+export type ImageOfPart = NonNullable<ReturnType<typeof imageOfPart>>;
 
 /** Of the JSON of a part that is searched, in characters: larger images do not fit into an answer. */
 export const longestImagePart = 2_000_000;
@@ -273,8 +257,8 @@ const beginnings: Readonly<Record<string, string>> = {
 
 const image = /"(?:data:[^",]{1,200},)?((iVBORw0KGgo|\/9j\/|R0lGOD|UklGR)[A-Za-z0-9+/]*={0,2})"/;
 
-/** The image in the compact JSON of a part, if it has its data. */
-export function imageOfPart(json: string): ImageOfPart | undefined {
+/** The image in the compact JSON of a part, if it has its data (in base64). */
+export function imageOfPart(json: string) {
 	const [, data, beginning] = image.exec(json) ?? [];
 	const mediaType = beginnings[beginning ?? ""];
 	if (data === undefined || mediaType === undefined) return undefined;

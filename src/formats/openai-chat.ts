@@ -85,15 +85,12 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	const { content } = message;
 	const at = childPath(path, "content");
 	if (draft.role === "tool") {
-		draft.addResult({ callId: answeredCall(message), ...readToolContent(content, at, readChatMedia) });
+		// SWE-agent keeps the id of the call in a list, and sends the first one.
+		const [first] = listOf(message.tool_call_ids);
+		const callId = idAt(message, "tool_call_id") ?? ((typeof first === "string" && first) || undefined);
+		draft.addResult({ callId, ...readToolContent(content, at, readChatMedia) });
 	} else draft.readParts(content, at, readPart);
 	return draft;
-}
-
-/** SWE-agent keeps the id of the call in a list, and sends the first one. */
-function answeredCall(message: JsonObject): string | undefined {
-	const [first] = listOf(message.tool_call_ids);
-	return idAt(message, "tool_call_id") ?? ((typeof first === "string" && first) || undefined);
 }
 
 function readCalls({ tool_calls: calls, function_call: only }: JsonObject, draft: MessageDraft): void {
@@ -113,14 +110,12 @@ function readCalls({ tool_calls: calls, function_call: only }: JsonObject, draft
 /** Reasoning of OpenRouter and LiteLLM. They require it back unchanged with the calls that followed it, so it stays. */
 function readReasoningDetails(message: JsonObject, path: Path, draft: MessageDraft): void {
 	for (const key of ["reasoning_details", "thinking_blocks"]) {
-		const blocks = message[key];
-		if (!Array.isArray(blocks)) continue;
-		blocks.forEach((block: unknown, index) => {
-			if (!isJsonObject(block)) return;
+		for (const [index, block] of listOf(message[key]).entries()) {
+			if (!isJsonObject(block)) continue;
 			const text = ["text", "summary", "thinking"].map((name) => stringAt(block, name) ?? "").join("");
 			const bound = Boolean(stringAt(block, "signature") || stringAt(block, "data"));
 			draft.addThinking([...path, key, index], text, bound, true);
-		});
+		}
 	}
 }
 
@@ -134,20 +129,15 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	} else draft.countPart(part, readChatMedia(part, path));
 }
 
-/** Parts that refer to media by URL. The last two are of compatible endpoints. */
-const urlParts: Readonly<Record<string, MediaNode["kind"]>> = {
-	image_url: "image",
-	audio_url: "audio",
-	video_url: "video",
-};
-
 function readChatMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const type = stringAt(part, "type") ?? "";
 	const holder = isJsonObject(part[type]) ? part[type] : {};
 	const provider = "openai";
-	if (Object.hasOwn(urlParts, type)) {
+	// Sound and video by URL are parts of compatible endpoints.
+	const kind = (["image", "audio", "video"] as const).find((one) => type === `${one}_url`);
+	if (kind) {
 		const data = stringAt(holder, "url") ?? part[type];
-		return readMedia({ path, provider, data, kind: urlParts[type], detail: stringAt(holder, "detail") });
+		return readMedia({ path, provider, data, kind, detail: stringAt(holder, "detail") });
 	}
 	if (type === "input_audio") {
 		const format = stringAt(holder, "format");

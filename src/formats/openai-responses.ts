@@ -135,7 +135,6 @@ export function isOfAnswer(item: JsonObject, type: string): boolean {
 	return !compactions.has(type) && !/_(?:output|approval_response|trigger|tools)$/.test(type);
 }
 
-/** Whether the provider ran a search of tools. */
 function isSearchByProvider(item: JsonObject): boolean {
 	const { type, execution } = item;
 	if (type !== "tool_search_call" && type !== "tool_search_output") return false;
@@ -258,7 +257,9 @@ function readAnswer(given: JsonObject): LastResponse | undefined {
 	const isEvent = stringAt(given, "type")?.startsWith("response.") && isJsonObject(given.response);
 	const response = isEvent ? (given.response as JsonObject) : given;
 	const { output, incomplete_details: details } = response;
-	if (!Array.isArray(output) || !output.every(isAnswerItem)) return undefined;
+	const isItem = (item: unknown): item is JsonObject =>
+		isJsonObject(item) && (typeof item.type === "string" || item.role === "assistant");
+	if (!Array.isArray(output) || !output.every(isItem)) return undefined;
 	const isKnown = output.length > 0 || response.object === "response";
 	if (!isKnown && !hasMember(response, "status", "incomplete_details")) return undefined;
 	const texts = output.flatMap((item) => ((item.type ?? "message") === "message" ? readTexts(item.content) : []));
@@ -269,10 +270,6 @@ function readAnswer(given: JsonObject): LastResponse | undefined {
 	// The status of an answer that a filter stopped is incomplete too.
 	const reason = isJsonObject(details) ? details.reason : response.status;
 	return finishResponse({ reason, texts, calls });
-}
-
-function isAnswerItem(item: unknown): item is JsonObject {
-	return isJsonObject(item) && (typeof item.type === "string" || item.role === "assistant");
 }
 
 function readTexts(content: unknown): string[] {

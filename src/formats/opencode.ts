@@ -134,15 +134,11 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		const isSent = draft.role !== "assistant" && !inlinedFiles.has(stringAt(part, "mime") ?? "");
 		if (isSent) draft.mediaTokens += readFile(part, path).tokens;
 	} else if (type === "tool") readTool(part, path, draft);
-	else if (Object.hasOwn(sentTexts, type)) draft.count(sentTexts[type]);
+	// opencode sends these texts instead of the parts.
+	else if (type === "compaction") draft.count("What did we do so far?");
+	else if (type === "subtask") draft.count("The following tool was executed by the user");
 	else if (!unsentParts.has(type)) draft.count(part);
 }
-
-/** Texts that opencode sends instead of parts. */
-const sentTexts: Readonly<Record<string, string>> = {
-	compaction: "What did we do so far?",
-	subtask: "The following tool was executed by the user",
-};
 
 /** Whether the metadata of any provider has a text under one of the keys. */
 function hasAny(metadata: unknown, keys: readonly string[]): boolean {

@@ -98,10 +98,11 @@ export class MessageDraft implements Message {
 }
 
 /** Joins the parts of one message that were written separately. */
-export function joinMessages(parts: readonly [Message, ...Message[]]): Message {
-	if (parts.length === 1) return parts[0];
+export function joinMessages(parts: readonly Message[]): Message {
+	const [first] = parts as readonly [Message];
+	if (parts.length === 1) return first;
 	return {
-		...parts[0],
+		...first,
 		paths: parts.flatMap(({ paths }) => paths),
 		counted: parts.flatMap(({ counted }) => counted),
 		mediaTokens: parts.reduce((sum, { mediaTokens }) => sum + mediaTokens, 0),
@@ -137,7 +138,7 @@ export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
  * Reads a result's content in an API whose results are a string or a list of parts. Long strings of any other JSON may be
  * cut, but a placeholder cannot replace all of it.
  */
-export function readToolContent(content: unknown, path: Path, readMedia: ReadMedia = noMedia): ToolContent {
+export function readToolContent(content: unknown, path: Path, readMedia?: ReadMedia): ToolContent {
 	const read = readOpenContent(content, path, readMedia);
 	return isJsonObject(content) ? { ...read, whole: undefined } : read;
 }
@@ -146,7 +147,7 @@ export function readToolContent(content: unknown, path: Path, readMedia: ReadMed
  * Reads a result's content that may be any JSON. A string, a list of text parts and the result of an MCP server can be
  * replaced as a whole; of anything else only long strings may be cut.
  */
-export function readOpenContent(content: unknown, path: Path, readMedia: ReadMedia = noMedia): ToolContent {
+export function readOpenContent(content: unknown, path: Path, readMedia: ReadMedia = () => undefined): ToolContent {
 	if (typeof content === "string") return textContent(content, path);
 	if (Array.isArray(content)) return readTypedParts(content, path, readMedia);
 	if (!isJsonObject(content)) return opaque(content ?? undefined);
@@ -171,12 +172,10 @@ export function onlyMember(object: JsonObject): string | undefined {
 	return others.length > 0 ? undefined : key;
 }
 
+const asText = (text: string) => text;
+
 export function textContent(text: string, path: Path): ToolContent {
 	return { texts: [{ path, text }], whole: { path, write: asText }, media: none, counted: none };
-}
-
-function asText(text: string): string {
-	return text;
 }
 
 export function mediaContent(node: MediaNode): ToolContent {
@@ -186,10 +185,6 @@ export function mediaContent(node: MediaNode): ToolContent {
 /** A content that is counted and never edited. */
 export function opaque(value: unknown): ToolContent {
 	return value === undefined ? noContent : { ...noContent, counted: [asCountedText(value)] };
-}
-
-function noMedia(): undefined {
-	return undefined;
 }
 
 interface PartRules {

@@ -74,7 +74,6 @@ function readSession({ messages: records, base }: LocatedMessages): Transcript {
 	return transcriptOf("pi", messages, summary === undefined ? [] : [summary]);
 }
 
-/** The records from the last one back to the beginning. */
 function chainOf(records: readonly unknown[]): readonly number[] {
 	const firstOf = new Map<unknown, number>();
 	records.forEach((record, index) => {
@@ -98,48 +97,34 @@ function firstKept(branch: readonly number[], compaction: number, at: (index: nu
 	return Math.min(named ?? compaction, compaction);
 }
 
-interface Content {
-	readonly content: unknown;
-	readonly path: Path;
-}
-
 /** Reads the message of a record, if it has one. `edited` is the content that replaced its own. */
 function readRecord(
 	record: JsonObject,
 	path: Path,
-	edited: Content | undefined,
+	edited: { readonly content: unknown; readonly path: Path } | undefined,
 	callValues: CallValues,
 ): Message | undefined {
-	if (record.type === "message") return readMessage(record, path, edited, callValues);
-	const draft = new MessageDraft("user", path);
+	const isMessage = record.type === "message";
+	const message = isMessage ? record.message : record;
+	// Commands that the user ran privately are not in the context.
+	if (!isJsonObject(message) || (isMessage && message.excludeFromContext === true)) return undefined;
+	const draft = new MessageDraft(isMessage ? roleOf(message, roles) : "user", path);
 	if (record.type === "branch_summary") {
 		draft.count(stringAt(record, "summary") || undefined);
 		return draft.counted.length > 0 ? draft : undefined;
 	}
-	if (record.type !== "custom_message") return undefined;
-	const place = edited ?? { content: record.content, path: [...path, "content"] };
-	return draft.readParts(place.content, place.path, readPart);
-}
-
-function readMessage(
-	{ message }: JsonObject,
-	path: Path,
-	edited: Content | undefined,
-	callValues: CallValues,
-): Message | undefined {
-	// Commands that the user ran privately are not in the context.
-	if (!isJsonObject(message) || message.excludeFromContext === true) return undefined;
-	const draft = new MessageDraft(roleOf(message, roles), path);
-	const place = edited ?? { content: message.content, path: [...path, "message", "content"] };
+	if (!isMessage && record.type !== "custom_message") return undefined;
+	const at = isMessage ? [...path, "message"] : path;
+	const place = edited ?? { content: message.content, path: [...at, "content"] };
 	if (draft.role === "tool") {
 		const callId = idAt(message, "toolCallId");
 		const content = readOpenContent(place.content, place.path, readInlineMedia);
-		const held = { record: message, path: [...path, "message"], places: [["details"]], texts: content.texts };
+		const held = { record: message, path: at, places: [["details"]], texts: content.texts };
 		const copies = outputCopies({ ...held, ofTheCall: callValues.get(callId ?? "") });
 		draft.addResult({ callId, ...content, copies, isError: booleanAt(message, "isError") });
 		return draft;
 	}
-	draft.count(...["command", "output", "summary"].map((key) => stringAt(message, key)));
+	if (isMessage) draft.count(...["command", "output", "summary"].map((key) => stringAt(message, key)));
 	draft.readParts(place.content, place.path, readPart);
 	for (const part of objectsOf(place.content)) {
 		if (part.type === "toolCall") rememberCall(callValues, idAt(part, "id"), part.arguments);

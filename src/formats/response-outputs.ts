@@ -13,9 +13,7 @@ import {
 	textContent,
 } from "./parts.ts";
 
-interface Output extends ToolContent {
-	readonly isError?: boolean | undefined;
-}
+type Output = ToolContent & { readonly isError?: boolean | undefined };
 
 /** Reads the output of an item that answers a call. */
 export function readOutput(item: JsonObject, type: string, path: Path): Output {
@@ -94,9 +92,7 @@ function isStreams(chunk: unknown): boolean {
 
 /** Whether a command timed out or ended with another exit code than 0. */
 function failedInShell(output: unknown): boolean | undefined {
-	const outcomes = objectsOf(output)
-		.map(({ outcome }) => outcome)
-		.filter(isJsonObject);
+	const outcomes = objectsOf(objectsOf(output).map(({ outcome }) => outcome));
 	if (outcomes.length === 0) return undefined;
 	return outcomes.some(({ type, exit_code: code }) => type === "timeout" || (typeof code === "number" && code !== 0));
 }
@@ -109,7 +105,6 @@ export function screenshotTokens({ output }: JsonObject): number {
 
 const textParts = new Set(["input_text", "output_text", "text", "summary_text", "reasoning_text"]);
 
-/** The text of a part of a message, of an output or of reasoning. */
 function textOfPart(part: unknown): string | undefined {
 	return isJsonObject(part) && textParts.has(stringAt(part, "type") ?? "") ? stringAt(part, "text") : undefined;
 }

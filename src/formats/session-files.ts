@@ -30,7 +30,6 @@ const mostValues = 20_000;
 export function outputCopies(search: {
 	readonly record: unknown;
 	readonly path: Path;
-	/** Paths within the record to search. */
 	readonly places: readonly Path[];
 	/** The output that the model gets. */
 	readonly texts: readonly TextNode[];
@@ -76,11 +75,9 @@ function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
 
 /** The tree of a session's records. */
 export interface RecordTies {
-	/** The key of a record's id. */
 	readonly id: string;
 	/** The key of its parent's id; null there marks the first record. */
 	readonly parent: string;
-	/** Whether a record is part of the tree. */
 	readonly isNode: (index: number) => boolean;
 	/** Whether the conversation starts again at a record, whatever its parent is. */
 	readonly isStart: (index: number) => boolean;
@@ -88,67 +85,27 @@ export interface RecordTies {
 
 /**
  * The records from one record back to the beginning, in that order. The parent of a record without one (older sessions
- * are plain lists), or of one whose parent is not in the file, is the record before it in the file. Of records with the
- * same id the latest before the child is its parent; the others follow it, each with its own way back.
+ * are plain lists), or of one whose parent is not in the file, is the record before it in the file.
  */
 export function recordChain(records: readonly unknown[], last: number, ties: RecordTies): readonly number[] {
-	const named = new Map<string, number[]>();
+	const indexOf = new Map<unknown, number>();
 	const preceding: (number | undefined)[] = [];
-	const nameAt = (index: number) => stringAt(records[index] as JsonObject, ties.id);
 	let latest: number | undefined;
-	for (let index = 0; index < records.length; index += 1) {
+	for (const [index, record] of records.entries()) {
 		preceding.push(latest);
 		if (!ties.isNode(index)) continue;
-		const id = nameAt(index);
-		const known = id === undefined ? undefined : named.get(id);
-		if (known) known.push(index);
-		else if (id !== undefined) named.set(id, [index]);
+		indexOf.set((record as JsonObject)[ties.id], index);
 		latest = index;
 	}
-
-	const parentOf = (index: number): number | undefined => {
-		const record = records[index] as JsonObject;
-		const parent = Object.hasOwn(record, ties.parent) ? record[ties.parent] : undefined;
-		if (ties.isStart(index) || parent === null) return undefined;
-		const bearers = typeof parent === "string" ? named.get(parent) : undefined;
-		return bearers ? latestBefore(bearers, index) : preceding[index];
-	};
-	const passed = new Set<number>();
+	const chain = new Set<number>();
 	// A record already passed ends a circle.
-	const walk = (from: number, floor: number): number[] => {
-		const way: number[] = [];
-		for (let index: number | undefined = from; index !== undefined && index > floor && !passed.has(index); ) {
-			passed.add(index);
-			way.push(index);
-			index = parentOf(index);
-		}
-		return way.reverse();
-	};
-	const pending = walk(last, -1);
-	const start = pending[0] ?? -1;
-	// Records before a new start are no part of the conversation, whatever their ids.
-	const floor = ties.isStart(start) ? start : -1;
-	const chain: number[] = [];
-	const settled = new Set<string>();
-	for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
-		chain.push(index);
-		const id = nameAt(index);
-		if (id === undefined || settled.has(id)) continue;
-		settled.add(id);
-		for (const namesake of named.get(id) ?? []) pending.push(...walk(namesake, floor));
+	for (let index: number | undefined = last; index !== undefined && !chain.has(index); ) {
+		chain.add(index);
+		const parent: unknown = (records[index] as JsonObject)[ties.parent];
+		if (ties.isStart(index) || parent === null) break;
+		index = (typeof parent === "string" ? indexOf.get(parent) : undefined) ?? preceding[index];
 	}
-	return chain;
-}
-
-/** The last of some ascending numbers that is less than `bound`; the first if none is. Bisects: ids may repeat often. */
-function latestBefore(ascending: readonly number[], bound: number): number | undefined {
-	let [low, high] = [0, ascending.length];
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if ((ascending[middle] as number) < bound) low = middle + 1;
-		else high = middle;
-	}
-	return ascending[Math.max(0, low - 1)];
+	return Array.from(chain);
 }
 
 /** The index of each record that repeats an earlier one of the same `uuid`, with the index of that one. */

@@ -134,28 +134,16 @@ function providerData(part: JsonObject): JsonObject[] {
 	return holders.flatMap((holder) => Object.values(objectOf(holder)).filter(isJsonObject));
 }
 
-/** The part types of files, with the kind of one without a media type. */
-const fileTypes: Readonly<Record<string, MediaNode["kind"]>> = {
-	image: "image",
-	"image-data": "image",
-	"image-url": "image",
-	"image-file-id": "image",
-	"image-file-reference": "image",
-	file: "document",
-	"file-data": "document",
-	"file-url": "document",
-	"file-id": "document",
-	"file-reference": "document",
-	media: "document",
-};
+/** The part types of files; those of images match a group. */
+const fileTypes = /^(?:(image)(?:-data|-url|-file-id|-file-reference)?|file(?:-data|-url|-id|-reference)?|media)$/;
 
 /** The key of the data, by version and type of part. */
 const dataKeys = ["data", "image", "url", "fileId", "providerReference"];
 
 function readVercelMedia(part: JsonObject, path: Path): MediaNode | undefined {
-	const type = stringAt(part, "type") ?? "";
-	const kind = Object.hasOwn(fileTypes, type) ? fileTypes[type] : undefined;
-	if (kind === undefined || !hasMember(part, ...dataKeys)) return readInlineMedia(part, path);
+	const found = fileTypes.exec(stringAt(part, "type") ?? "");
+	if (!found || !hasMember(part, ...dataKeys)) return readInlineMedia(part, path);
+	const kind = found[1] ? "image" : "document";
 	const mediaType = stringAt(part, "mediaType") ?? stringAt(part, "mimeType");
 	const value = memberAt(part, ...dataKeys);
 	// Since v7 the data has a type: {type: "data", data}, {type: "url", url}, {type: "text", text}.
@@ -164,19 +152,8 @@ function readVercelMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return readMedia({ path, provider: "any", mediaType, kind, data });
 }
 
-/** The part types of an answer. */
-const answerPartTypes: ReadonlySet<unknown> = new Set([
-	"text",
-	"reasoning",
-	"reasoning-file",
-	"source",
-	"file",
-	"custom",
-	"tool-call",
-	"tool-result",
-	"tool-error",
-	"tool-approval-request",
-]);
+const answerPartTypes =
+	/^(?:text|reasoning|reasoning-file|source|file|custom|tool-call|tool-result|tool-error|tool-approval-request)$/;
 
 /** Parts that the SDK adds after those of an answer. */
 const addedTypes: ReadonlySet<unknown> = new Set(["tool-result", "tool-error", "tool-approval-request"]);
@@ -207,7 +184,9 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 }
 
 function isAnswerContent(content: unknown): content is readonly JsonObject[] {
-	return Array.isArray(content) && content.every((part) => isJsonObject(part) && answerPartTypes.has(part.type));
+	return (
+		Array.isArray(content) && content.every((part) => answerPartTypes.test(stringAt(objectOf(part), "type") ?? ""))
+	);
 }
 
 function readAnswerContent(content: readonly JsonObject[]): GivenCall[] {

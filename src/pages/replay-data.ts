@@ -1,34 +1,21 @@
 import type { ContextParts } from "../replaying/bill.ts";
-import type { PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
+import type { ReplayReport, ReplaySeries } from "../replaying/report.ts";
 
 // The scripts of the pages are bundled with this file, so it imports nothing that needs Node.js.
 
-export interface ReplayPageData {
-	readonly billedIn: BilledUnit;
-	/** `billed` is multiplied by this power of ten. */
-	readonly billedDecimals: number;
-	/** In the order of the report, which decides the colours. */
-	readonly policies: readonly Pick<PolicyFigures, "policy" | "average_context_ratio" | "ratio_to_raw" | "recall">[];
-	readonly files: readonly DrawnFile[];
-	/** Lists of whole numbers, each as the difference from the one before; many calls and policies share one. */
-	readonly columns: readonly (readonly number[])[];
-}
+export type ReplayPageData = ReturnType<typeof replayPageData>;
 
 export type BilledUnit = "input_tokens" | "us_dollars";
 
-interface DrawnFile {
-	readonly file: string;
-	readonly calls: number;
-	/** Place in `columns` of the numbers of the drawn calls, from 1. */
-	readonly at: number;
-	readonly series: readonly (Readonly<Record<keyof ContextParts | "billed", number>> & { readonly policy: string })[];
-}
-
-/** Packs the series: each column is stored once, as differences, also if several policies share it. */
+/**
+ * Packs the series. `columns` has lists of whole numbers, each as the difference from the one before; a list is stored
+ * once, also if several policies share it, and files and series have its place. `billed` is multiplied by the power of ten
+ * `billedDecimals`. The policies are in the order of the report, which decides the colours.
+ */
 export function replayPageData(
 	{ policies }: ReplayReport,
 	{ series, billedIn }: { readonly series: readonly ReplaySeries[]; readonly billedIn: BilledUnit },
-): ReplayPageData {
+) {
 	const columns: number[][] = [];
 	const places = new Map<string, number>();
 	const keep = (values: readonly number[]): number => {
@@ -40,14 +27,14 @@ export function replayPageData(
 	};
 	const largestBill = series.reduce((most, { billed }) => Math.max(most, billed.at(-1) ?? 0), 0);
 	const billedDecimals = largestBill === 0 ? 0 : Math.min(12, Math.max(0, 6 - Math.ceil(Math.log10(largestBill))));
-	const drawFile = (file: string): DrawnFile => {
+	const drawFile = (file: string) => {
 		const ofFile = series.filter((one) => one.file === file);
 		const calls = Math.max(0, ...ofFile.map(({ context }) => context.length));
 		const sizes = Array.from({ length: calls }, (_, call) =>
 			ofFile.flatMap(({ context }) => Object.values(context[call] ?? {})).reduce((sum, size) => sum + size, 0),
 		);
 		const drawn = drawnCalls(sizes);
-		const drawSeries = ({ policy, context, billed }: ReplaySeries): DrawnFile["series"][number] => {
+		const drawSeries = ({ policy, context, billed }: ReplaySeries) => {
 			const part = (name: keyof ContextParts) => keep(drawn.map((call) => context[call]?.[name] ?? 0));
 			return {
 				policy,

@@ -39,17 +39,13 @@ export function contextByPart(history: ReplayHistory, schedule: Schedule): Conte
 		}
 		for (; (schedule[maskedBy[masked] ?? -1] ?? Number.POSITIVE_INFINITY) <= call; masked += 1) {
 			const { saves, outcome } = results[maskedBy[masked] as number] as ReplayResult;
-			const written = placeholderTokens(outcome);
+			const edits = typeof outcome === "string" ? [] : outcome;
+			const written = edits.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.after.tokens), 0);
 			now.results -= saves + written;
 			now.placeholders += written;
 		}
 		return { ...now };
 	});
-}
-
-function placeholderTokens(outcome: ReplayResult["outcome"]): number {
-	if (typeof outcome === "string") return 0;
-	return outcome.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.after.tokens), 0);
 }
 
 /** The calls of a history under a schedule and their sums. Tokens are unscaled. */

@@ -122,27 +122,23 @@ export interface RecallCount {
  * those of them that the LLM call of the message still had in view. A part of a digest's item does not count.
  */
 export function measureRecall(history: ReplayHistory, schedule: Schedule) {
-	const { identifiers, lines } = history.uses();
-	return { identifiers: countInView(history, schedule, identifiers), lines: countInView(history, schedule, lines) };
-}
-
-function countInView(
-	{ calls, results }: ReplayHistory,
-	schedule: Schedule,
-	uses: readonly (readonly Taken[])[],
-): RecallCount {
-	let used = 0;
-	let inView = 0;
-	let inDigest = 0;
-	let call = -1;
-	uses.forEach((ofMessage, message) => {
-		if (calls[call + 1] === message) call += 1;
-		const moment = calls[call] ?? 0;
-		for (const { text, holders } of ofMessage) {
-			used += 1;
-			if (holders.some((place) => (schedule[place] as number) > moment)) inView += 1;
-			else if (holders.some((place) => results[place]?.digest.includes(text))) inDigest += 1;
-		}
-	});
-	return { used, inView, inDigest };
+	const { calls, results, uses } = history;
+	const countOf = (usesOfKind: readonly (readonly Taken[])[]): RecallCount => {
+		let used = 0;
+		let inView = 0;
+		let inDigest = 0;
+		let call = -1;
+		usesOfKind.forEach((ofMessage, message) => {
+			if (calls[call + 1] === message) call += 1;
+			const moment = calls[call] ?? 0;
+			for (const { text, holders } of ofMessage) {
+				used += 1;
+				if (holders.some((place) => (schedule[place] as number) > moment)) inView += 1;
+				else if (holders.some((place) => results[place]?.digest.includes(text))) inDigest += 1;
+			}
+		});
+		return { used, inView, inDigest };
+	};
+	const { identifiers, lines } = uses();
+	return { identifiers: countOf(identifiers), lines: countOf(lines) };
 }

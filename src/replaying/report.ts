@@ -1,10 +1,8 @@
 import type { ContextParts } from "./bill.ts";
+import type { RecallCount } from "./recall.ts";
 
 /** Numbers of used strings of one kind. */
-export interface UseTotals {
-	readonly used: number;
-	readonly inView: number;
-	readonly inDigest: number;
+export interface UseTotals extends RecallCount {
 	/** The most that could have been in view; no whole number. */
 	readonly bound: number;
 }
@@ -16,7 +14,6 @@ export interface PolicyTotals {
 	readonly inputTokens: number;
 	readonly cachedTokens: number;
 	readonly billed: number;
-	/** Without masking. */
 	readonly raw: { readonly inputTokens: number; readonly billed: number };
 	/** Of the cheapest schedule of the same window, if it was computed. */
 	readonly optimum: number | null;
@@ -51,25 +48,31 @@ function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 }
 
 /** A ratio to 0 is 1. */
-export function figuresOf(policy: string, totals: PolicyTotals): PolicyFigures {
+export function figuresOf(policy: string, totals: PolicyTotals) {
 	const { raw, optimum, worst } = totals;
 	return {
+		/** As requested: `window:8`, `balanced`, `./my.toml`. */
 		policy,
 		conversations: totals.conversations,
 		llm_calls: totals.calls,
 		input_tokens: Math.round(totals.inputTokens),
 		cached_tokens: Math.round(totals.cachedTokens),
+		/** In prices of one input token, or in US dollars with a model's prices. */
 		billed: totals.billed,
 		ratio_to_raw: ratio(totals.billed, raw.billed),
+		/** Of one conversation. */
 		worst_ratio_to_raw: worst === Number.NEGATIVE_INFINITY ? 1 : worst,
 		ratio_to_optimum: optimum === null ? null : ratio(totals.billed, optimum),
+		/** Of input tokens to those of `raw`. */
 		average_context_ratio: ratio(totals.inputTokens, raw.inputTokens),
 		peak_context_tokens: Math.round(totals.peakTokens),
 		calls_over_window: totals.callsOverWindow,
 		calls_of_known_window: totals.callsOfKnownWindow,
 		masked_tool_results: totals.maskedResults,
+		/** In a tool result that was not masked when the string was used. */
 		recall: shares(totals, "inView"),
 		recall_in_digests: shares(totals, "inDigest"),
+		/** The best recall of any choice of results with as many input tokens. */
 		recall_bound: shares(totals, "bound"),
 	};
 }
@@ -84,43 +87,10 @@ function shares({ identifiers, lines }: PolicyTotals, what: "inView" | "inDigest
 }
 
 /** Shares from 0 to 1 of the strings that assistant messages used; `null` if none was used. */
-interface RecallShares {
-	readonly identifiers: number | null;
-	readonly lines: number | null;
-}
+type RecallShares = Readonly<Record<"identifiers" | "lines", number | null>>;
 
 /** The cost and the recall of a policy over some conversations. Tokens are those of the counter. */
-export interface PolicyFigures {
-	/** As requested: `window:8`, `balanced`, `./my.toml`. */
-	readonly policy: string;
-	readonly conversations: number;
-	readonly llm_calls: number;
-	/** Sum over the LLM calls. */
-	readonly input_tokens: number;
-	/** Read from the provider's cache. */
-	readonly cached_tokens: number;
-	/** In prices of one input token, or in US dollars with a model's prices. */
-	readonly billed: number;
-	readonly ratio_to_raw: number;
-	/** Of one conversation. */
-	readonly worst_ratio_to_raw: number;
-	/** To the cheapest schedule of the same window, if it was computed. */
-	readonly ratio_to_optimum: number | null;
-	/** Of input tokens to those of `raw`. */
-	readonly average_context_ratio: number;
-	/** Of the largest call. */
-	readonly peak_context_tokens: number;
-	readonly calls_over_window: number;
-	/** Calls of models with a known context window. */
-	readonly calls_of_known_window: number;
-	readonly masked_tool_results: number;
-	/** In a tool result that was not masked when the string was used. */
-	readonly recall: RecallShares;
-	/** Only in the digest of a placeholder. */
-	readonly recall_in_digests: RecallShares;
-	/** The best recall of any choice of results with as many input tokens. */
-	readonly recall_bound: RecallShares;
-}
+export type PolicyFigures = ReturnType<typeof figuresOf>;
 
 /** The figures of docs/specs/observation-masking.md#offline-figures. Characters are UTF-16 code units. */
 export interface MaskingFigures {

@@ -1,10 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { imageTokens, type MediaPart, readMedia } from "../../src/formats/media.ts";
+import { type MediaPart, readMedia } from "../../src/formats/media.ts";
 import { gifOf, jpegOf, pdfOf, pngOf, wavOf, webpOf } from "../support/media-samples.ts";
 
-const tokens = (provider: Parameters<typeof imageTokens>[0], size?: readonly [number, number], detail?: string) =>
-	imageTokens(provider, { dimensions: size && { width: size[0], height: size[1] }, detail });
+const tokens = (provider: MediaPart["provider"], size?: readonly [number, number], detail?: string) =>
+	readMedia({ path: [], provider, kind: "image", data: size && pngOf(...size), detail }).tokens;
 
 describe("image tokens", () => {
 	it.each([
