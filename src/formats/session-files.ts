@@ -85,27 +85,67 @@ export interface RecordTies {
 
 /**
  * The records from one record back to the beginning, in that order. The parent of a record without one (older sessions
- * are plain lists), or of one whose parent is not in the file, is the record before it in the file.
+ * are plain lists), or of one whose parent is not in the file, is the record before it in the file. Of records with the
+ * same id the latest before the child is its parent; the others follow it, each with its own way back.
  */
 export function recordChain(records: readonly unknown[], last: number, ties: RecordTies): readonly number[] {
-	const indexOf = new Map<unknown, number>();
+	const named = new Map<string, number[]>();
 	const preceding: (number | undefined)[] = [];
+	const nameAt = (index: number) => stringAt(records[index] as JsonObject, ties.id);
 	let latest: number | undefined;
-	for (const [index, record] of records.entries()) {
+	for (let index = 0; index < records.length; index += 1) {
 		preceding.push(latest);
 		if (!ties.isNode(index)) continue;
-		indexOf.set((record as JsonObject)[ties.id], index);
+		const id = nameAt(index);
+		const known = id === undefined ? undefined : named.get(id);
+		if (known) known.push(index);
+		else if (id !== undefined) named.set(id, [index]);
 		latest = index;
 	}
-	const chain = new Set<number>();
+
+	const parentOf = (index: number): number | undefined => {
+		const record = records[index] as JsonObject;
+		const parent = Object.hasOwn(record, ties.parent) ? record[ties.parent] : undefined;
+		if (ties.isStart(index) || parent === null) return undefined;
+		const bearers = typeof parent === "string" ? named.get(parent) : undefined;
+		return bearers ? latestBefore(bearers, index) : preceding[index];
+	};
+	const passed = new Set<number>();
 	// A record already passed ends a circle.
-	for (let index: number | undefined = last; index !== undefined && !chain.has(index); ) {
-		chain.add(index);
-		const parent: unknown = (records[index] as JsonObject)[ties.parent];
-		if (ties.isStart(index) || parent === null) break;
-		index = (typeof parent === "string" ? indexOf.get(parent) : undefined) ?? preceding[index];
+	const walk = (from: number, floor: number): number[] => {
+		const way: number[] = [];
+		for (let index: number | undefined = from; index !== undefined && index > floor && !passed.has(index); ) {
+			passed.add(index);
+			way.push(index);
+			index = parentOf(index);
+		}
+		return way.reverse();
+	};
+	const pending = walk(last, -1);
+	const start = pending[0] ?? -1;
+	// Records before a new start are no part of the conversation, whatever their ids.
+	const floor = ties.isStart(start) ? start : -1;
+	const chain: number[] = [];
+	const settled = new Set<string>();
+	for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
+		chain.push(index);
+		const id = nameAt(index);
+		if (id === undefined || settled.has(id)) continue;
+		settled.add(id);
+		for (const namesake of named.get(id) ?? []) pending.push(...walk(namesake, floor));
 	}
-	return Array.from(chain);
+	return chain;
+}
+
+/** The last of some ascending numbers that is less than `bound`; the first if none is. Bisects: ids may repeat often. */
+function latestBefore(ascending: readonly number[], bound: number): number | undefined {
+	let [low, high] = [0, ascending.length];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if ((ascending[middle] as number) < bound) low = middle + 1;
+		else high = middle;
+	}
+	return ascending[Math.max(0, low - 1)];
 }
 
 /** The index of each record that repeats an earlier one of the same `uuid`, with the index of that one. */

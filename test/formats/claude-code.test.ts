@@ -203,7 +203,7 @@ describe("Claude Code sessions", () => {
 				result("r3", "a4", "t3", "ok"),
 			];
 
-			it("answer all parallel calls", async () => {
+			it("are all read, so that no call loses its result", async () => {
 				expect(read(shared).messages.flatMap(({ results }) => results.map(({ callId }) => callId))).toEqual([
 					"t1",
 					"t2",
@@ -213,6 +213,22 @@ describe("Claude Code sessions", () => {
 				expect(report.masked_tool_results).toBe(2);
 				expect(edits.map(({ tool_call_id }) => tool_call_id)).toEqual(["t1", "t2"]);
 				expect(JSON.stringify(conversation)).not.toMatch(/one line|two line/);
+			});
+
+			it("are all part of the conversation, with their children", () => {
+				const prompts = [
+					user("u", null, "Go."),
+					user("u", null, "Go, please."),
+					answer("a1", "u", "msg1", { type: "text", text: "First." }),
+					user("x", "a1", "One way."),
+					answer("a2", "u", "msg2", { type: "text", text: "Second." }),
+					user("x", "a2", "Another way."),
+					answer("a3", "x", "msg3", { type: "text", text: "Done." }),
+				];
+				const all = ["Go.", "Go, please.", "First.", "One way.", "Second.", "Another way.", "Done."];
+				expect(textsOf(prompts)).toEqual(all);
+				const inCircle = [user("a", "a", "One."), user("a", "a", "Two."), user("a", "a", "Three.")];
+				expect(textsOf(inCircle)).toEqual(["One.", "Two.", "Three."]);
 			});
 
 			it("are not sent when a compaction replaced one", () => {
@@ -235,6 +251,13 @@ describe("Claude Code sessions", () => {
 					expect(textsOf(outcome.conversation as Record_[])).toContain("Go.");
 					expect(textsOf(outcome.conversation as Record_[])).toContain("Done.");
 				}
+			});
+
+			it("in large numbers take linear time", () => {
+				const many = Array.from({ length: 30_000 }, (_, index) => user("same", "same", `${index}`));
+				const started = performance.now();
+				expect(read(many).messages).toHaveLength(30_000);
+				expect(performance.now() - started).toBeLessThan(15_000);
 			});
 		});
 
