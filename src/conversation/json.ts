@@ -40,11 +40,7 @@ export function compactJson(value: unknown): string {
 	}
 }
 
-/**
- * `JSON.stringify`, with a NotJsonError for a value that did not come from JSON.
- *
- * @throws NotJsonError; and whatever reading a property throws.
- */
+/** `JSON.stringify`. Throws NotJsonError for a value that did not come from JSON; whatever reading a property throws. */
 export function stringify(value: unknown, replacer?: (key: string, value: unknown) => unknown): string | undefined {
 	try {
 		return JSON.stringify(value, replacer);
@@ -86,7 +82,7 @@ function stringifyDeep(root: unknown): string {
 			continue;
 		}
 		const [key, value] = next.value;
-		if (frame.close === "}" && !isWritten(value)) continue;
+		if (frame.close === "}" && ["undefined", "function", "symbol"].includes(typeof value)) continue;
 		if (!frame.isFirst) pieces.push(",");
 		frame.isFirst = false;
 		if (frame.close === "}") pieces.push(JSON.stringify(key), ":");
@@ -95,65 +91,33 @@ function stringifyDeep(root: unknown): string {
 	return pieces.join("");
 }
 
-/** Whether JSON can express a value. Other values are omitted from objects and are null in lists. */
-function isWritten(value: unknown): boolean {
-	return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
-}
-
 /**
- * Checks a value that a program made. Accepts values that JSON omits (`undefined`, functions).
- *
- * @throws NotJsonError for a circle, a bigint, or a property whose reading throws.
+ * Checks a value that a program made. Accepts values that JSON omits (`undefined`, functions). Throws NotJsonError for
+ * a circle, a bigint, or a property whose reading throws.
  */
 export function requireJson(value: unknown): void {
 	try {
-		visit(value, 0);
+		try {
+			visit(value);
+		} catch (error) {
+			if (!(error instanceof RangeError)) throw error;
+			stringifyDeep(value);
+		}
 	} catch (error) {
 		throw error instanceof NotJsonError ? error : new NotJsonError(error);
 	}
 }
 
-/** Levels that are visited without a search for circles, which is much faster: more than any conversation has. */
-const shallow = 100;
-
-function visit(value: unknown, depth: number): void {
+/** Does not look for circles, which is much faster: they overflow the stack. */
+function visit(value: unknown): void {
 	if (typeof value === "bigint") throw new NotJsonError();
 	if (typeof value !== "object" || value === null) return;
-	const written = asWritten(value);
-	if (depth > shallow) visitDeep(value);
-	else if (written !== value) visit(written, depth + 1);
-	else if (Array.isArray(value)) for (const item of value) visit(item, depth + 1);
-	else for (const key in value) visit((value as JsonObject)[key], depth + 1);
-}
-
-/** The value that JSON writes for an object: a text for a date. */
-function asWritten(value: object): unknown {
 	const { toJSON } = value as { readonly toJSON?: unknown };
-	return typeof toJSON === "function" ? toJSON.call(value, "") : value;
-}
-
-/** Visits without recursion, and looks for circles. */
-function visitDeep(root: object): void {
-	const above = new Set<object>();
-	const checked = new Set<object>();
-	const open: { readonly value: object; readonly isLeft: boolean }[] = [{ value: root, isLeft: false }];
-	for (let next = open.pop(); next; next = open.pop()) {
-		const { value, isLeft } = next;
-		if (isLeft) {
-			above.delete(value);
-			checked.add(value);
-			continue;
-		}
-		if (above.has(value)) throw new NotJsonError();
-		if (checked.has(value)) continue;
-		above.add(value);
-		open.push({ value, isLeft: true });
-		for (const held of Object.values(value)) {
-			const written = typeof held === "object" && held !== null ? asWritten(held) : held;
-			if (typeof written === "bigint") throw new NotJsonError();
-			if (typeof written === "object" && written !== null) open.push({ value: written, isLeft: false });
-		}
-	}
+	// A date writes a text.
+	const written: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
+	if (written !== value) visit(written);
+	else if (Array.isArray(value)) for (const item of value) visit(item);
+	else for (const key in value) visit((value as JsonObject)[key]);
 }
 
 /** Whether a value could be parsed JSON: no holes, classes or accessors; `undefined` members are accepted. Slow. */

@@ -74,9 +74,6 @@ export function createPatientSummariser(
 	const closing = new AbortController();
 	// Every waiting request listens to it. Node.js warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
-	// That of a common hosted model, until the model's own speed is known.
-	let tokensPerSecond = 50;
-	const guessSeconds = (maxTokens: number) => Math.ceil(maxTokens / tokensPerSecond);
 
 	const askOnce = async (request: ChatRequest): Promise<ChatOutcome> => {
 		const late = new AbortController();
@@ -105,30 +102,22 @@ export function createPatientSummariser(
 		const { prompt, maxTokens, locale = "fr" } = request;
 		const started = clock.now();
 		const tell = tellProgress(request.onProgress);
-		let expected = guessSeconds(maxTokens);
 		const tellPhase = (phase: "asking" | "waiting" | "asking_for_less") =>
-			tell({ kind: "phase", phase, elapsed: (clock.now() - started) / 1000, expected });
+			tell({ kind: "phase", phase, elapsed: (clock.now() - started) / 1000 });
 
 		let retries = 0;
 		const askUntilAnswered = async (messages: ChatRequest["messages"]): Promise<SummaryAnswer> => {
 			for (;;) {
 				tellPhase("asking");
-				const sent = clock.now();
 				const heartbeat = setInterval(() => tellPhase("waiting"), heartbeatMs);
 				const outcome = await askOnce({ messages, maxTokens, signal }).finally(() => clearInterval(heartbeat));
-				if (outcome.kind === "answer") {
-					const { usage, text } = outcome.answer;
-					const speed = (usage?.completionTokens ?? text.length / 4) / ((clock.now() - sent) / 1000);
-					if (speed > 0 && Number.isFinite(speed)) tokensPerSecond = speed;
-					return outcome.answer;
-				}
+				if (outcome.kind === "answer") return outcome.answer;
 				const { error, retryAfter } = outcome;
 				if (!model.isRetried(error) || retries === maxRetries) throw error;
 				retries += 1;
 				const delay = delayBefore(retries, retryAfter);
 				const { code, status_code } = error;
 				tell({ kind: "retry", attempt: retries, max_retries: maxRetries, delay: delay / 1000, code, status_code });
-				expected += delay / 1000;
 				await clock.sleep(delay, signal);
 			}
 		};
@@ -142,7 +131,6 @@ export function createPatientSummariser(
 				throw new SummariserError("unknown", message, model.goodStatus);
 			}
 			messages = askForLess({ prompt, partial: answer.text, locale });
-			expected += guessSeconds(maxTokens);
 			tellPhase("asking_for_less");
 		}
 	};
