@@ -178,7 +178,6 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 			if (!segment.continues) lineStarts.push(segment.start);
 			if (lineStarts.length > 2 * count + 1000) lineStarts.splice(0, lineStarts.length - count);
 			held += wholeOf(segment);
-			// More characters than the budget has tokens for can never be shown.
 			if (held.length > 2 * mostChars) held = held.slice(onCharacter(held, held.length - mostChars));
 		},
 		finish(total) {

@@ -89,7 +89,8 @@ export function createArchive(parts: {
 		async put(originals) {
 			checkOriginals(originals);
 			const entries = originals.map(entryOf);
-			if (entries.length > 0) await driver.write(withoutRepeats(entries));
+			const apart = new Map(entries.map((entry) => [`${entry.hash} ${entry.about.toolCallId ?? ""}`, entry]));
+			if (apart.size > 0) await driver.write([...apart.values()]);
 			sweepHourly();
 			return entries.map(({ hash }) => refOfHash(hash));
 		},
@@ -185,10 +186,6 @@ function digestOf(text: string): { readonly hash: string; readonly bytes: number
 		bytes += piece.length;
 	}
 	return { hash: digest.digest("hex"), bytes };
-}
-
-function withoutRepeats(entries: readonly Entry[]): Entry[] {
-	return [...new Map(entries.map((entry) => [`${entry.hash} ${entry.about.toolCallId ?? ""}`, entry])).values()];
 }
 
 function requireString(value: unknown, name: string): void {

@@ -39,14 +39,7 @@ function refuseFoundCode(strategy: string | undefined, file: string, search: Pol
 	]);
 }
 
-export interface PolicySource {
-	current(): Policy;
-	layers(): readonly PolicyLayer[];
-	file(): string | null;
-	onChange(listener: (policy: Policy) => void): () => void;
-	/** The policy in force stays readable. */
-	close(): void;
-}
+export type PolicySource = Awaited<ReturnType<typeof createPolicySource>>;
 
 /** Follows the policy file, or one that appears in the working directory. Throws as `loadConfig`, at the start only. */
 export async function createPolicySource(
@@ -54,7 +47,7 @@ export async function createPolicySource(
 		readonly onError?: ((error: PalimpsestError) => void) | undefined;
 		readonly intervalMilliseconds?: number | undefined;
 	},
-): Promise<PolicySource> {
+) {
 	const found = await findPolicyFile(options);
 	const watched = found ?? path.resolve(options.workingDirectory, policyFileName);
 	const listeners = new Set<(policy: Policy) => void>();
@@ -101,10 +94,11 @@ export async function createPolicySource(
 		current: () => config.policy,
 		layers: () => config.layers,
 		file: () => config.file,
-		onChange(listener) {
+		onChange(listener: (policy: Policy) => void): () => void {
 			listeners.add(listener);
 			return () => listeners.delete(listener);
 		},
+		/** The policy in force stays readable. */
 		close,
 	};
 }

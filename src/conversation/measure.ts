@@ -9,7 +9,6 @@ export interface TokenMeter {
 	readonly messageOverhead: number;
 }
 
-/** The sizes of a conversation before any edit. */
 export interface Measurement {
 	/** Of each message with its tool results. */
 	readonly messages: readonly Size[];
@@ -90,15 +89,11 @@ export interface TokenScale {
 /** For counting in the model's own encoding. */
 export const exactScale: TokenScale = { low: 1, factor: 1, high: 1 };
 
-/** Tokens as a model counts them, whole numbers: `low` ≤ `tokens` ≤ `high`. */
-export interface ScaledTokens {
-	readonly low: number;
-	readonly tokens: number;
-	readonly high: number;
-}
-
-/** `fixed` tokens are not scaled. Scale only sums: rounding adds up. */
-export function scaleTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, scale: TokenScale): ScaledTokens {
+/**
+ * Tokens as a model counts them, whole numbers: `low` ≤ `tokens` ≤ `high`. `fixed` tokens are not scaled. Scale only
+ * sums: rounding adds up.
+ */
+export function scaleTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, scale: TokenScale) {
 	return {
 		low: Math.floor((tokens - fixed) * scale.low) + fixed,
 		tokens: likelyTokens({ tokens, fixed }, scale),

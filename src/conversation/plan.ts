@@ -35,9 +35,7 @@ export function startDraft(before: readonly Size[]) {
 			if (overlapping.length > 0 && savedBy([edit]) <= savedBy(overlapping)) return false;
 			return setEdits(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
 		},
-		/** Ordered by message. */
 		plan: (): Plan => byMessage.flatMap((edits) => edits ?? []),
-		/** Of the messages with the edits so far. */
 		sizes: (): readonly Size[] => sizes,
 		saved: saved.total,
 	};
@@ -47,14 +45,13 @@ export type Draft = ReturnType<typeof startDraft>;
 
 function sizeAfter(before: Size, edits: readonly Edit[]): Size {
 	if (edits[0]?.reason === "drop") return noSize;
-	let { chars, tokens, fixed = 0 } = before;
-	for (const { unsent, before: was, after: is } of edits) {
-		if (unsent) continue;
-		chars += is.chars - was.chars;
-		tokens += is.tokens - was.tokens;
-		fixed += (is.fixed ?? 0) - (was.fixed ?? 0);
+	const sum = startSum(before);
+	for (const edit of edits) {
+		if (edit.unsent) continue;
+		sum.add(edit.after);
+		sum.subtract(edit.before);
 	}
-	return { chars, tokens, fixed };
+	return sum.total();
 }
 
 /** Tokens that edits save; of unsent copies, characters. */
@@ -88,7 +85,6 @@ export function totalsOf(plan: Plan) {
 		resultChars: charsOf(replaced, "before") - charsOf(replaced, "after"),
 		/** Messages that the plan removes, each once. */
 		gone: [...new Set([...dropped, ...summarised])],
-		/** Number of new messages. */
 		added: plan.filter((edit) =>
 			edit.kind === "insert" ? edit.inserts === "message" : edit.kind === "replace" && edit.reason === "summary",
 		).length,
@@ -143,7 +139,6 @@ export function subtractSizes(a: Size, b: Size): Size {
 	return { chars, tokens, fixed: (a.fixed ?? 0) - (b.fixed ?? 0) };
 }
 
-/** Starts a sum that changes in place. */
 export function startSum(from: Size = noSize) {
 	let { chars, tokens, fixed = 0 } = from;
 	return {
@@ -211,12 +206,11 @@ export interface ReplaceEdit extends EditBase {
 	readonly replacement: unknown;
 }
 
-/** Removes a message, one of its values, or a reasoning block from its list. */
+/** Of a message, one of its values, or a reasoning block. */
 export interface RemoveEdit extends EditBase {
 	readonly kind: "remove";
 }
 
-/** Inserts a message or a part of one. */
 export interface InsertEdit extends EditBase {
 	readonly kind: "insert";
 	/** The last segment is the index of the next item, or the length of the list. `message` is an index in the same way. */
@@ -227,5 +221,5 @@ export interface InsertEdit extends EditBase {
 
 export type Edit = ReplaceEdit | RemoveEdit | InsertEdit;
 
-/** The changes to make in a document: edits whose paths do not overlap. */
+/** Edits whose paths do not overlap. */
 export type Plan = readonly Edit[];

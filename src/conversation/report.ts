@@ -15,7 +15,6 @@ export interface Report {
 	readonly masked_tool_results: number;
 	readonly truncated_tool_results: number;
 	readonly dropped_messages: number;
-	/** Of all counted texts. */
 	readonly chars: BeforeAfter;
 	/** Of tool results. */
 	readonly tool_chars: BeforeAfter;
@@ -23,7 +22,6 @@ export interface Report {
 	readonly tokens: BeforeAfter;
 	/** The least and the most tokens after the plan. */
 	readonly band: { readonly low: number; readonly high: number };
-	/** English sentences about the numbers. */
 	readonly notes: readonly string[];
 }
 
@@ -64,7 +62,6 @@ export function reportOf(
 	};
 }
 
-/** Notes for every report on a conversation. */
 export function notesOn(transcript: Transcript): string[] {
 	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
 	return [
@@ -102,11 +99,9 @@ function roleAt(document: unknown, path: Path): string | undefined {
 	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
 }
 
-/** How the engine refers to archived originals. */
 export interface Archiving {
 	/** The reference of a text before it is stored: a function of the text. */
 	readonly refOf: (text: string) => string;
-	/** The JSON of the value at a path of the document. */
 	readonly jsonAt: (path: Path) => string;
 }
 
@@ -140,24 +135,16 @@ export function economicsOf(
 	const prefix = startSum(total);
 	prefix.subtract(rest.total());
 	rest.subtract(saved);
-	const tokens = {
-		rewritten: likelyTokens(rest.total(), scale),
-		saved: likelyTokens(saved, scale),
-	};
+	const rewritten = likelyTokens(rest.total(), scale);
+	const savedTokens = likelyTokens(saved, scale);
+	const cost = rewritten * Math.max(0, prices.cache_write - prices.cache_read);
+	const gain = savedTokens * prices.cache_read;
+	const breakEven = cost === 0 ? 0 : gain > 0 ? Math.ceil(cost / gain) : null;
 	return {
 		first_changed_message: firstMessage ?? null,
 		prefix_kept_tokens: likelyTokens(prefix.total(), scale),
-		rewritten_tokens: tokens.rewritten,
-		saved_tokens_per_call: tokens.saved,
-		calls_to_break_even: firstMessage === undefined ? null : callsToBreakEven(tokens, prices),
+		rewritten_tokens: rewritten,
+		saved_tokens_per_call: savedTokens,
+		calls_to_break_even: firstMessage === undefined ? null : breakEven,
 	};
-}
-
-function callsToBreakEven(
-	{ rewritten, saved }: { readonly rewritten: number; readonly saved: number },
-	{ cache_read, cache_write }: Prices,
-): number | null {
-	const cost = rewritten * Math.max(0, cache_write - cache_read);
-	if (cost === 0) return 0;
-	return saved * cache_read > 0 ? Math.ceil(cost / (saved * cache_read)) : null;
 }

@@ -54,13 +54,11 @@ export function presentFiles(host: Host, where: HostSurroundings): readonly stri
 	return file === undefined ? [] : [file];
 }
 
-type HostState = "no file" | "installed" | "not installed" | "unreadable";
-
 export function hostStates(host: Host, where: HostSurroundings) {
 	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await findState(host, file) })));
 }
 
-async function findState(host: Host, file: string): Promise<HostState> {
+async function findState(host: Host, file: string) {
 	try {
 		const text = (await readIfThere(file))?.toString("utf8");
 		if (text === undefined) return "no file";

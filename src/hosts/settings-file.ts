@@ -6,15 +6,12 @@ import { readRegularFile, writeNewFile } from "../files/access.ts";
 
 const byteOrderMark = "\uFEFF";
 
-interface FileChange {
-	readonly before: string | undefined;
-	readonly after: string | undefined;
-}
+type FileChange = Awaited<ReturnType<typeof planChange>>;
 
 const mostBytes = 256 * 1024 * 1024;
 
 /** Writes nothing. Throws `unreadable_file`, also for a file that is not UTF-8, and `invalid_json`. */
-export async function planChange(file: string, change: (text?: string) => string | undefined): Promise<FileChange> {
+export async function planChange(file: string, change: (text?: string) => string | undefined) {
 	const bytes = await readIfThere(file);
 	if (bytes && !isUtf8(bytes)) {
 		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as that first.`);
