@@ -34,7 +34,7 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	readonly holdings: () => Promise<Holdings>;
 	/** Whether nobody has swept in the last hour. After `true`, the caller has to sweep. */
 	readonly claimSweep: () => Promise<boolean>;
-	/** Applies the retention, and stores the intent for the next sweep. */
+	/** Also stores the intent for the next sweep. */
 	readonly sweep: (time: SweepTime) => Promise<Sweep>;
 }
 

@@ -118,7 +118,7 @@ function clip(segment: Segment, range: Range): Segment | undefined {
 	const from = onCharacter(whole, Math.max(0, range.start - segment.start));
 	const to = onCharacter(whole, Math.min(whole.length, range.end - segment.start), 1);
 	return {
-		line: segment.line,
+		...segment,
 		start: segment.start + from,
 		end: segment.start + to,
 		text: segment.text.slice(from, to),
@@ -284,8 +284,8 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 				lines: { first: shown.first.line, last: shown.last.line },
 				chars: { start: shown.first.start, end: shown.last.start + shown.last.text.length },
 			};
-			const matches = { found, shown: shownMatches };
 			const text = budget.fitWhole(shownLines.join(""));
+			const matches = { found, shown: shownMatches };
 			return { text, shown: place ?? null, matches, leftOutChars: 0, next: next() };
 		},
 	};
@@ -369,7 +369,6 @@ function createTokenBudget(options: {
 		return best !== "" && take(best) ? best : "";
 	};
 
-	const fitWhole = (text: string): string =>
-		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
+	const fitWhole = (text: string) => (countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text));
 	return { take, takeSome, fitWhole };
 }

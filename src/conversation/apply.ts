@@ -55,7 +55,7 @@ function rebuildObject(object: JsonObject, children: ReadonlyMap<string | number
 /** The edits of a value and of the values in it, by the next segment of their paths. */
 export interface EditTree {
 	edit?: Exclude<Edit, InsertEdit>;
-	/** Inserts before it, in this order. */
+	/** Before it, in this order. */
 	inserts?: InsertEdit[];
 	children?: Map<string | number, EditTree>;
 }
@@ -95,7 +95,7 @@ export interface WrittenMessage {
 	readonly instead?: unknown;
 }
 
-/** Whether two JSON values are the same, with the keys in the same order. */
+/** The keys have to be in the same order. */
 export function equalsJson(a: unknown, b: unknown): boolean {
 	if (Object.is(a, b)) return true;
 	if (typeof a !== "object" || a === null || typeof b !== "object" || b === null) return false;

@@ -15,7 +15,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The JSON object in a text; `undefined` if it is none. */
 export function parseJsonObject(text: string): JsonObject | undefined {
 	if (!text.trimStart().startsWith("{")) return undefined;
 	try {
@@ -49,16 +48,9 @@ export function stringify(value: unknown, replacer?: (key: string, value: unknow
 	}
 }
 
-interface Frame {
-	readonly value: object;
-	readonly items: Iterator<[string, unknown]>;
-	readonly close: "]" | "}";
-	isFirst: boolean;
-}
-
 function stringifyDeep(root: unknown): string {
 	const pieces: string[] = [];
-	const frames: Frame[] = [];
+	const frames: { value: object; items: Iterator<[string, unknown]>; close: "]" | "}"; isFirst: boolean }[] = [];
 	const open = new Set<object>();
 	const write = (value: unknown): void => {
 		if (typeof value !== "object" || value === null) {

@@ -12,12 +12,11 @@ export interface TokenMeter {
 export interface Measurement {
 	/** Of each message with its tool results. */
 	readonly messages: readonly Size[];
-	/** Tokens of each request beside the messages. */
 	readonly surroundingTokens: number;
 	readonly total: Size;
 }
 
-/** Measures a conversation. `requestOverhead`: the tokens that the provider adds to each request. */
+/** `requestOverhead`: the tokens that the provider adds to each request. */
 export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0): Measurement {
 	const sizes = messages.map((message) => sizeOfMessage(message, meter));
 	const all = startSum();
@@ -41,7 +40,6 @@ export const sizeOfResult = rememberSize((result: ToolResult, countTokens: Count
 	return { chars: resultCharacters(result), tokens };
 });
 
-/** Size of an image, a recording or a document with its texts. */
 export function sizeOfMedia({ texts = [], tokens: fixed }: MediaNode, countTokens: CountTokens): Size {
 	const chars = texts.reduce((sum, { text }) => sum + text.length, 0);
 	return { chars, tokens: texts.reduce((sum, { text }) => sum + countTokens(text), fixed), fixed };

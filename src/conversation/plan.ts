@@ -30,7 +30,7 @@ export function startDraft(before: readonly Size[]) {
 				return setEdits(edit.message, present[0]?.reason === "drop" ? [...present, edit] : [edit]);
 			}
 			if (present.some((one) => one.reason === "drop")) return false;
-			const overlapping = present.filter((one) => overlap(one.path, edit.path));
+			const overlapping = present.filter(({ path }) => startsWith(path, edit.path) || startsWith(edit.path, path));
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
 			if (overlapping.length > 0 && savedBy([edit]) <= savedBy(overlapping)) return false;
 			return setEdits(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
@@ -60,10 +60,6 @@ function savedBy(edits: readonly Edit[]): number {
 	return edits.reduce((sum, edit) => sum + edit.before[key] - edit.after[key], 0);
 }
 
-function overlap(a: Path, b: Path): boolean {
-	return startsWith(a, b) || startsWith(b, a);
-}
-
 /** Sums up a plan. Sizes leave out unsent parts. */
 export function totalsOf(plan: Plan) {
 	const of = (wanted: EditReason) => plan.filter(({ reason }) => reason === wanted);
@@ -81,9 +77,7 @@ export function totalsOf(plan: Plan) {
 		savedInMessages: savedSize(ofMessages),
 		/** The first message with an edit of a sent part. */
 		firstMessage: messagesOf(ofMessages).toSorted((a, b) => a - b)[0],
-		/** Characters that results lost. */
 		resultChars: charsOf(replaced, "before") - charsOf(replaced, "after"),
-		/** Messages that the plan removes, each once. */
 		gone: [...new Set([...dropped, ...summarised])],
 		added: plan.filter((edit) =>
 			edit.kind === "insert" ? edit.inserts === "message" : edit.kind === "replace" && edit.reason === "summary",
@@ -166,9 +160,9 @@ export function takesMessageOut({ reason, kind }: Edit): boolean {
 export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink" | "summary" | "append";
 
 export interface Size {
-	/** Characters (UTF-16 code units). */
+	/** UTF-16 code units. */
 	readonly chars: number;
-	/** Tokens in the encoding of the call. */
+	/** In the encoding of the call. */
 	readonly tokens: number;
 	/** Tokens among them that no tokenizer counts: the delimiters of messages, images. */
 	readonly fixed?: number;

@@ -90,7 +90,6 @@ export function notesOnRoles(document: unknown, { messages }: Transcript): strin
 	];
 }
 
-/** The role of a message or of the record around it. */
 function roleAt(document: unknown, path: Path): string | undefined {
 	const value = valueAt(document, path) as Record<string, unknown> | null | undefined;
 	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];

@@ -71,9 +71,8 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 /** A tool result with the call that it answers, if there is one. */
 export interface PairedResult {
 	readonly result: ToolResult;
-	/** Index of the result's message. */
+	/** Indexes of the messages of the result and of the call. */
 	readonly message: number;
-	/** Index of the call's message. */
 	readonly caller: number | undefined;
 	readonly call: ToolCall | undefined;
 }
@@ -84,8 +83,7 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	if (known) return known;
 	const latest = new Map<string, { readonly caller: number; readonly call: ToolCall }>();
 	const paired: PairedResult[] = [];
-	for (let index = 0; index < messages.length; index += 1) {
-		const { calls, results } = messages[index] as Message;
+	for (const [index, { calls, results }] of messages.entries()) {
 		for (const call of calls) if (call.id !== undefined) latest.set(call.id, { caller: index, call });
 		for (const result of results) {
 			const owner = result.callId === undefined ? undefined : latest.get(result.callId);

@@ -6,13 +6,7 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { putWhole } from "./disk.ts";
 
-/** Every function throws `path_not_allowed`, and the errors of reading or writing. */
-export interface FileAccess {
-	readonly read: (file: string, maxBytes: number) => Promise<Buffer>;
-	readonly write: (file: string, text: string, overwrite: boolean) => Promise<string>;
-	/** Beside `chat.json`, with `masked`: `chat.masked.json`, or `chat.masked-2.json` and so on. Returns its real path. */
-	readonly writeBeside: (file: string, word: ResultWord, text: string) => Promise<string>;
-}
+export type FileAccess = ReturnType<typeof createFileAccess>;
 
 const resultWords = ["masked", "guarded", "compacted"] as const;
 
@@ -24,7 +18,8 @@ export function isResultName(file: string): boolean {
 
 /**
  * Paths are resolved before they are judged, and opened files are judged again, so that neither `..` nor a link leads
- * out. `roots` is called only if the folders do not allow a path, since a client may be slow.
+ * out. `roots` is called only if the folders do not allow a path, since a client may be slow. Every function throws
+ * `path_not_allowed`, and the errors of reading or writing.
  */
 export function createFileAccess({
 	workingDirectory,
@@ -34,7 +29,7 @@ export function createFileAccess({
 	readonly workingDirectory: string;
 	readonly folders?: readonly string[] | undefined;
 	readonly roots: () => Promise<readonly string[]>;
-}): FileAccess {
+}) {
 	const requireAllowed = async (real: string, given: string): Promise<void> => {
 		const allowed = await realFolders(folders);
 		if (allowed.some((folder) => isInside(folder, real))) return;
@@ -81,7 +76,7 @@ export function createFileAccess({
 	};
 
 	return {
-		async read(given, maxBytes) {
+		async read(given: string, maxBytes: number): Promise<Buffer> {
 			const file = absolute(given, workingDirectory);
 			let handle: FileHandle | undefined;
 			try {
@@ -100,8 +95,9 @@ export function createFileAccess({
 				await handle?.close();
 			}
 		},
-		write: (given, text, overwrite) => writeAt(given, { text, overwrite }),
-		writeBeside(given, word, text) {
+		write: (given: string, text: string, overwrite: boolean) => writeAt(given, { text, overwrite }),
+		/** Beside `chat.json`, with `masked`: `chat.masked.json`, or `chat.masked-2.json` and so on. Returns its real path. */
+		writeBeside(given: string, word: ResultWord, text: string): Promise<string> {
 			const [name = "", ...otherNames] = namesBeside(given, word);
 			return writeAt(path.join(path.dirname(given), name), { text, overwrite: false, otherNames });
 		},

@@ -7,7 +7,7 @@ import { valueAt } from "../policy/errors.ts";
 import type { Host, HostSurroundings, ServerStart } from "./hosts.ts";
 import { readIfThere } from "./settings-file.ts";
 
-/** A host whose configuration can be changed safely; YAML would lose its comments. */
+/** YAML would lose its comments. */
 export type WritableHost = Host & { readonly format: "json" | "toml" };
 
 export function isWritable(host: Host): host is WritableHost {

@@ -1,6 +1,6 @@
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { Archive } from "../archive/archive.ts";
+import { openToRead } from "../files/disk.ts";
 import type { AnsweredCall } from "../operations/truncate-stream.ts";
 import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
 import { charsCheck } from "../operations/truncation-limit.ts";
@@ -68,12 +68,9 @@ const mostNoticeChars = 2_000;
 
 /** Opens before it checks, so that both are the same file. The caller closes it. */
 export async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
-	// Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
-	const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
-	const handle = await open(file, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).catch(() => undefined);
-	const about = await handle?.stat();
-	if (about?.isFile() && about.size <= mostSavedBytes) return handle;
-	await handle?.close();
+	const handle = await openToRead(file).catch(() => undefined);
+	if (handle === undefined || (await handle.stat()).size <= mostSavedBytes) return handle;
+	await handle.close();
 	return undefined;
 }
 

@@ -6,7 +6,7 @@ import type { LocaleName } from "../policy/names.ts";
 export interface SummaryRequest {
 	/** The instruction, and the text to summarise. */
 	readonly prompt: string;
-	/** Most tokens of the answer, as the model counts them. */
+	/** Of the answer, as the model counts them. */
 	readonly maxTokens: number;
 	/** Language of the request for a more concise answer. Default French. */
 	readonly locale?: LocaleName | undefined;
