@@ -58,8 +58,6 @@ function rememberRecent(redact: Redact): Redact {
 	};
 }
 
-// ---- Escapes of JSON ----
-
 /** `before` maps an index of this text to the original text. */
 interface View {
 	readonly text: string;
@@ -105,8 +103,6 @@ function countUpTo(rising: readonly number[], most: number): number {
 	}
 	return low;
 }
-
-// ---- Credentials ----
 
 interface Rule {
 	readonly meta: { readonly id: string };

@@ -316,8 +316,6 @@ function excerpt(segment: Segment, from: number, to: number): string {
 	return `[chars ${segment.start + start}-${segment.start + end}] ${text}`;
 }
 
-// ---- Budget ----
-
 /** More characters than any token has: the longest of o200k_base are 128 spaces. */
 const longestToken = 128;
 
@@ -369,6 +367,7 @@ function createTokenBudget(options: {
 		return best !== "" && take(best) ? best : "";
 	};
 
-	const fitWhole = (text: string) => (countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text));
+	const fitWhole = (text: string) =>
+		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
 	return { take, takeSome, fitWhole };
 }

@@ -217,8 +217,6 @@ export function refusePlaceholders(archive: Archive, isPlaceholder: (text: strin
 	};
 }
 
-// ---- Originals in pieces ----
-
 const pieceBytes = 1 << 20;
 
 /** Collects an original in a temporary file, which loses its name at once if possible, so that it is gone after a crash. */

@@ -11,21 +11,21 @@ export interface ConfigSources extends PolicyFileSearch {
 	readonly settings?: readonly string[] | undefined;
 }
 
-export interface Config {
-	readonly policy: Policy;
-	/** File, environment and `--set`, in order of precedence. The policy of a tool call goes on top. */
-	readonly layers: readonly PolicyLayer[];
-	readonly file: string | null;
-}
+export type Config = Awaited<ReturnType<typeof loadConfig>>;
 
-export async function loadConfig(sources: ConfigSources): Promise<Config> {
+export async function loadConfig(sources: ConfigSources) {
 	return loadConfigOf(await findPolicyFile(sources), sources);
 }
 
-async function loadConfigOf(file: string | null, sources: ConfigSources): Promise<Config> {
+async function loadConfigOf(file: string | null, sources: ConfigSources) {
 	const ofFile = file === null ? [] : [await readPolicyFile(file)];
 	if (file !== null) refuseFoundCode(ofFile[0]?.compaction?.strategy, file, sources);
-	const layers = [...ofFile, environmentLayer(sources.environment), settingsLayer(sources.settings ?? [])];
+	// In order of precedence. The policy of a tool call goes on top.
+	const layers: readonly PolicyLayer[] = [
+		...ofFile,
+		environmentLayer(sources.environment),
+		settingsLayer(sources.settings ?? []),
+	];
 	return { policy: resolvePolicy(layers), layers, file };
 }
 
@@ -58,7 +58,7 @@ export async function createPolicySource(
 		options.onError?.(typed ? error : new PalimpsestError("internal", String(error), { cause: error }));
 	};
 
-	let config: Config;
+	let config: Awaited<typeof first>;
 	let latest = 0;
 	const reload = async (): Promise<void> => {
 		latest += 1;

@@ -125,7 +125,7 @@ function existing(url: URL): URL | undefined {
 	}
 }
 
-/** The file that `exports` of a package names for an `import`, without patterns. Source: Node.js documentation, "Modules: Packages". */
+/** The file that `exports` names for an `import`, without patterns. Source: Node.js, "Modules: Packages". */
 export function packageTarget(exports: unknown, subpath: string): string | undefined {
 	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	const bySubpath: JsonObject = isBySubpath ? exports : { ".": exports };

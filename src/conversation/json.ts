@@ -24,12 +24,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
 	}
 }
 
-/**
- * The compact JSON of a value at any depth: `JSON.stringify` overflows the stack some thousand levels down. Empty for a
- * value that JSON cannot express, such as `undefined`.
- *
- * @throws NotJsonError for a value that did not come from JSON.
- */
+/** At any depth: `JSON.stringify` overflows some thousand levels down. Empty for `undefined`. Throws NotJsonError. */
 export function compactJson(value: unknown): string {
 	try {
 		return stringify(value) ?? "";
@@ -83,10 +78,7 @@ function stringifyDeep(root: unknown): string {
 	return pieces.join("");
 }
 
-/**
- * Checks a value that a program made. Accepts values that JSON omits (`undefined`, functions). Throws NotJsonError for
- * a circle, a bigint, or a property whose reading throws.
- */
+/** Accepts values that JSON omits. Throws NotJsonError for a circle, a bigint, or a property whose reading throws. */
 export function requireJson(value: unknown): void {
 	try {
 		try {

@@ -9,16 +9,12 @@ export interface TokenMeter {
 	readonly messageOverhead: number;
 }
 
-export interface Measurement {
-	/** Of each message with its tool results. */
-	readonly messages: readonly Size[];
-	readonly surroundingTokens: number;
-	readonly total: Size;
-}
+export type Measurement = Readonly<ReturnType<typeof measure>>;
 
 /** `requestOverhead`: the tokens that the provider adds to each request. */
-export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0): Measurement {
-	const sizes = messages.map((message) => sizeOfMessage(message, meter));
+export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0) {
+	// Each with its tool results.
+	const sizes: readonly Size[] = messages.map((message) => sizeOfMessage(message, meter));
 	const all = startSum();
 	for (const size of sizes) all.add(size);
 	let surroundingTokens = requestOverhead;
@@ -87,10 +83,7 @@ export interface TokenScale {
 /** For counting in the model's own encoding. */
 export const exactScale: TokenScale = { low: 1, factor: 1, high: 1 };
 
-/**
- * Tokens as a model counts them, whole numbers: `low` ≤ `tokens` ≤ `high`. `fixed` tokens are not scaled. Scale only
- * sums: rounding adds up.
- */
+/** Whole numbers: `low` ≤ `tokens` ≤ `high`. `fixed` tokens are not scaled. Scale only sums: rounding adds up. */
 export function scaleTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, scale: TokenScale) {
 	return {
 		low: Math.floor((tokens - fixed) * scale.low) + fixed,

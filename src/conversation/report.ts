@@ -16,7 +16,6 @@ export interface Report {
 	readonly truncated_tool_results: number;
 	readonly dropped_messages: number;
 	readonly chars: BeforeAfter;
-	/** Of tool results. */
 	readonly tool_chars: BeforeAfter;
 	/** An estimate if the model's own tokens are not counted. */
 	readonly tokens: BeforeAfter;
@@ -106,7 +105,6 @@ export interface Archiving {
 
 /** Cost and saving of a plan with a cached prompt, compared with reading the unchanged conversation from the cache. */
 export interface Economics {
-	/** Index of the first message that differs from the input. */
 	readonly first_changed_message: number | null;
 	/** Tokens before it, which are still in the provider's cache. */
 	readonly prefix_kept_tokens: number;
@@ -120,12 +118,9 @@ export interface Economics {
 
 export function economicsOf(
 	plan: Plan,
-	{
-		measurement,
-		prices,
-		scale,
-	}: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
+	basis: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
 ): Economics {
+	const { measurement, prices, scale } = basis;
 	const { messages, total } = measurement;
 	const { savedInMessages: saved, firstMessage } = totalsOf(plan);
 	const first = firstMessage ?? messages.length;

@@ -15,7 +15,6 @@ export interface WholeContent {
 	readonly only?: true;
 }
 
-/** An image, a recording or a document inside a tool result. */
 export interface MediaNode {
 	readonly path: Path;
 	readonly kind: "image" | "audio" | "video" | "document";
@@ -76,7 +75,6 @@ export interface Message {
 	readonly sent?: boolean;
 }
 
-/** A conversation as the engine reads it: messages in order, with the places where text may be edited. */
 export interface Transcript {
 	readonly format: string;
 	readonly messages: readonly Message[];

@@ -36,10 +36,7 @@ export interface MessageGroup {
 	readonly messages: readonly number[];
 }
 
-/**
- * Splits a conversation into groups, ordered by their first message. Results are grouped by pairing; a message with a
- * result without id belongs to the nearest earlier message with calls.
- */
+/** Ordered by their first message. A message with a result without id joins the nearest earlier one with calls. */
 export function groupMessages({ messages }: Transcript, paired: readonly PairedResult[]): readonly MessageGroup[] {
 	const parents = messages.map((_, index) => index);
 	const find = (index: number): number => {
@@ -68,7 +65,6 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 	return Array.from(groupBy(messages.keys(), find).values(), (indexes) => ({ messages: indexes }));
 }
 
-/** A tool result with the call that it answers, if there is one. */
 export interface PairedResult {
 	readonly result: ToolResult;
 	/** Indexes of the messages of the result and of the call. */

@@ -69,9 +69,7 @@ async function findState(host: Host, file: string) {
 	}
 }
 
-/**
- * Sets or, with `undefined`, removes a table. Lines are moved without a parser, so the result is parsed and compared.
- */
+/** Sets or, with `undefined`, removes a table. Lines are moved without a parser, so the result is compared. */
 function changeToml(text: string, key: readonly string[], value: unknown): string {
 	const wanted = withValue(readToml(text, "it is not valid TOML"), key, value);
 	const without = withoutTable(text, key);

@@ -1,8 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Archive } from "../archive/archive.ts";
 import { openToRead } from "../files/disk.ts";
-import type { AnsweredCall } from "../operations/truncate-stream.ts";
-import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
+import { type AnsweredCall, shortenStream, shortenText } from "../operations/truncate-stream.ts";
 import { charsCheck } from "../operations/truncation-limit.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import type { HookPolicy } from "./hook-policy.ts";
@@ -29,9 +28,7 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 	};
 }
 
-/**
- * If the host cut the text, the file `savedIn` is shortened and archived instead, unless the text is not part of it.
- */
+/** If the host cut the text, the file `savedIn` is shortened and archived instead, unless the text is not in it. */
 export async function shortenPassed(
 	what: HookShell & { readonly text: string; readonly most: number; readonly savedIn: string | undefined },
 ): Promise<string | undefined> {

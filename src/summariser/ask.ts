@@ -11,7 +11,6 @@ import {
 	tellProgress,
 } from "./summariser.ts";
 
-/** How often and how slowly a request is sent again. */
 export interface RetryPolicy {
 	/** Retries after the first try. Default 3. */
 	readonly maxRetries: number;
@@ -23,7 +22,6 @@ export interface RetryPolicy {
 	readonly longestRetryAfterMs: number;
 }
 
-/** How long a summariser waits for a model, and how often it tries. */
 export interface Patience {
 	/** Longest time for one try, from sending it to the last byte of its answer, in ms. */
 	readonly timeoutMs?: number | undefined;
@@ -41,7 +39,6 @@ export interface ChatRequest {
 	readonly signal: AbortSignal;
 }
 
-/** `retryAfter` is the `Retry-After` field as received. */
 export type ChatOutcome =
 	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
 	| { readonly kind: "failure"; readonly error: SummariserError; readonly retryAfter?: string | undefined };
@@ -52,7 +49,6 @@ export interface ChatModel {
 	/** The HTTP status of a good answer; `undefined` without HTTP. */
 	readonly goodStatus: number | undefined;
 	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
-	/** Whether a request that failed with this error is sent again. */
 	readonly isRetried: (error: SummariserError) => boolean;
 	readonly close: () => void;
 }

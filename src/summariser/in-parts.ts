@@ -26,9 +26,7 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 
 const deepest = 4;
 
-/**
- * A prompt that is too long is split at a message, and its summaries are joined; a message too long loses its middle.
- */
+/** A prompt that is too long is split at a message, and its summaries joined; a message too long loses its middle. */
 export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;
 	const started = clock.now();

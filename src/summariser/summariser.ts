@@ -4,7 +4,6 @@ import type { SummariserErrorCode } from "../errors.ts";
 import type { LocaleName } from "../policy/names.ts";
 
 export interface SummaryRequest {
-	/** The instruction, and the text to summarise. */
 	readonly prompt: string;
 	/** Of the answer, as the model counts them. */
 	readonly maxTokens: number;
@@ -73,10 +72,7 @@ export const systemClock: Clock = {
 };
 
 /** `AbortSignal.any` does not serve: on Node 20 and 22 each signal that it makes leaves an entry on its sources. */
-export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
-	readonly signal: AbortSignal;
-	readonly release: () => void;
-} {
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]) {
 	const joined = signals.filter((signal) => signal !== undefined);
 	const controller = new AbortController();
 	const abort = (): void => controller.abort(joined.find(({ aborted }) => aborted)?.reason);
