@@ -81,27 +81,25 @@ function stringifyDeep(root: unknown): string {
 /** Accepts values that JSON omits. Throws NotJsonError for a circle, a bigint, or a property whose reading throws. */
 export function requireJson(value: unknown): void {
 	try {
-		try {
-			visit(value);
-		} catch (error) {
-			if (!(error instanceof RangeError)) throw error;
-			stringifyDeep(value);
-		}
+		visit(value, 0);
 	} catch (error) {
 		throw error instanceof NotJsonError ? error : new NotJsonError(error);
 	}
 }
 
-/** Does not look for circles, which is much faster: they overflow the stack. */
-function visit(value: unknown): void {
+/** Levels that are visited without a search for circles, which is much faster: more than any conversation has. */
+const shallow = 100;
+
+function visit(value: unknown, depth: number): void {
 	if (typeof value === "bigint") throw new NotJsonError();
 	if (typeof value !== "object" || value === null) return;
 	const { toJSON } = value as { readonly toJSON?: unknown };
 	// A date writes a text.
 	const written: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
-	if (written !== value) visit(written);
-	else if (Array.isArray(value)) for (const item of value) visit(item);
-	else for (const key in value) visit((value as JsonObject)[key]);
+	if (depth > shallow) stringifyDeep(written);
+	else if (written !== value) visit(written, depth + 1);
+	else if (Array.isArray(value)) for (const item of value) visit(item, depth + 1);
+	else for (const key in value) visit((value as JsonObject)[key], depth + 1);
 }
 
 /** Whether a value could be parsed JSON: no holes, classes or accessors; `undefined` members are accepted. Slow. */
