@@ -72,7 +72,10 @@ export const systemClock: Clock = {
 };
 
 /** `AbortSignal.any` does not serve: on Node 20 and 22 each signal that it makes leaves an entry on its sources. */
-export function joinSignals(...signals: readonly (AbortSignal | undefined)[]) {
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
+	readonly signal: AbortSignal;
+	readonly release: () => void;
+} {
 	const joined = signals.filter((signal) => signal !== undefined);
 	const controller = new AbortController();
 	const abort = (): void => controller.abort(joined.find(({ aborted }) => aborted)?.reason);
