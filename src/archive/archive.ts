@@ -72,10 +72,7 @@ export interface Archive {
 	readonly location: string;
 	/** The ref that `put` would give a text: a pure function of the text and the redaction patterns. */
 	readonly refOf: (text: string) => Ref;
-	/**
-	 * Returns refs in order once all originals are stored. Throws PalimpsestError `invalid_argument`;
-	 * `ambiguous_reference` if another text with the same ref is stored, which takes 2^30 hashes.
-	 */
+	/** Refs in order, once all are stored. Throws `invalid_argument`; `ambiguous_reference`, which takes 2^30 hashes. */
 	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
 	/** At most the first `maxBytes`. Redaction holds the text in memory: a match may span pieces. */
 	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;

@@ -1,6 +1,6 @@
 import { parseJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { type ArchiveStats, type Listing, originalKinds, type Sweep } from "./archive.ts";
+import { type Archive, type ArchiveStats, type Listing, originalKinds, type Sweep } from "./archive.ts";
 import type { SweepTime } from "./retention.ts";
 
 /** The record beside a text, one for each tool call with this text. */
@@ -19,8 +19,7 @@ export interface Entry extends Stored {
 type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 
 /** One namespace of a place, by hashes and bytes. Every function throws PalimpsestError `archive_unavailable`. */
-export interface Driver {
-	readonly location: string;
+export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	/** Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. */
 	readonly write: (entries: readonly Entry[]) => Promise<void>;
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
@@ -35,10 +34,8 @@ export interface Driver {
 	readonly holdings: () => Promise<Holdings>;
 	/** Whether nobody has swept in the last hour. After `true`, the caller has to sweep. */
 	readonly claimSweep: () => Promise<boolean>;
-	/** Applies the retention, and stores the intent for the next sweep. */
+	/** Also stores the intent for the next sweep. */
 	readonly sweep: (time: SweepTime) => Promise<Sweep>;
-	readonly clear: () => Promise<number>;
-	readonly close: () => Promise<void>;
 }
 
 export function holdingsOf(all: readonly { readonly bytes: number; readonly usedAt: number }[]): Holdings {
@@ -66,15 +63,8 @@ export function writeAbout({ kind, toolCallId, toolName, chars, bytes, archivedA
 export function readAbout(json: string): About | undefined {
 	// Not a zod schema: loading one takes a hook that archives one text longer than all its other work.
 	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parseJsonObject(json) ?? {};
-	const about = {
-		kind,
-		toolCallId: tool_call_id,
-		toolName: tool_name,
-		chars,
-		bytes,
-		archivedAt: archived_at,
-		redactions,
-	};
+	const names = { toolCallId: tool_call_id, toolName: tool_name };
+	const about = { kind, ...names, chars, bytes, archivedAt: archived_at, redactions };
 	const numbers = [chars, bytes, archived_at, redactions];
 	return isOriginal(about) && numbers.every((number) => Number.isFinite(number)) ? (about as About) : undefined;
 }

@@ -114,8 +114,6 @@ async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): Asy
 	}
 }
 
-// ---- Names ----
-
 /**
  * The names in the folder of a namespace:
  *
@@ -175,8 +173,6 @@ async function readAboutFile(file: string): Promise<About | undefined> {
 	const json = await readFile(file, "utf8").catch(undefinedIfAbsent);
 	return json === undefined ? undefined : readAbout(json);
 }
-
-// ---- Writing ----
 
 interface Writing {
 	readonly layout: Layout;
@@ -271,8 +267,6 @@ async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now
 	if (!isNew && (await statIfThere(callFile)) !== undefined) return;
 	await inFolder(layout.callFolder(call), () => putEmptyFile(callFile, now()));
 }
-
-// ---- Sweeping ----
 
 /** Does not create the folder of an unused namespace. */
 async function claimSweep(marker: string, now: number): Promise<boolean> {

@@ -86,15 +86,12 @@ export function archivePlace(where: string): "none" | "memory" | "files" | "fold
 }
 
 /** By default in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/). */
-export function archiveFolderOf({
-	platform,
-	environment,
-	homeFolder,
-}: {
+export function archiveFolderOf(where: {
 	readonly platform: NodeJS.Platform;
 	readonly environment: Readonly<Record<string, string | undefined>>;
 	readonly homeFolder: string;
 }): string {
+	const { platform, environment, homeFolder } = where;
 	if (platform === "win32") {
 		const local = environment.LOCALAPPDATA || path.win32.join(homeFolder, "AppData", "Local");
 		return path.win32.join(local, "palimpsest", "archive");

@@ -58,8 +58,6 @@ function rememberRecent(redact: Redact): Redact {
 	};
 }
 
-// ---- Escapes of JSON ----
-
 /** `before` maps an index of this text to the original text. */
 interface View {
 	readonly text: string;
@@ -69,7 +67,6 @@ interface View {
 // A JSON result is escaped in the JSON of its message, which is escaped in the JSON of its places.
 const mostLevels = 4;
 const escapes = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
-const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /** A text as it is, then with the escapes of JSON strings (RFC 8259, 7) undone once, and again while it holds some. */
 export function* unescapedViews(text: string): Generator<View> {
@@ -86,7 +83,7 @@ function unescaped({ text, before }: View): View | undefined {
 	const [from, ahead]: [number[], number[]] = [[], []];
 	let [end, shift] = [0, 0];
 	for (const { 0: found, index } of text.matchAll(escapes)) {
-		parts.push(text.slice(end, index), characterOf(found.slice(1)));
+		parts.push(text.slice(end, index), JSON.parse(`"${found}"`) as string);
 		end = index + found.length;
 		shift += found.length - 1;
 		from.push(end - shift);
@@ -95,11 +92,6 @@ function unescaped({ text, before }: View): View | undefined {
 	if (parts.length === 0) return undefined;
 	parts.push(text.slice(end));
 	return { text: parts.join(""), before: (index) => before(index + (ahead[countUpTo(from, index) - 1] ?? 0)) };
-}
-
-function characterOf(escaped: string): string {
-	if (escaped.length > 1) return String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
-	return controls[escaped] ?? escaped;
 }
 
 function countUpTo(rising: readonly number[], most: number): number {
@@ -111,8 +103,6 @@ function countUpTo(rising: readonly number[], most: number): number {
 	}
 	return low;
 }
-
-// ---- Credentials ----
 
 interface Rule {
 	readonly meta: { readonly id: string };

@@ -5,14 +5,12 @@ export type Reply = number | Buffer | null | readonly Reply[];
 
 export type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
 
-type LoadClient = () => Promise<typeof import("@redis/client")>;
-
 /** The timeouts do not count the time in which this process computes. */
 export interface RedisAddress {
 	readonly url: string;
 	readonly connectTimeoutMs?: number | undefined;
 	readonly commandTimeoutMs?: number | undefined;
-	readonly load?: LoadClient | undefined;
+	readonly load?: (() => Promise<typeof import("@redis/client")>) | undefined;
 }
 
 const longestPause = 1000;

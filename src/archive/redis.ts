@@ -189,8 +189,6 @@ function* pagesOf<T>(items: readonly T[]): Generator<readonly T[]> {
 	for (let start = 0; start < items.length; start += page) yield items.slice(start, start + page);
 }
 
-// ---- Sweeping ----
-
 async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Holding[]> {
 	const [members] = await connection.send([["ZRANGE", keys.used, "0", "-1", "WITHSCORES"]]);
 	const flat = textsOf(members);

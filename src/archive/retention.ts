@@ -21,9 +21,8 @@ export interface SweepTime {
 	readonly unasked?: MachineTime | undefined;
 }
 
-/** A change of the clock does not affect it. */
 interface MachineTime {
-	/** In ms. */
+	/** In ms; a change of the clock does not affect it. */
 	readonly uptime: number;
 	/** Times of two machines cannot be compared. */
 	readonly machine: string;

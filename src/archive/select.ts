@@ -118,7 +118,7 @@ function clip(segment: Segment, range: Range): Segment | undefined {
 	const from = onCharacter(whole, Math.max(0, range.start - segment.start));
 	const to = onCharacter(whole, Math.min(whole.length, range.end - segment.start), 1);
 	return {
-		line: segment.line,
+		...segment,
 		start: segment.start + from,
 		end: segment.start + to,
 		text: segment.text.slice(from, to),
@@ -178,7 +178,6 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 			if (!segment.continues) lineStarts.push(segment.start);
 			if (lineStarts.length > 2 * count + 1000) lineStarts.splice(0, lineStarts.length - count);
 			held += wholeOf(segment);
-			// More characters than the budget has tokens for can never be shown.
 			if (held.length > 2 * mostChars) held = held.slice(onCharacter(held, held.length - mostChars));
 		},
 		finish(total) {
@@ -285,8 +284,8 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 				lines: { first: shown.first.line, last: shown.last.line },
 				chars: { start: shown.first.start, end: shown.last.start + shown.last.text.length },
 			};
-			const matches = { found, shown: shownMatches };
 			const text = budget.fitWhole(shownLines.join(""));
+			const matches = { found, shown: shownMatches };
 			return { text, shown: place ?? null, matches, leftOutChars: 0, next: next() };
 		},
 	};
@@ -316,8 +315,6 @@ function excerpt(segment: Segment, from: number, to: number): string {
 	const text = segment.text.slice(start, end).toWellFormed();
 	return `[chars ${segment.start + start}-${segment.start + end}] ${text}`;
 }
-
-// ---- Budget ----
 
 /** More characters than any token has: the longest of o200k_base are 128 spaces. */
 const longestToken = 128;
@@ -370,7 +367,7 @@ function createTokenBudget(options: {
 		return best !== "" && take(best) ? best : "";
 	};
 
-	const fitWhole = (text: string): string =>
+	const fitWhole = (text: string) =>
 		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
 	return { take, takeSome, fitWhole };
 }

@@ -89,7 +89,8 @@ export function createArchive(parts: {
 		async put(originals) {
 			checkOriginals(originals);
 			const entries = originals.map(entryOf);
-			if (entries.length > 0) await driver.write(withoutRepeats(entries));
+			const apart = new Map(entries.map((entry) => [`${entry.hash} ${entry.about.toolCallId ?? ""}`, entry]));
+			if (apart.size > 0) await driver.write([...apart.values()]);
 			sweepHourly();
 			return entries.map(({ hash }) => refOfHash(hash));
 		},
@@ -187,10 +188,6 @@ function digestOf(text: string): { readonly hash: string; readonly bytes: number
 	return { hash: digest.digest("hex"), bytes };
 }
 
-function withoutRepeats(entries: readonly Entry[]): Entry[] {
-	return [...new Map(entries.map((entry) => [`${entry.hash} ${entry.about.toolCallId ?? ""}`, entry])).values()];
-}
-
 function requireString(value: unknown, name: string): void {
 	if (typeof value !== "string") throw wrongArgument(name, "a string", value);
 }
@@ -219,8 +216,6 @@ export function refusePlaceholders(archive: Archive, isPlaceholder: (text: strin
 		},
 	};
 }
-
-// ---- Originals in pieces ----
 
 const pieceBytes = 1 << 20;
 

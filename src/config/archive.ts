@@ -17,10 +17,7 @@ export function archiveLocation(named: {
 }
 
 /** A process's archive. `use` opens it and keeps it open meanwhile; `end` closes it after the last use. */
-export interface ArchiveSource {
-	use<T>(work: (archive: Archive) => Promise<T>): Promise<T>;
-	end(): void;
-}
+export type ArchiveSource = NonNullable<ReturnType<typeof createArchiveSource>>;
 
 interface OpenArchive {
 	readonly key: string;
@@ -29,10 +26,7 @@ interface OpenArchive {
 }
 
 /** Opened at its first use, so that a server starts fast, and again when its section of the policy changes. */
-export function createArchiveSource(from: {
-	readonly location: ArchiveLocation;
-	readonly policy: () => Policy;
-}): ArchiveSource | undefined {
+export function createArchiveSource(from: { readonly location: ArchiveLocation; readonly policy: () => Policy }) {
 	const { location } = from;
 	if (location.where === "none") return undefined;
 	let current: OpenArchive | undefined;
@@ -64,7 +58,7 @@ export function createArchiveSource(from: {
 	};
 
 	return {
-		async use(work) {
+		async use<T>(work: (archive: Archive) => Promise<T>): Promise<T> {
 			const one = opened();
 			one.uses += 1;
 			try {
@@ -74,7 +68,7 @@ export function createArchiveSource(from: {
 				closeUnused(one);
 			}
 		},
-		end() {
+		end(): void {
 			hasEnded = true;
 			if (current) closeUnused(current);
 		},

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { CompactionStrategy, StrategyDependencies } from "../compaction/strategy.ts";
+import type { StrategyDependencies } from "../compaction/strategy.ts";
 import { SummariserError } from "../errors.ts";
 import { invalidPolicy } from "../policy/errors.ts";
 import type { Environment } from "../policy/layers.ts";
@@ -9,14 +9,7 @@ import type { OpenAiCompatibleOptions } from "../summariser/endpoint.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser } from "../summariser/summariser.ts";
 import type { CheckedStrategy } from "./external-strategy.ts";
 
-export interface CompactionSource {
-	/** One client for all calls; absent if the environment names no model. */
-	readonly endpoint: Summariser | undefined;
-	readonly loadStrategy: (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
-	/** Loads the strategy that a policy names, so that a server reports a bad one at its start. */
-	readonly check: (policy: Policy) => Promise<void>;
-	readonly close: () => Promise<void>;
-}
+export type CompactionSource = ReturnType<typeof createCompactionSource>;
 
 /** Opens and loads nothing yet. Throws `invalid_policy` if the environment names a model that cannot be used. */
 export function createCompactionSource(from: {
@@ -24,7 +17,7 @@ export function createCompactionSource(from: {
 	/** The policy file in force. Modules are resolved from its folder; null: from the working directory. */
 	readonly policyFile: () => string | null;
 	readonly workingDirectory: string;
-}): CompactionSource {
+}) {
 	const { environment, policyFile, workingDirectory } = from;
 	const endpoint = summariserOfEnvironment(environment);
 	const checked = new Map<string, Promise<CheckedStrategy>>();
@@ -41,12 +34,14 @@ export function createCompactionSource(from: {
 	};
 
 	return {
+		/** One client for all calls; absent if the environment names no model. */
 		endpoint,
-		async loadStrategy(name, dependencies) {
+		async loadStrategy(name: string, dependencies: StrategyDependencies) {
 			const { constructStrategy } = await module();
 			return constructStrategy(await checkNamed(name), dependencies);
 		},
-		async check({ compaction: { strategy } }) {
+		/** Loads the strategy that a policy names, so that a server reports a bad one at its start. */
+		async check({ compaction: { strategy } }: Policy) {
 			if (parseStrategyName(strategy).kind === "external") await checkNamed(strategy);
 		},
 		close: async () => endpoint?.close(),

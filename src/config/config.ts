@@ -11,21 +11,21 @@ export interface ConfigSources extends PolicyFileSearch {
 	readonly settings?: readonly string[] | undefined;
 }
 
-export interface Config {
-	readonly policy: Policy;
-	/** File, environment and `--set`, in order of precedence. The policy of a tool call goes on top. */
-	readonly layers: readonly PolicyLayer[];
-	readonly file: string | null;
-}
+export type Config = Awaited<ReturnType<typeof loadConfig>>;
 
-export async function loadConfig(sources: ConfigSources): Promise<Config> {
+export async function loadConfig(sources: ConfigSources) {
 	return loadConfigOf(await findPolicyFile(sources), sources);
 }
 
-async function loadConfigOf(file: string | null, sources: ConfigSources): Promise<Config> {
+async function loadConfigOf(file: string | null, sources: ConfigSources) {
 	const ofFile = file === null ? [] : [await readPolicyFile(file)];
 	if (file !== null) refuseFoundCode(ofFile[0]?.compaction?.strategy, file, sources);
-	const layers = [...ofFile, environmentLayer(sources.environment), settingsLayer(sources.settings ?? [])];
+	// In order of precedence. The policy of a tool call goes on top.
+	const layers: readonly PolicyLayer[] = [
+		...ofFile,
+		environmentLayer(sources.environment),
+		settingsLayer(sources.settings ?? []),
+	];
 	return { policy: resolvePolicy(layers), layers, file };
 }
 
@@ -39,14 +39,7 @@ function refuseFoundCode(strategy: string | undefined, file: string, search: Pol
 	]);
 }
 
-export interface PolicySource {
-	current(): Policy;
-	layers(): readonly PolicyLayer[];
-	file(): string | null;
-	onChange(listener: (policy: Policy) => void): () => void;
-	/** The policy in force stays readable. */
-	close(): void;
-}
+export type PolicySource = Awaited<ReturnType<typeof createPolicySource>>;
 
 /** Follows the policy file, or one that appears in the working directory. Throws as `loadConfig`, at the start only. */
 export async function createPolicySource(
@@ -54,7 +47,7 @@ export async function createPolicySource(
 		readonly onError?: ((error: PalimpsestError) => void) | undefined;
 		readonly intervalMilliseconds?: number | undefined;
 	},
-): Promise<PolicySource> {
+) {
 	const found = await findPolicyFile(options);
 	const watched = found ?? path.resolve(options.workingDirectory, policyFileName);
 	const listeners = new Set<(policy: Policy) => void>();
@@ -65,7 +58,7 @@ export async function createPolicySource(
 		options.onError?.(typed ? error : new PalimpsestError("internal", String(error), { cause: error }));
 	};
 
-	let config: Config;
+	let config: Awaited<typeof first>;
 	let latest = 0;
 	const reload = async (): Promise<void> => {
 		latest += 1;
@@ -101,10 +94,11 @@ export async function createPolicySource(
 		current: () => config.policy,
 		layers: () => config.layers,
 		file: () => config.file,
-		onChange(listener) {
+		onChange(listener: (policy: Policy) => void): () => void {
 			listeners.add(listener);
 			return () => listeners.delete(listener);
 		},
+		/** The policy in force stays readable. */
 		close,
 	};
 }

@@ -125,27 +125,21 @@ function existing(url: URL): URL | undefined {
 	}
 }
 
-/** The file that `exports` of a package names for an `import`. Source: Node.js documentation, "Modules: Packages". */
+/** The file that `exports` names for an `import`, without patterns. Source: Node.js, "Modules: Packages". */
 export function packageTarget(exports: unknown, subpath: string): string | undefined {
 	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	const bySubpath: JsonObject = isBySubpath ? exports : { ".": exports };
-	if (Object.hasOwn(bySubpath, subpath)) return chooseTarget(bySubpath[subpath], "");
-	const patterns = Object.keys(bySubpath).filter((key) => key.includes("*"));
-	const [best] = patterns
-		.map((key) => ({ key, start: key.slice(0, key.indexOf("*")), end: key.slice(key.indexOf("*") + 1) }))
-		.filter(({ key, start, end }) => subpath.startsWith(start) && subpath.endsWith(end) && subpath.length >= key.length)
-		.toSorted((a, b) => b.start.length - a.start.length || b.key.length - a.key.length);
-	return best && chooseTarget(bySubpath[best.key], subpath.slice(best.start.length, subpath.length - best.end.length));
+	return Object.hasOwn(bySubpath, subpath) ? chooseTarget(bySubpath[subpath]) : undefined;
 }
 
 /** Conditions of an `exports` field that apply to `import` in Node.js. */
 const conditions = new Set(["node", "node-addons", "import", "module-sync", "default"]);
 
-function chooseTarget(target: unknown, star: string): string | undefined {
+function chooseTarget(target: unknown): string | undefined {
 	if (typeof target === "string") {
 		const isWithin = target.startsWith("./") && !target.split(/[\\/]/).includes("..");
-		return isWithin ? target.replaceAll("*", star) : undefined;
+		return isWithin ? target : undefined;
 	}
 	const byCondition = Object.entries(target ?? {}).filter(([key]) => Array.isArray(target) || conditions.has(key));
-	return byCondition.map(([, option]) => chooseTarget(option, star)).find((found) => found !== undefined);
+	return byCondition.map(([, option]) => chooseTarget(option)).find((found) => found !== undefined);
 }

@@ -18,9 +18,7 @@ export interface PolicyFileSearch {
 
 export const policyFileName = "palimpsest.toml";
 
-/**
- * The file of the flag, else of `PALIMPSEST_POLICY`, both unchecked, else in the working directory, else the user's.
- */
+/** The file of the flag, else of `PALIMPSEST_POLICY`, both unchecked, else in the working directory or the user's. */
 export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
 	const { environment, workingDirectory, home = homedir(), platform = process.platform } = search;
 	const named = search.policyFile ?? (environment.PALIMPSEST_POLICY || undefined);

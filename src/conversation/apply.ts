@@ -1,12 +1,8 @@
-import type { JsonObject } from "./json.ts";
+import { isJsonObject, type JsonObject } from "./json.ts";
 import type { Edit, InsertEdit, Plan } from "./plan.ts";
 import type { Path } from "./transcript.ts";
 
-/**
- * Applies a plan to a JSON document. The new document shares all values without edits with the input.
- *
- * @throws Error if a path of the plan does not exist in the document.
- */
+/** The new document shares all values without edits with the input. Throws if a path of the plan does not exist in it. */
 export function applyPlan(document: unknown, plan: Plan): unknown {
 	if (plan.length === 0) return document;
 	return rebuild(document, editTree(plan));
@@ -16,8 +12,7 @@ function rebuild(value: unknown, tree: EditTree): unknown {
 	if (tree.edit?.kind === "replace") return tree.edit.replacement;
 	if (!tree.children) return value;
 	if (Array.isArray(value)) return rebuildArray(value, tree.children);
-	if (typeof value === "object" && value !== null)
-		return rebuildObject(value as Record<string, unknown>, tree.children);
+	if (isJsonObject(value)) return rebuildObject(value, tree.children);
 	throw new Error("Expected an object or an array, since a path of the plan continues.");
 }
 
@@ -30,19 +25,15 @@ function rebuildArray(array: readonly unknown[], children: ReadonlyMap<string | 
 	const rebuilt: unknown[] = [];
 	array.forEach((item, index) => {
 		const child = children.get(index);
-		insertInto(rebuilt, child);
+		for (const { value } of child?.inserts ?? []) rebuilt.push(value);
 		if (child?.edit?.kind === "remove") return;
 		rebuilt.push(child ? rebuild(item, child) : item);
 	});
-	insertInto(rebuilt, children.get(array.length));
+	for (const { value } of children.get(array.length)?.inserts ?? []) rebuilt.push(value);
 	return rebuilt;
 }
 
-function insertInto(list: unknown[], tree: EditTree | undefined): void {
-	for (const { value } of tree?.inserts ?? []) list.push(value);
-}
-
-function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<string | number, EditTree>): unknown {
+function rebuildObject(object: JsonObject, children: ReadonlyMap<string | number, EditTree>): unknown {
 	// A copy of the same shape is faster and smaller than a new object.
 	const rebuilt: Record<string, unknown> = { ...object };
 	const removed: string[] = [];
@@ -64,7 +55,7 @@ function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<st
 /** The edits of a value and of the values in it, by the next segment of their paths. */
 export interface EditTree {
 	edit?: Exclude<Edit, InsertEdit>;
-	/** Inserts before it, in this order. */
+	/** Before it, in this order. */
 	inserts?: InsertEdit[];
 	children?: Map<string | number, EditTree>;
 }
@@ -104,7 +95,7 @@ export interface WrittenMessage {
 	readonly instead?: unknown;
 }
 
-/** Whether two JSON values are the same, with the keys in the same order. */
+/** The keys have to be in the same order. */
 export function equalsJson(a: unknown, b: unknown): boolean {
 	if (Object.is(a, b)) return true;
 	if (typeof a !== "object" || a === null || typeof b !== "object" || b === null) return false;
@@ -113,8 +104,6 @@ export function equalsJson(a: unknown, b: unknown): boolean {
 	}
 	if (Array.isArray(b)) return false;
 	const [keys, others] = [Object.keys(a), Object.keys(b)];
-	if (keys.length !== others.length) return false;
-	return keys.every((key, index) => {
-		return key === others[index] && equalsJson((a as JsonObject)[key], (b as JsonObject)[key]);
-	});
+	const isSame = (key: string) => equalsJson((a as JsonObject)[key], (b as JsonObject)[key]);
+	return keys.length === others.length && keys.every((key, index) => key === others[index] && isSame(key));
 }

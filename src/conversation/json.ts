@@ -15,7 +15,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The JSON object in a text; `undefined` if it is none. */
 export function parseJsonObject(text: string): JsonObject | undefined {
 	if (!text.trimStart().startsWith("{")) return undefined;
 	try {
@@ -25,12 +24,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
 	}
 }
 
-/**
- * The compact JSON of a value at any depth: `JSON.stringify` overflows the stack some thousand levels down. Empty for a
- * value that JSON cannot express, such as `undefined`.
- *
- * @throws NotJsonError for a value that did not come from JSON.
- */
+/** At any depth: `JSON.stringify` overflows some thousand levels down. Empty for `undefined`. Throws NotJsonError. */
 export function compactJson(value: unknown): string {
 	try {
 		return stringify(value) ?? "";
@@ -40,11 +34,7 @@ export function compactJson(value: unknown): string {
 	}
 }
 
-/**
- * `JSON.stringify`, with a NotJsonError for a value that did not come from JSON.
- *
- * @throws NotJsonError; and whatever reading a property throws.
- */
+/** `JSON.stringify`. Throws NotJsonError for a value that did not come from JSON; whatever reading a property throws. */
 export function stringify(value: unknown, replacer?: (key: string, value: unknown) => unknown): string | undefined {
 	try {
 		return JSON.stringify(value, replacer);
@@ -53,16 +43,9 @@ export function stringify(value: unknown, replacer?: (key: string, value: unknow
 	}
 }
 
-interface Frame {
-	readonly value: object;
-	readonly items: Iterator<[string, unknown]>;
-	readonly close: "]" | "}";
-	isFirst: boolean;
-}
-
 function stringifyDeep(root: unknown): string {
 	const pieces: string[] = [];
-	const frames: Frame[] = [];
+	const frames: { value: object; items: Iterator<[string, unknown]>; close: "]" | "}"; isFirst: boolean }[] = [];
 	const open = new Set<object>();
 	const write = (value: unknown): void => {
 		if (typeof value !== "object" || value === null) {
@@ -86,7 +69,7 @@ function stringifyDeep(root: unknown): string {
 			continue;
 		}
 		const [key, value] = next.value;
-		if (frame.close === "}" && !isWritten(value)) continue;
+		if (frame.close === "}" && ["undefined", "function", "symbol"].includes(typeof value)) continue;
 		if (!frame.isFirst) pieces.push(",");
 		frame.isFirst = false;
 		if (frame.close === "}") pieces.push(JSON.stringify(key), ":");
@@ -95,16 +78,7 @@ function stringifyDeep(root: unknown): string {
 	return pieces.join("");
 }
 
-/** Whether JSON can express a value. Other values are omitted from objects and are null in lists. */
-function isWritten(value: unknown): boolean {
-	return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
-}
-
-/**
- * Checks a value that a program made. Accepts values that JSON omits (`undefined`, functions).
- *
- * @throws NotJsonError for a circle, a bigint, or a property whose reading throws.
- */
+/** Accepts values that JSON omits. Throws NotJsonError for a circle, a bigint, or a property whose reading throws. */
 export function requireJson(value: unknown): void {
 	try {
 		visit(value, 0);
@@ -119,41 +93,13 @@ const shallow = 100;
 function visit(value: unknown, depth: number): void {
 	if (typeof value === "bigint") throw new NotJsonError();
 	if (typeof value !== "object" || value === null) return;
-	const written = asWritten(value);
-	if (depth > shallow) visitDeep(value);
+	const { toJSON } = value as { readonly toJSON?: unknown };
+	// A date writes a text.
+	const written: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
+	if (depth > shallow) stringifyDeep(written);
 	else if (written !== value) visit(written, depth + 1);
 	else if (Array.isArray(value)) for (const item of value) visit(item, depth + 1);
 	else for (const key in value) visit((value as JsonObject)[key], depth + 1);
-}
-
-/** The value that JSON writes for an object: a text for a date. */
-function asWritten(value: object): unknown {
-	const { toJSON } = value as { readonly toJSON?: unknown };
-	return typeof toJSON === "function" ? toJSON.call(value, "") : value;
-}
-
-/** Visits without recursion, and looks for circles. */
-function visitDeep(root: object): void {
-	const above = new Set<object>();
-	const checked = new Set<object>();
-	const open: { readonly value: object; readonly isLeft: boolean }[] = [{ value: root, isLeft: false }];
-	for (let next = open.pop(); next; next = open.pop()) {
-		const { value, isLeft } = next;
-		if (isLeft) {
-			above.delete(value);
-			checked.add(value);
-			continue;
-		}
-		if (above.has(value)) throw new NotJsonError();
-		if (checked.has(value)) continue;
-		above.add(value);
-		open.push({ value, isLeft: true });
-		for (const held of Object.values(value)) {
-			const written = typeof held === "object" && held !== null ? asWritten(held) : held;
-			if (typeof written === "bigint") throw new NotJsonError();
-			if (typeof written === "object" && written !== null) open.push({ value: written, isLeft: false });
-		}
-	}
 }
 
 /** Whether a value could be parsed JSON: no holes, classes or accessors; `undefined` members are accepted. Slow. */

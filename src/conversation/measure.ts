@@ -9,18 +9,12 @@ export interface TokenMeter {
 	readonly messageOverhead: number;
 }
 
-/** The sizes of a conversation before any edit. */
-export interface Measurement {
-	/** Of each message with its tool results. */
-	readonly messages: readonly Size[];
-	/** Tokens of each request beside the messages. */
-	readonly surroundingTokens: number;
-	readonly total: Size;
-}
+export type Measurement = Readonly<ReturnType<typeof measure>>;
 
-/** Measures a conversation. `requestOverhead`: the tokens that the provider adds to each request. */
-export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0): Measurement {
-	const sizes = messages.map((message) => sizeOfMessage(message, meter));
+/** `requestOverhead`: the tokens that the provider adds to each request. */
+export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0) {
+	// Each with its tool results.
+	const sizes: readonly Size[] = messages.map((message) => sizeOfMessage(message, meter));
 	const all = startSum();
 	for (const size of sizes) all.add(size);
 	let surroundingTokens = requestOverhead;
@@ -42,7 +36,6 @@ export const sizeOfResult = rememberSize((result: ToolResult, countTokens: Count
 	return { chars: resultCharacters(result), tokens };
 });
 
-/** Size of an image, a recording or a document with its texts. */
 export function sizeOfMedia({ texts = [], tokens: fixed }: MediaNode, countTokens: CountTokens): Size {
 	const chars = texts.reduce((sum, { text }) => sum + text.length, 0);
 	return { chars, tokens: texts.reduce((sum, { text }) => sum + countTokens(text), fixed), fixed };
@@ -90,15 +83,8 @@ export interface TokenScale {
 /** For counting in the model's own encoding. */
 export const exactScale: TokenScale = { low: 1, factor: 1, high: 1 };
 
-/** Tokens as a model counts them, whole numbers: `low` ≤ `tokens` ≤ `high`. */
-export interface ScaledTokens {
-	readonly low: number;
-	readonly tokens: number;
-	readonly high: number;
-}
-
-/** `fixed` tokens are not scaled. Scale only sums: rounding adds up. */
-export function scaleTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, scale: TokenScale): ScaledTokens {
+/** Whole numbers: `low` ≤ `tokens` ≤ `high`. `fixed` tokens are not scaled. Scale only sums: rounding adds up. */
+export function scaleTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, scale: TokenScale) {
 	return {
 		low: Math.floor((tokens - fixed) * scale.low) + fixed,
 		tokens: likelyTokens({ tokens, fixed }, scale),

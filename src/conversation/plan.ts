@@ -30,14 +30,12 @@ export function startDraft(before: readonly Size[]) {
 				return setEdits(edit.message, present[0]?.reason === "drop" ? [...present, edit] : [edit]);
 			}
 			if (present.some((one) => one.reason === "drop")) return false;
-			const overlapping = present.filter((one) => overlap(one.path, edit.path));
+			const overlapping = present.filter(({ path }) => startsWith(path, edit.path) || startsWith(edit.path, path));
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
 			if (overlapping.length > 0 && savedBy([edit]) <= savedBy(overlapping)) return false;
 			return setEdits(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
 		},
-		/** Ordered by message. */
 		plan: (): Plan => byMessage.flatMap((edits) => edits ?? []),
-		/** Of the messages with the edits so far. */
 		sizes: (): readonly Size[] => sizes,
 		saved: saved.total,
 	};
@@ -47,24 +45,19 @@ export type Draft = ReturnType<typeof startDraft>;
 
 function sizeAfter(before: Size, edits: readonly Edit[]): Size {
 	if (edits[0]?.reason === "drop") return noSize;
-	let { chars, tokens, fixed = 0 } = before;
-	for (const { unsent, before: was, after: is } of edits) {
-		if (unsent) continue;
-		chars += is.chars - was.chars;
-		tokens += is.tokens - was.tokens;
-		fixed += (is.fixed ?? 0) - (was.fixed ?? 0);
+	const sum = startSum(before);
+	for (const edit of edits) {
+		if (edit.unsent) continue;
+		sum.add(edit.after);
+		sum.subtract(edit.before);
 	}
-	return { chars, tokens, fixed };
+	return sum.total();
 }
 
 /** Tokens that edits save; of unsent copies, characters. */
 function savedBy(edits: readonly Edit[]): number {
 	const key = edits[0]?.unsent ? "chars" : "tokens";
 	return edits.reduce((sum, edit) => sum + edit.before[key] - edit.after[key], 0);
-}
-
-function overlap(a: Path, b: Path): boolean {
-	return startsWith(a, b) || startsWith(b, a);
 }
 
 /** Sums up a plan. Sizes leave out unsent parts. */
@@ -84,11 +77,8 @@ export function totalsOf(plan: Plan) {
 		savedInMessages: savedSize(ofMessages),
 		/** The first message with an edit of a sent part. */
 		firstMessage: messagesOf(ofMessages).toSorted((a, b) => a - b)[0],
-		/** Characters that results lost. */
 		resultChars: charsOf(replaced, "before") - charsOf(replaced, "after"),
-		/** Messages that the plan removes, each once. */
 		gone: [...new Set([...dropped, ...summarised])],
-		/** Number of new messages. */
 		added: plan.filter((edit) =>
 			edit.kind === "insert" ? edit.inserts === "message" : edit.kind === "replace" && edit.reason === "summary",
 		).length,
@@ -143,7 +133,6 @@ export function subtractSizes(a: Size, b: Size): Size {
 	return { chars, tokens, fixed: (a.fixed ?? 0) - (b.fixed ?? 0) };
 }
 
-/** Starts a sum that changes in place. */
 export function startSum(from: Size = noSize) {
 	let { chars, tokens, fixed = 0 } = from;
 	return {
@@ -171,9 +160,9 @@ export function takesMessageOut({ reason, kind }: Edit): boolean {
 export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink" | "summary" | "append";
 
 export interface Size {
-	/** Characters (UTF-16 code units). */
+	/** UTF-16 code units. */
 	readonly chars: number;
-	/** Tokens in the encoding of the call. */
+	/** In the encoding of the call. */
 	readonly tokens: number;
 	/** Tokens among them that no tokenizer counts: the delimiters of messages, images. */
 	readonly fixed?: number;
@@ -211,12 +200,11 @@ export interface ReplaceEdit extends EditBase {
 	readonly replacement: unknown;
 }
 
-/** Removes a message, one of its values, or a reasoning block from its list. */
+/** Of a message, one of its values, or a reasoning block. */
 export interface RemoveEdit extends EditBase {
 	readonly kind: "remove";
 }
 
-/** Inserts a message or a part of one. */
 export interface InsertEdit extends EditBase {
 	readonly kind: "insert";
 	/** The last segment is the index of the next item, or the length of the list. `message` is an index in the same way. */
@@ -227,5 +215,5 @@ export interface InsertEdit extends EditBase {
 
 export type Edit = ReplaceEdit | RemoveEdit | InsertEdit;
 
-/** The changes to make in a document: edits whose paths do not overlap. */
+/** Edits whose paths do not overlap. */
 export type Plan = readonly Edit[];

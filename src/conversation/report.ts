@@ -15,15 +15,12 @@ export interface Report {
 	readonly masked_tool_results: number;
 	readonly truncated_tool_results: number;
 	readonly dropped_messages: number;
-	/** Of all counted texts. */
 	readonly chars: BeforeAfter;
-	/** Of tool results. */
 	readonly tool_chars: BeforeAfter;
 	/** An estimate if the model's own tokens are not counted. */
 	readonly tokens: BeforeAfter;
 	/** The least and the most tokens after the plan. */
 	readonly band: { readonly low: number; readonly high: number };
-	/** English sentences about the numbers. */
 	readonly notes: readonly string[];
 }
 
@@ -64,7 +61,6 @@ export function reportOf(
 	};
 }
 
-/** Notes for every report on a conversation. */
 export function notesOn(transcript: Transcript): string[] {
 	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
 	return [
@@ -93,7 +89,6 @@ export function notesOnRoles(document: unknown, { messages }: Transcript): strin
 	];
 }
 
-/** The role of a message or of the record around it. */
 function roleAt(document: unknown, path: Path): string | undefined {
 	const value = valueAt(document, path) as Record<string, unknown> | null | undefined;
 	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];
@@ -102,17 +97,14 @@ function roleAt(document: unknown, path: Path): string | undefined {
 	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
 }
 
-/** How the engine refers to archived originals. */
 export interface Archiving {
 	/** The reference of a text before it is stored: a function of the text. */
 	readonly refOf: (text: string) => string;
-	/** The JSON of the value at a path of the document. */
 	readonly jsonAt: (path: Path) => string;
 }
 
 /** Cost and saving of a plan with a cached prompt, compared with reading the unchanged conversation from the cache. */
 export interface Economics {
-	/** Index of the first message that differs from the input. */
 	readonly first_changed_message: number | null;
 	/** Tokens before it, which are still in the provider's cache. */
 	readonly prefix_kept_tokens: number;
@@ -126,12 +118,9 @@ export interface Economics {
 
 export function economicsOf(
 	plan: Plan,
-	{
-		measurement,
-		prices,
-		scale,
-	}: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
+	basis: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
 ): Economics {
+	const { measurement, prices, scale } = basis;
 	const { messages, total } = measurement;
 	const { savedInMessages: saved, firstMessage } = totalsOf(plan);
 	const first = firstMessage ?? messages.length;
@@ -140,24 +129,16 @@ export function economicsOf(
 	const prefix = startSum(total);
 	prefix.subtract(rest.total());
 	rest.subtract(saved);
-	const tokens = {
-		rewritten: likelyTokens(rest.total(), scale),
-		saved: likelyTokens(saved, scale),
-	};
+	const rewritten = likelyTokens(rest.total(), scale);
+	const savedTokens = likelyTokens(saved, scale);
+	const cost = rewritten * Math.max(0, prices.cache_write - prices.cache_read);
+	const gain = savedTokens * prices.cache_read;
+	const breakEven = cost === 0 ? 0 : gain > 0 ? Math.ceil(cost / gain) : null;
 	return {
 		first_changed_message: firstMessage ?? null,
 		prefix_kept_tokens: likelyTokens(prefix.total(), scale),
-		rewritten_tokens: tokens.rewritten,
-		saved_tokens_per_call: tokens.saved,
-		calls_to_break_even: firstMessage === undefined ? null : callsToBreakEven(tokens, prices),
+		rewritten_tokens: rewritten,
+		saved_tokens_per_call: savedTokens,
+		calls_to_break_even: firstMessage === undefined ? null : breakEven,
 	};
-}
-
-function callsToBreakEven(
-	{ rewritten, saved }: { readonly rewritten: number; readonly saved: number },
-	{ cache_read, cache_write }: Prices,
-): number | null {
-	const cost = rewritten * Math.max(0, cache_write - cache_read);
-	if (cost === 0) return 0;
-	return saved * cache_read > 0 ? Math.ceil(cost / (saved * cache_read)) : null;
 }

@@ -1,7 +1,6 @@
 /** `developer` is `system`, `model` is `assistant`. `other`: a role that no format defines; counted, never edited. */
 export type Role = "system" | "user" | "assistant" | "tool" | "other";
 
-/** A text in the document that another string may replace. */
 export interface TextNode {
 	readonly path: Path;
 	readonly text: string;
@@ -16,7 +15,6 @@ export interface WholeContent {
 	readonly only?: true;
 }
 
-/** An image, a recording or a document inside a tool result. */
 export interface MediaNode {
 	readonly path: Path;
 	readonly kind: "image" | "audio" | "video" | "document";
@@ -28,7 +26,6 @@ export interface MediaNode {
 	readonly tokens: number;
 	/** Plain text in it; a result also has it among its `texts`, and counts it there. */
 	readonly texts?: readonly TextNode[];
-	/** The JSON value that holds `text` instead of this part. */
 	readonly write: (text: string) => unknown;
 }
 
@@ -61,7 +58,6 @@ export interface ToolResult {
 	readonly media: readonly MediaNode[];
 	/** Paths of values equal to the one with the result, in a session with repeated records: they get the same edits. */
 	readonly repeats?: readonly Path[];
-	/** The error flag of the format. */
 	readonly isError: boolean | undefined;
 }
 
@@ -79,7 +75,6 @@ export interface Message {
 	readonly sent?: boolean;
 }
 
-/** A conversation as the engine reads it: messages in order, with the places where text may be edited. */
 export interface Transcript {
 	readonly format: string;
 	readonly messages: readonly Message[];
@@ -128,17 +123,13 @@ export function childPath(path: Path, segment: string | number): Path {
 	return path.length === 3 ? [first, second, third, segment] : [...path, segment];
 }
 
-/** A path as a JSON Pointer (RFC 6901). */
+/** RFC 6901. */
 export function jsonPointer(path: Path): string {
 	let pointer = "";
 	for (const segment of path) {
 		pointer += `/${typeof segment === "number" ? segment : segment.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 	}
 	return pointer;
-}
-
-export function samePath(a: Path, b: Path): boolean {
-	return a.length === b.length && startsWith(a, b);
 }
 
 /** Whether a path is that of another value or of a value inside it. */
@@ -180,7 +171,7 @@ export function itemBeside(document: unknown, path: Path): unknown {
 	return list.length === 0 ? list : list[Math.min(Number(path.at(-1)), list.length - 1)];
 }
 
-/** The value at a path, or `undefined`. Reads own properties only. */
+/** Reads own properties only. */
 export function valueAt(document: unknown, path: Path): unknown {
 	let value = document;
 	for (const segment of path) {
@@ -190,7 +181,6 @@ export function valueAt(document: unknown, path: Path): unknown {
 	return value;
 }
 
-/** Whether a path is that of an item of the list at `base`. */
 export function isListed(path: Path, base: Path): boolean {
 	return path.length === base.length + 1 && startsWith(path, base);
 }

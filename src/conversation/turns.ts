@@ -36,10 +36,7 @@ export interface MessageGroup {
 	readonly messages: readonly number[];
 }
 
-/**
- * Splits a conversation into groups, ordered by their first message. Results are grouped by pairing; a message with a
- * result without id belongs to the nearest earlier message with calls.
- */
+/** Ordered by their first message. A message with a result without id joins the nearest earlier one with calls. */
 export function groupMessages({ messages }: Transcript, paired: readonly PairedResult[]): readonly MessageGroup[] {
 	const parents = messages.map((_, index) => index);
 	const find = (index: number): number => {
@@ -68,12 +65,10 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 	return Array.from(groupBy(messages.keys(), find).values(), (indexes) => ({ messages: indexes }));
 }
 
-/** A tool result with the call that it answers, if there is one. */
 export interface PairedResult {
 	readonly result: ToolResult;
-	/** Index of the result's message. */
+	/** Indexes of the messages of the result and of the call. */
 	readonly message: number;
-	/** Index of the call's message. */
 	readonly caller: number | undefined;
 	readonly call: ToolCall | undefined;
 }
@@ -84,8 +79,7 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	if (known) return known;
 	const latest = new Map<string, { readonly caller: number; readonly call: ToolCall }>();
 	const paired: PairedResult[] = [];
-	for (let index = 0; index < messages.length; index += 1) {
-		const { calls, results } = messages[index] as Message;
+	for (const [index, { calls, results }] of messages.entries()) {
 		for (const call of calls) if (call.id !== undefined) latest.set(call.id, { caller: index, call });
 		for (const result of results) {
 			const owner = result.callId === undefined ? undefined : latest.get(result.callId);

@@ -18,7 +18,6 @@ import {
 } from "./transcript.ts";
 import { pairResults } from "./turns.ts";
 
-/** The promises that every result keeps. */
 export type KeptPromise =
 	| "only_tool_results_edited"
 	| "system_messages_kept"
@@ -156,7 +155,6 @@ interface MessageTrace {
 	readonly written: ReadonlySet<string>;
 }
 
-/** An origin of messages that were not there before. */
 const isNew = -1;
 
 /** The documents differ only at the places of the plan, and keys keep their order. */
@@ -284,14 +282,10 @@ function textOf({ document }: ReadDocument, message: Message | undefined): strin
 }
 
 /** The calls with the number of their results, and the results with the message of their call, if there is one. */
-interface Exchanges {
-	readonly calls: { id: string | undefined; key: string; index: number; message: number; results: number }[];
-	readonly results: { id: string | undefined; message: number; caller: number | undefined }[];
-}
-
-function exchangesIn(transcript: Transcript): Exchanges {
-	const { calls, results }: Exchanges = { calls: [], results: [] };
-	const counted = new Map<ToolCall | undefined, Exchanges["calls"][number]>();
+function exchangesIn(transcript: Transcript) {
+	const calls: { id: string | undefined; key: string; index: number; message: number; results: number }[] = [];
+	const results: { id: string | undefined; message: number; caller: number | undefined }[] = [];
+	const counted = new Map<ToolCall | undefined, (typeof calls)[number]>();
 	const paired = pairResults(transcript).values();
 	let pair = paired.next().value;
 	transcript.messages.forEach((message, index) => {
@@ -311,6 +305,8 @@ function exchangesIn(transcript: Transcript): Exchanges {
 	});
 	return { calls, results };
 }
+
+type Exchanges = ReturnType<typeof exchangesIn>;
 
 function verifyExchanges(check: Check): void {
 	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];

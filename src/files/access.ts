@@ -6,13 +6,7 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { putWhole } from "./disk.ts";
 
-/** Every function throws `path_not_allowed`, and the errors of reading or writing. */
-export interface FileAccess {
-	readonly read: (file: string, maxBytes: number) => Promise<Buffer>;
-	readonly write: (file: string, text: string, overwrite: boolean) => Promise<string>;
-	/** Beside `chat.json`, with `masked`: `chat.masked.json`, or `chat.masked-2.json` and so on. Returns its real path. */
-	readonly writeBeside: (file: string, word: ResultWord, text: string) => Promise<string>;
-}
+export type FileAccess = ReturnType<typeof createFileAccess>;
 
 const resultWords = ["masked", "guarded", "compacted"] as const;
 
@@ -24,17 +18,15 @@ export function isResultName(file: string): boolean {
 
 /**
  * Paths are resolved before they are judged, and opened files are judged again, so that neither `..` nor a link leads
- * out. `roots` is called only if the folders do not allow a path, since a client may be slow.
+ * out. `roots` is called only if the folders do not allow a path, since a client may be slow. Every function throws
+ * `path_not_allowed`, and the errors of reading or writing.
  */
-export function createFileAccess({
-	workingDirectory,
-	folders = [],
-	roots,
-}: {
+export function createFileAccess(allowing: {
 	readonly workingDirectory: string;
 	readonly folders?: readonly string[] | undefined;
 	readonly roots: () => Promise<readonly string[]>;
-}): FileAccess {
+}) {
+	const { workingDirectory, folders = [], roots } = allowing;
 	const requireAllowed = async (real: string, given: string): Promise<void> => {
 		const allowed = await realFolders(folders);
 		if (allowed.some((folder) => isInside(folder, real))) return;
@@ -63,7 +55,7 @@ export function createFileAccess({
 
 	const writeAt = async (given: string, what: Omit<NewFile, "file">): Promise<string> => {
 		const file = absolute(given, workingDirectory);
-		let folder: HeldFolder | undefined;
+		let folder: Awaited<ReturnType<typeof holdFolder>> | undefined;
 		try {
 			folder = await holdFolder(path.dirname(file)).catch(async (error) => {
 				await refuseMissing(file, given);
@@ -81,7 +73,7 @@ export function createFileAccess({
 	};
 
 	return {
-		async read(given, maxBytes) {
+		async read(given: string, maxBytes: number): Promise<Buffer> {
 			const file = absolute(given, workingDirectory);
 			let handle: FileHandle | undefined;
 			try {
@@ -100,8 +92,9 @@ export function createFileAccess({
 				await handle?.close();
 			}
 		},
-		write: (given, text, overwrite) => writeAt(given, { text, overwrite }),
-		writeBeside(given, word, text) {
+		write: (given: string, text: string, overwrite: boolean) => writeAt(given, { text, overwrite }),
+		/** Beside `chat.json`, with `masked`: `chat.masked.json`, or `chat.masked-2.json` and so on. Returns its real path. */
+		writeBeside(given: string, word: ResultWord, text: string): Promise<string> {
 			const [name = "", ...otherNames] = namesBeside(given, word);
 			return writeAt(path.join(path.dirname(given), name), { text, overwrite: false, otherNames });
 		},
@@ -159,14 +152,8 @@ async function realFolders(folders: readonly string[]): Promise<string[]> {
 	return found.filter((folder) => folder !== undefined);
 }
 
-/** A folder that stays the same while it is held, except where only its name is known (`base` is then that name). */
-interface HeldFolder {
-	readonly real: string;
-	readonly base: string;
-	readonly release: () => Promise<void>;
-}
-
-async function holdFolder(folder: string): Promise<HeldFolder> {
+/** It stays the same while it is held, except where only its name is known (`base` is then that name). */
+async function holdFolder(folder: string) {
 	const real = await realpath(folder);
 	const byName = { real, base: real, release: async () => {} };
 	if (process.platform !== "linux") return byName;
@@ -281,10 +268,7 @@ export async function readHandle(handle: FileHandle, file: string, maxBytes: num
 	throw new PalimpsestError("unreadable_file", `${file} grew while it was read. Try again.`);
 }
 
-/**
- * Keeps a byte order mark, and releases the memory of `bytes`. Throws PalimpsestError `invalid_json` for bytes that
- * are no UTF-8; `payload_too_large`.
- */
+/** Keeps a byte order mark, releases the memory of `bytes`. Throws `invalid_json` if not UTF-8; `payload_too_large`. */
 export function decodeText(bytes: Uint8Array, name: string): string {
 	// A text has at most as many characters as bytes, and exactly as many where all are ASCII.
 	const most = bufferConstants.MAX_STRING_LENGTH;

@@ -56,17 +56,16 @@ export async function putWhole<T>(
 	}
 }
 
-interface FileToPut {
+/** Writes a file completely or not at all; replaces an older one. */
+export async function putFile(given: {
 	readonly file: string;
 	readonly pieces: Iterable<Buffer>;
 	/** Its time, in ms since 1970. */
 	readonly at: number;
 	/** Whether it has to be on the disk before this returns. */
 	readonly sync: boolean;
-}
-
-/** Writes a file completely or not at all; replaces an older one. */
-export async function putFile({ file, pieces, at, sync }: FileToPut): Promise<void> {
+}): Promise<void> {
+	const { file, pieces, at, sync } = given;
 	const write = async (handle: FileHandle) => {
 		for (const piece of pieces) await handle.writeFile(piece);
 		await handle.utimes(new Date(at), new Date(at));

@@ -63,6 +63,11 @@ const inBoth = (...segments: string[]) => ofProject(segments, ({ homeFolder }) =
 const ofUser = (file: (where: HostSurroundings) => string) => (where: HostSurroundings) =>
 	where.projectFolder === undefined ? file(where) : undefined;
 
+const byPlatform = (onWindows: readonly string[], elsewhere: readonly string[]) => (where: HostSurroundings) =>
+	where.platform === "win32"
+		? path.join(settingsFolder(where), ...onWindows)
+		: path.join(configFolder(where), ...elsewhere);
+
 type HostRow = Omit<Host, "name" | "format" | "key" | "entry"> & Partial<Pick<Host, "format" | "key" | "entry">>;
 
 const rows: Readonly<Record<string, HostRow>> = {
@@ -96,11 +101,7 @@ const rows: Readonly<Record<string, HostRow>> = {
 	zed: {
 		title: "Zed",
 		key: ["context_servers", "palimpsest"],
-		file: ofProject([".zed", "settings.json"], (where) =>
-			where.platform === "win32"
-				? path.join(settingsFolder(where), "Zed", "settings.json")
-				: path.join(configFolder(where), "zed", "settings.json"),
-		),
+		file: ofProject([".zed", "settings.json"], byPlatform(["Zed", "settings.json"], ["zed", "settings.json"])),
 		afterwards: "Zed starts it at once; the Agent Panel's settings show a green dot.",
 		source: "https://zed.dev/docs/ai/mcp",
 	},
@@ -163,11 +164,7 @@ const rows: Readonly<Record<string, HostRow>> = {
 		title: "Goose",
 		format: "yaml",
 		key: ["extensions", "palimpsest"],
-		file: ofUser((where) =>
-			where.platform === "win32"
-				? path.join(settingsFolder(where), "Block", "goose", "config", "config.yaml")
-				: path.join(configFolder(where), "goose", "config.yaml"),
-		),
+		file: ofUser(byPlatform(["Block", "goose", "config", "config.yaml"], ["goose", "config.yaml"])),
 		entry: ({ command: cmd, args, env: envs }) => {
 			return { name: "palimpsest", type: "stdio", cmd, args, envs, enabled: true, timeout: 300 };
 		},
@@ -185,7 +182,6 @@ function configFolder({ homeFolder, environment }: Pick<HostSurroundings, "homeF
 	return environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
 }
 
-/** `Application Support`, `%APPDATA%` or `~/.config`. */
 function settingsFolder(where: HostSurroundings): string {
 	const { platform, homeFolder, environment } = where;
 	if (platform === "darwin") return path.join(homeFolder, "Library", "Application Support");

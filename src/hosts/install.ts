@@ -7,7 +7,7 @@ import { valueAt } from "../policy/errors.ts";
 import type { Host, HostSurroundings, ServerStart } from "./hosts.ts";
 import { readIfThere } from "./settings-file.ts";
 
-/** A host whose configuration can be changed safely; YAML would lose its comments. */
+/** YAML would lose its comments. */
 export type WritableHost = Host & { readonly format: "json" | "toml" };
 
 export function isWritable(host: Host): host is WritableHost {
@@ -54,13 +54,11 @@ export function presentFiles(host: Host, where: HostSurroundings): readonly stri
 	return file === undefined ? [] : [file];
 }
 
-type HostState = "no file" | "installed" | "not installed" | "unreadable";
-
 export function hostStates(host: Host, where: HostSurroundings) {
 	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await findState(host, file) })));
 }
 
-async function findState(host: Host, file: string): Promise<HostState> {
+async function findState(host: Host, file: string) {
 	try {
 		const text = (await readIfThere(file))?.toString("utf8");
 		if (text === undefined) return "no file";
@@ -71,9 +69,7 @@ async function findState(host: Host, file: string): Promise<HostState> {
 	}
 }
 
-/**
- * Sets or, with `undefined`, removes a table. Lines are moved without a parser, so the result is parsed and compared.
- */
+/** Sets or, with `undefined`, removes a table. Lines are moved without a parser, so the result is compared. */
 function changeToml(text: string, key: readonly string[], value: unknown): string {
 	const wanted = withValue(readToml(text, "it is not valid TOML"), key, value);
 	const without = withoutTable(text, key);

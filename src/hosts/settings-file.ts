@@ -6,15 +6,10 @@ import { readRegularFile, writeNewFile } from "../files/access.ts";
 
 const byteOrderMark = "\uFEFF";
 
-interface FileChange {
-	readonly before: string | undefined;
-	readonly after: string | undefined;
-}
-
 const mostBytes = 256 * 1024 * 1024;
 
 /** Writes nothing. Throws `unreadable_file`, also for a file that is not UTF-8, and `invalid_json`. */
-export async function planChange(file: string, change: (text?: string) => string | undefined): Promise<FileChange> {
+export async function planChange(file: string, change: (text?: string) => string | undefined) {
 	const bytes = await readIfThere(file);
 	if (bytes && !isUtf8(bytes)) {
 		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as that first.`);
@@ -48,7 +43,8 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
 }
 
 /** Writes all or nothing, and keeps permissions and links. Returns the path of a copy. Throws `unwritable_file`. */
-export async function carryOutChange(file: string, { before, after }: FileChange): Promise<string | undefined> {
+export async function carryOutChange(file: string, change: Awaited<ReturnType<typeof planChange>>) {
+	const { before, after } = change;
 	try {
 		const target = await realpath(file).catch(() => file);
 		const backup = before === undefined || after === undefined ? undefined : await keepCopy(target);

@@ -1,8 +1,7 @@
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { Archive } from "../archive/archive.ts";
-import type { AnsweredCall } from "../operations/truncate-stream.ts";
-import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
+import { openToRead } from "../files/disk.ts";
+import { type AnsweredCall, shortenStream, shortenText } from "../operations/truncate-stream.ts";
 import { charsCheck } from "../operations/truncation-limit.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import type { HookPolicy } from "./hook-policy.ts";
@@ -29,9 +28,7 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 	};
 }
 
-/**
- * If the host cut the text, the file `savedIn` is shortened and archived instead, unless the text is not part of it.
- */
+/** If the host cut the text, the file `savedIn` is shortened and archived instead, unless the text is not in it. */
 export async function shortenPassed(
 	what: HookShell & { readonly text: string; readonly most: number; readonly savedIn: string | undefined },
 ): Promise<string | undefined> {
@@ -68,12 +65,9 @@ const mostNoticeChars = 2_000;
 
 /** Opens before it checks, so that both are the same file. The caller closes it. */
 export async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
-	// Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
-	const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
-	const handle = await open(file, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).catch(() => undefined);
-	const about = await handle?.stat();
-	if (about?.isFile() && about.size <= mostSavedBytes) return handle;
-	await handle?.close();
+	const handle = await openToRead(file).catch(() => undefined);
+	if (handle === undefined || (await handle.stat()).size <= mostSavedBytes) return handle;
+	await handle.close();
 	return undefined;
 }
 

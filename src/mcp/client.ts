@@ -26,23 +26,19 @@ export function callProgress(call: {
 }): ((progress: CallProgress) => void) | undefined {
 	const { progressToken, sendNotification } = call;
 	if (progressToken === undefined) return undefined;
-	let [last, expected] = [0, 0];
+	let last = 0;
 	return (told) => {
 		// The protocol requires each number to be larger than the one before.
-		last = round(Math.max(last + 0.001, told.kind === "retry" ? last : told.elapsed));
-		if (told.kind === "phase") expected = told.expected;
+		const next = Math.max(last + 0.001, told.kind === "retry" ? last : told.elapsed);
+		last = Math.round(next * 1_000) / 1_000;
 		const params = {
 			progressToken,
 			progress: last,
-			// The time that a model takes can be estimated, that of other work cannot.
-			...(told.kind !== "work" && { total: round(Math.max(last, expected)) }),
 			...(told.kind === "retry" ? describeRetry(told) : { message: told.phase.replaceAll("_", " ") }),
 		};
 		sendNotification({ method: "notifications/progress", params }).catch(() => undefined);
 	};
 }
-
-const round = (seconds: number) => Math.round(seconds * 1_000) / 1_000;
 
 function describeRetry({ attempt, max_retries, delay, code, status_code }: RetryProgress) {
 	const status = status_code === undefined ? "" : ` ${status_code}`;

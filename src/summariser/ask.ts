@@ -11,7 +11,6 @@ import {
 	tellProgress,
 } from "./summariser.ts";
 
-/** How often and how slowly a request is sent again. */
 export interface RetryPolicy {
 	/** Retries after the first try. Default 3. */
 	readonly maxRetries: number;
@@ -23,7 +22,6 @@ export interface RetryPolicy {
 	readonly longestRetryAfterMs: number;
 }
 
-/** How long a summariser waits for a model, and how often it tries. */
 export interface Patience {
 	/** Longest time for one try, from sending it to the last byte of its answer, in ms. */
 	readonly timeoutMs?: number | undefined;
@@ -41,7 +39,6 @@ export interface ChatRequest {
 	readonly signal: AbortSignal;
 }
 
-/** `retryAfter` is the `Retry-After` field as received. */
 export type ChatOutcome =
 	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
 	| { readonly kind: "failure"; readonly error: SummariserError; readonly retryAfter?: string | undefined };
@@ -52,7 +49,6 @@ export interface ChatModel {
 	/** The HTTP status of a good answer; `undefined` without HTTP. */
 	readonly goodStatus: number | undefined;
 	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
-	/** Whether a request that failed with this error is sent again. */
 	readonly isRetried: (error: SummariserError) => boolean;
 	readonly close: () => void;
 }
@@ -74,9 +70,6 @@ export function createPatientSummariser(
 	const closing = new AbortController();
 	// Every waiting request listens to it. Node.js warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
-	// That of a common hosted model, until the model's own speed is known.
-	let tokensPerSecond = 50;
-	const guessSeconds = (maxTokens: number) => Math.ceil(maxTokens / tokensPerSecond);
 
 	const askOnce = async (request: ChatRequest): Promise<ChatOutcome> => {
 		const late = new AbortController();
@@ -105,30 +98,22 @@ export function createPatientSummariser(
 		const { prompt, maxTokens, locale = "fr" } = request;
 		const started = clock.now();
 		const tell = tellProgress(request.onProgress);
-		let expected = guessSeconds(maxTokens);
 		const tellPhase = (phase: "asking" | "waiting" | "asking_for_less") =>
-			tell({ kind: "phase", phase, elapsed: (clock.now() - started) / 1000, expected });
+			tell({ kind: "phase", phase, elapsed: (clock.now() - started) / 1000 });
 
 		let retries = 0;
 		const askUntilAnswered = async (messages: ChatRequest["messages"]): Promise<SummaryAnswer> => {
 			for (;;) {
 				tellPhase("asking");
-				const sent = clock.now();
 				const heartbeat = setInterval(() => tellPhase("waiting"), heartbeatMs);
 				const outcome = await askOnce({ messages, maxTokens, signal }).finally(() => clearInterval(heartbeat));
-				if (outcome.kind === "answer") {
-					const { usage, text } = outcome.answer;
-					const speed = (usage?.completionTokens ?? text.length / 4) / ((clock.now() - sent) / 1000);
-					if (speed > 0 && Number.isFinite(speed)) tokensPerSecond = speed;
-					return outcome.answer;
-				}
+				if (outcome.kind === "answer") return outcome.answer;
 				const { error, retryAfter } = outcome;
 				if (!model.isRetried(error) || retries === maxRetries) throw error;
 				retries += 1;
 				const delay = delayBefore(retries, retryAfter);
 				const { code, status_code } = error;
 				tell({ kind: "retry", attempt: retries, max_retries: maxRetries, delay: delay / 1000, code, status_code });
-				expected += delay / 1000;
 				await clock.sleep(delay, signal);
 			}
 		};
@@ -142,7 +127,6 @@ export function createPatientSummariser(
 				throw new SummariserError("unknown", message, model.goodStatus);
 			}
 			messages = askForLess({ prompt, partial: answer.text, locale });
-			expected += guessSeconds(maxTokens);
 			tellPhase("asking_for_less");
 		}
 	};

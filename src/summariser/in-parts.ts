@@ -26,27 +26,21 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 
 const deepest = 4;
 
-/**
- * A prompt that is too long is split at a message, and its summaries are joined; a message too long loses its middle.
- */
+/** A prompt that is too long is split at a message, and its summaries joined; a message too long loses its middle. */
 export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;
 	const started = clock.now();
 	const elapsed = () => (clock.now() - started) / 1000;
-	let ahead = 1;
 	const tell = tellProgress(request.onProgress);
-	const tellPhase = (phase: SummaryPhase) => tell({ kind: "phase", phase, elapsed: elapsed(), expected: elapsed() });
+	const tellPhase = (phase: SummaryPhase) => tell({ kind: "phase", phase, elapsed: elapsed() });
 
 	const usages: NonNullable<SummaryAnswer["usage"]>[] = [];
 	const ask = async (prompt: string): Promise<SummaryAnswer> => {
 		const before = elapsed();
-		const onProgress = (progress: SummaryProgress) => {
-			if (progress.kind === "retry") return tell(progress);
-			return tell({ ...progress, elapsed: before + progress.elapsed, expected: before + progress.expected * ahead });
-		};
+		const onProgress = (progress: SummaryProgress) =>
+			tell(progress.kind === "retry" ? progress : { ...progress, elapsed: before + progress.elapsed });
 		const { maxTokens, locale, signal } = request;
 		const answer = await summariser.summarise({ prompt, maxTokens, locale, signal, onProgress });
-		ahead = Math.max(1, ahead - 1);
 		if (answer.usage) usages.push(answer.usage);
 		return answer;
 	};
@@ -59,7 +53,6 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 			tellPhase("splitting");
 			const halves = splitInTwo(part);
 			if (!halves) return summarise([halve(part[0] ?? "", request.marker)], depth + 1);
-			ahead += 2;
 			return [...(await summarise(halves[0], depth + 1)), ...(await summarise(halves[1], depth + 1))];
 		}
 	};
@@ -79,7 +72,6 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 	};
 
 	const parts = partTokens === undefined ? [pieces] : packPieces(pieces, countTokens, partTokens);
-	ahead = parts.length === 1 ? 1 : parts.length + 1;
 	const answers: SummaryAnswer[] = [];
 	for (const part of parts) answers.push(...(await summarise(part, 0)));
 	const answer = await join(answers, 0);

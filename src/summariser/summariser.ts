@@ -4,9 +4,8 @@ import type { SummariserErrorCode } from "../errors.ts";
 import type { LocaleName } from "../policy/names.ts";
 
 export interface SummaryRequest {
-	/** The instruction, and the text to summarise. */
 	readonly prompt: string;
-	/** Most tokens of the answer, as the model counts them. */
+	/** Of the answer, as the model counts them. */
 	readonly maxTokens: number;
 	/** Language of the request for a more concise answer. Default French. */
 	readonly locale?: LocaleName | undefined;
@@ -37,15 +36,10 @@ export interface RetryProgress {
 /** `waiting` repeats until the answer comes; `asking_for_less` follows a cut answer, `splitting` a prompt too long. */
 export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
 
-/** Seconds since the call began, and the estimate for the whole call. */
-interface PhaseProgress {
-	readonly kind: "phase";
-	readonly phase: SummaryPhase;
-	readonly elapsed: number;
-	readonly expected: number;
-}
-
-export type SummaryProgress = RetryProgress | PhaseProgress;
+/** `elapsed`: seconds since the call began. */
+export type SummaryProgress =
+	| RetryProgress
+	| { readonly kind: "phase"; readonly phase: SummaryPhase; readonly elapsed: number };
 
 /** Writes summaries: the model of an endpoint, the client's own model, or the caller's. */
 export interface Summariser {

@@ -37,7 +37,7 @@ const files: Readonly<Record<string, string>> = {
 	"needs.mjs": 'import "not-installed-anywhere"; export class A { compact() {} }',
 	"sub/policy.toml": "",
 	"node_modules/esm-only/package.json":
-		'{"name": "esm-only", "type": "module", "exports": {".": {"types": "./i.d.ts", "import": "./main.js"}, "./more/*": {"import": "./lib/*.js"}, "./closed": null}}',
+		'{"name": "esm-only", "type": "module", "exports": {".": {"types": "./i.d.ts", "import": "./main.js"}, "./more/one": {"import": "./lib/one.js"}, "./closed": null}}',
 	"node_modules/esm-only/main.js": `export ${classOf("EsmOnly")}`,
 	"node_modules/esm-only/lib/one.js": `export ${classOf("One")}`,
 	"node_modules/common/package.json": '{"name": "common", "main": "index.js"}',

@@ -99,7 +99,7 @@ describe("summarising in parts", () => {
 		expect(prompts.length).toBe(1);
 	});
 
-	it("reports elapsed that never decreases, and never exceeds the expected total", async () => {
+	it("reports elapsed that never decreases", async () => {
 		const elapsed: number[] = [];
 		const clock = fakeClock();
 		const slow: Summariser = {
@@ -107,7 +107,7 @@ describe("summarising in parts", () => {
 			async summarise({ prompt, onProgress }) {
 				const began = clock.now();
 				for (const phase of ["asking", "waiting"] as const) {
-					onProgress?.({ kind: "phase", phase, elapsed: (clock.now() - began) / 1000, expected: 10 });
+					onProgress?.({ kind: "phase", phase, elapsed: (clock.now() - began) / 1000 });
 					await clock.sleep(3_000, new AbortController().signal);
 				}
 				if (prompt.length > 50) throw new SummariserError("context_too_long", "…", 400);
@@ -126,7 +126,6 @@ describe("summarising in parts", () => {
 			clock,
 			onProgress: (one) => {
 				if (one.kind !== "phase") return;
-				expect(one.elapsed).toBeLessThanOrEqual(one.expected);
 				elapsed.push(one.elapsed);
 			},
 		});
