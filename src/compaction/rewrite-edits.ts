@@ -1,5 +1,5 @@
 import { compactJson, isJsonObject } from "../conversation/json.ts";
-import { addToList } from "../conversation/lists.ts";
+import { addToList, firstReaching } from "../conversation/lists.ts";
 import {
 	addSizes,
 	type Edit,
@@ -278,14 +278,9 @@ function longestIncreasing(pairs: readonly Pair[]): Pair[] {
 	/** By length less one: the position in `pairs` of the smallest last pair of a subsequence of that length. */
 	const lasts: number[] = [];
 	const previous = pairs.map(({ old }, position) => {
-		let [low, high] = [0, lasts.length];
-		while (low < high) {
-			const middle = (low + high) >> 1;
-			if ((pairs[lasts[middle] as number] as Pair).old < old) low = middle + 1;
-			else high = middle;
-		}
-		lasts[low] = position;
-		return lasts[low - 1];
+		const length = firstReaching(0, lasts.length, (index) => (pairs[lasts[index] as number] as Pair).old >= old);
+		lasts[length] = position;
+		return lasts[length - 1];
 	});
 	const found: Pair[] = [];
 	for (let position = lasts.at(-1); position !== undefined; position = previous[position]) {

@@ -18,3 +18,14 @@ export function once<Value>(make: () => Value): () => Value {
 		return made.value;
 	};
 }
+
+/** The first index from `low` to `high` that reaches something, where all after it do too; `high` if none does. */
+export function firstReaching(low: number, high: number, reaches: (index: number) => boolean): number {
+	let [from, to] = [low, high];
+	while (from < to) {
+		const middle = (from + to) >> 1;
+		if (reaches(middle)) to = middle;
+		else from = middle + 1;
+	}
+	return from;
+}

@@ -102,7 +102,6 @@ function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] 
 	});
 }
 
-/** For each message whether it is never dropped. */
 function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPolicy): readonly boolean[] {
 	const hasTask = policy.pin_task || opensWithUser;
 	const task = hasTask ? messages.findIndex(({ role, sent }) => role === "user" && sent !== false) : -1;

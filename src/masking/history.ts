@@ -128,7 +128,6 @@ function tokensOfResult(result: ToolResult, { countTokens }: TokenMeter): number
 
 const none: readonly never[] = [];
 
-/** The items of a digest if the placeholder has it. */
 function itemsShown(digest: string | undefined, [edit]: readonly ReplaceEdit[]): readonly string[] {
 	if (!digest || !edit) return none;
 	// A format may put the placeholder into JSON.

@@ -69,7 +69,7 @@ function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskRes
 	}
 	const after = sizeOf(placeholder, countTokens);
 	if (after.tokens >= before.tokens) return [];
-	const edit = editOf(paired);
+	const edit = editOf(paired, "mask");
 	const edits: ReplaceEdit[] = [
 		{ ...edit, path: whole.path, replacement: whole.write(placeholder), before, after, takenOut },
 	];
@@ -85,7 +85,7 @@ function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskRes
 
 function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
 	const { result, call } = paired;
-	const edit = editOf(paired);
+	const edit = editOf(paired, "mask");
 	return result.media.flatMap((media): ReplaceEdit[] => {
 		const takenOut = archiving && takeOut("media", archiving.jsonAt(media.path), archiving);
 		const placeholder = writeMediaPlaceholder(wording, {
@@ -101,13 +101,14 @@ function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: Ma
 	});
 }
 
-function takeOut(kind: TakenOut["kind"], text: string, archiving: Archiving | undefined): TakenOut | undefined {
+export function takeOut(kind: TakenOut["kind"], text: string, archiving: Archiving | undefined): TakenOut | undefined {
 	return archiving && { kind, text, ref: archiving.refOf(text) };
 }
 
-function editOf({ result, call, message }: PairedResult) {
+/** The fields that all edits of a result have. */
+export function editOf<Reason extends "mask" | "truncate">({ result, call, message }: PairedResult, reason: Reason) {
 	const edited = { toolCallId: result.callId, toolName: call?.name };
-	return { kind: "replace", reason: "mask", message, result: edited } as const;
+	return { kind: "replace", reason, message, result: edited } as const;
 }
 
 /** Marks edits of messages that are no longer sent, so that no total counts them. */

@@ -105,7 +105,6 @@ function isInterpreter(program: string | undefined): boolean {
 	return /^(?:.*\/)?(?:python[\d.]*|node|ruby|perl)$/.test(program ?? "");
 }
 
-/** Files that a script opens to write, where their paths stand in it literally. */
 function pathsOpenedToWrite(script: string): string[] {
 	const opened = /\bopen\(\s?(['"])([^'"\n]{1,300})\1,\s?['"][wa]/g;
 	const written = /\b(?:writeFile(?:Sync)?\(\s?(['"])([^'"\n]{1,300})\1|Path\((['"])([^'"\n]{1,300})\3\)\.write_)/g;
@@ -335,7 +334,6 @@ function writtenByGit(words: readonly string[]): readonly string[] | undefined {
 	return isChange && !isOfIndex ? (behindDashes ?? rest) : undefined;
 }
 
-/** A program without its folder. */
 function programName(word: string | undefined): string | undefined {
 	return word?.slice(word.lastIndexOf("/") + 1);
 }

@@ -23,11 +23,7 @@ const order = ["identical", "reread", "covered", "repeated", "edited"] as const;
 const mostCompared = 64;
 
 /** A result that shows a file, while no later one shows the same. */
-interface Showing {
-	readonly place: number;
-	readonly lines: FileRead["lines"];
-	readonly files: number;
-}
+type Showing = Pick<FileRead, "lines"> & { readonly place: number; readonly files: number };
 
 /**
  * Finds the results that are out of date, in the order of `pairResults`. Looks only backwards, so a longer conversation

@@ -1,3 +1,4 @@
+import { firstReaching } from "../conversation/lists.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
@@ -247,13 +248,7 @@ export function lineStarts(text: string): Uint32Array {
 
 /** The line of a character, from 0. */
 function lineAt(starts: Uint32Array, at: number): number {
-	let [low, high] = [0, starts.length - 2];
-	while (low < high) {
-		const middle = (low + high + 1) >> 1;
-		if ((starts[middle] as number) <= at) low = middle;
-		else high = middle - 1;
-	}
-	return low;
+	return firstReaching(1, starts.length - 1, (line) => (starts[line] as number) > at) - 1;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { firstReaching } from "../conversation/lists.ts";
 import type { CharRange } from "./draft.ts";
 import { failureSign } from "./failure-signs.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
@@ -278,7 +279,8 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 	for (const [rank, leaf] of orderFailures(leaves, failureIn).entries()) ranks.set(leaf, rank);
 	const bestIn = (value: number): number | undefined => {
 		let best: number | undefined;
-		for (let index = firstFrom(leaves, value); index < leaves.length; index += 1) {
+		const from = firstReaching(0, leaves.length, (index) => (leaves[index] as number) >= value);
+		for (let index = from; index < leaves.length; index += 1) {
 			const leaf = leaves[index] as number;
 			if (leaf >= (next[value] as number)) break;
 			if (best === undefined || (ranks.get(leaf) as number) < (ranks.get(best) as number)) best = leaf;
@@ -293,17 +295,6 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 		linesOf: (value) => lines.get(value) ?? [],
 		leafOf: (value) => bestIn(value) ?? value,
 	};
-}
-
-/** The index of the first number in a sorted list that is at least `least`. */
-function firstFrom(numbers: readonly number[], least: number): number {
-	let [low, high] = [0, numbers.length];
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if ((numbers[middle] as number) < least) low = middle + 1;
-		else high = middle;
-	}
-	return low;
 }
 
 /** The lines of a JSON string, which end at its escaped line ends. */

@@ -57,7 +57,6 @@ function lastWordsReader(messages: readonly Message[], role: Message["role"]): (
 	};
 }
 
-/** The text of a message without reasoning and calls. */
 function wordsOf(message: Message): string {
 	const thoughts = new Set(message.thinking.map((block) => block.text));
 	const ofCalls = new Set(locateCallArguments(message).flatMap((at) => (at === undefined ? [] : [at, at - 1])));

@@ -172,7 +172,6 @@ function matchFinder(templates: readonly string[], grammar: Readonly<Record<stri
 			.flatMap(({ pattern }) => [...text.matchAll(pattern)]);
 }
 
-/** The longest literal part of a template. */
 export function longestLiteral(template: string): string {
 	return template.split(/\{\w+\}/).reduce((longest, part) => (part.length > longest.length ? part : longest));
 }
@@ -246,7 +245,6 @@ function startOfSearch(text: string, start: number, end: number): number {
 	return start;
 }
 
-/** The number of occurrences of a character in a text. */
 export function countOf(text: string, character: string): number {
 	let count = 0;
 	for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count += 1;

@@ -134,7 +134,7 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	const identifiers = numberIdentifiers();
 	const patterns = new Set<number>();
 	for (let unit = 0; unit < count; unit += 1) {
-		const line = priority?.[unit] === 0 ? "" : withoutNumber(text.slice(start[unit], end[unit]));
+		const line = priority?.[unit] === 0 ? "" : text.slice(start[unit], end[unit]).replace(lineNumber, "");
 		if (bareLine.test(line)) {
 			bare[unit] = 1;
 			continue;
@@ -152,7 +152,6 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	return { ...focusFeatures(focus, matches, count), fresh, bare, indent, acts, repeated, length };
 }
 
-/** The focus and the named units of `lineFeatures`, by the focus words in each unit. */
 function focusFeatures(focus: FocusWords, matches: readonly string[][], count: number) {
 	const found = new Map<string, number>();
 	matches.forEach((words) => {
@@ -170,10 +169,6 @@ function focusFeatures(focus: FocusWords, matches: readonly string[][], count: n
 		weights[unit] = sum;
 	});
 	return { focus: weights, named };
-}
-
-function withoutNumber(line: string): string {
-	return /\d/.test(line.slice(0, 9)) ? line.replace(lineNumber, "") : line;
 }
 
 function indentOf(line: string): number {
@@ -275,7 +270,6 @@ export function lineSigns(
 	};
 }
 
-/** Raises the units that the focus names, and their neighbours. */
 function raiseNamed(scores: Float32Array, { named, bare }: LineFeatures): void {
 	for (const unit of named) {
 		for (const [index, least] of namedWorth.entries()) {

@@ -193,7 +193,6 @@ function lineAround(units: readonly HeldUnit[], index: number): HeldUnit[] {
 	return units.slice(from, to + 1);
 }
 
-/** The held units in order, with others for the gaps between them. */
 function withGaps(
 	held: readonly HeldUnit[],
 	{ chars, lines }: Pick<Units, "chars" | "lines">,

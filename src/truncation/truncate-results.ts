@@ -1,9 +1,9 @@
 import { type CountTokens, sizeOf, sizeOfResult } from "../conversation/measure.ts";
-import type { ReplaceEdit, Size, TakenOut } from "../conversation/plan.ts";
+import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
-import { markUnsent, withRepeats } from "../masking/mask-result.ts";
+import { editOf, markUnsent, takeOut, withRepeats } from "../masking/mask-result.ts";
 import type { TruncateOutputParameters } from "./draft.ts";
 import { callFocusReader } from "./focus.ts";
 import { type HeadTailLimits, truncateHeadTail } from "./head-tail.ts";
@@ -40,8 +40,7 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 	});
 }
 
-/** Whether a result, one of its texts or one of its copies is over the limit. */
-export function hasLongText(result: ToolResult, maxChars: number): boolean {
+function hasLongText(result: ToolResult, maxChars: number): boolean {
 	const { texts, copies } = result;
 	if (texts.length > 1 && result.whole && resultCharacters(result) > maxChars) return true;
 	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
@@ -52,7 +51,7 @@ type CutParameters = TruncateParameters & { readonly focus: string | undefined }
 function truncateResult(paired: PairedResult, parameters: CutParameters): ReplaceEdit[] {
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
 	const { result } = paired;
-	const base = editOf(paired);
+	const base = editOf(paired, "truncate");
 	const edits: ReplaceEdit[] = [];
 	let left = resultCharacters(result);
 	for (const { path, text } of result.texts) {
@@ -65,7 +64,7 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		left -= text.length - cut.length;
 		const { whole } = result;
 		const place = whole?.only ? { path: whole.path, replacement: whole.write(cut) } : { path, replacement: cut };
-		edits.push({ ...base, ...place, before, after, ...takeOut(text, archiving) });
+		edits.push({ ...base, ...place, before, after, takenOut: takeOut("result", text, archiving) });
 	}
 	const asOne = left > parameters.limits.maxChars ? truncateList(paired, parameters) : undefined;
 	if (asOne) edits.splice(0, edits.length, asOne);
@@ -75,7 +74,15 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		const cut = cutText(text, parameters);
 		if (cut === undefined) continue;
 		const [before, after] = [text, cut].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
-		edits.push({ ...base, path, replacement: cut, before, after, unsent: true, ...takeOut(text, archiving) });
+		edits.push({
+			...base,
+			path,
+			replacement: cut,
+			before,
+			after,
+			unsent: true,
+			takenOut: takeOut("result", text, archiving),
+		});
 	}
 	return withRepeats(result, edits);
 }
@@ -93,18 +100,13 @@ function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceE
 	const after = sizeOf(cut, countTokens);
 	if (after.tokens > before.tokens || after.chars >= before.chars) return undefined;
 	return {
-		...editOf(paired),
+		...editOf(paired, "truncate"),
 		path: whole.path,
 		replacement: whole.write(cut),
 		before,
 		after,
-		...takeOut(text, archiving),
+		takenOut: takeOut("result", text, archiving),
 	};
-}
-
-function editOf({ message, result, call }: PairedResult) {
-	const edited = { toolCallId: result.callId, toolName: call?.name };
-	return { kind: "replace", reason: "truncate", message, result: edited } as const;
 }
 
 /** A text cut to the limit; `undefined` if it stays. */
@@ -119,8 +121,4 @@ function cutText(text: string, { limits, byStrategy, archiving, focus }: CutPara
 	}
 	const cut = truncateHeadTail(text, limits, () => ref);
 	return cut.truncated ? cut.text : undefined;
-}
-
-function takeOut(text: string, archiving: Archiving | undefined): { readonly takenOut?: TakenOut } {
-	return archiving ? { takenOut: { kind: "result", text, ref: archiving.refOf(text) } } : {};
 }

@@ -144,7 +144,6 @@ const passing = { share: 0.25, atLeast: 1_500 };
 /** The headers of a diff are kept first if they need at most this share of the room. */
 const headersShare = 0.4;
 
-/** Chooses how to shorten a text, by the requested strategy or by its shape. */
 function chooseStrategy(text: string, parameters: TruncateOutputParameters): ChosenStrategy {
 	const { strategy, focus = "", wording, ref, headShare = 0.5, htmlToText, hasFailed = false } = parameters;
 	const marks: Marks = { wording, ref };
@@ -284,7 +283,6 @@ function failuresInData(text: string, marks: Marks): Shorten | undefined {
 	return selectUnits({ units, priority: new Float32Array(units.count), first, headShare: 0, tailShare: 0, marks });
 }
 
-/** Whether a line contains words and no control characters. */
 function isReadable(line: string): boolean {
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
 	return !/[\u0000-\u0008\u000e-\u001f\u007f\ufffd]/.test(line) && /[a-z\d]/i.test(line);
