@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative as relativePath, resolve } from "node:path";
+import { basename, dirname, join, relative as relativePath, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const source = resolve(import.meta.dirname, "../src");
@@ -131,6 +131,25 @@ describe("the pure rooms", () => {
 		const impure = /\b(?:Date\b|Math\.random|performance\.|process\.|crypto\.|setTimeout|fetch\(|globalThis)/;
 		const found = pure.flatMap((room) => inRoom(room)).filter(({ text }) => impure.test(withoutComments(text)));
 		expect(found.map(({ path }) => path)).toEqual([]);
+	});
+});
+
+describe("the tests", () => {
+	/** Each test in a folder that mirrors one of `src`, with the file that its name begins with. */
+	const mirrored = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
+		.filter((path) => path.endsWith(".test.ts") && files.some((file) => dirname(file.path) === dirname(path)))
+		.filter((path) => dirname(path) !== ".")
+		.map((path) => {
+			const name = basename(path).split(".")[0] ?? "";
+			const beside = files
+				.filter((file) => dirname(file.path) === dirname(path))
+				.map((file) => basename(file.path, ".ts"));
+			return { path, tests: beside.find((file) => name === file || name.startsWith(`${file}-`)) };
+		});
+
+	it("begin with the name of the file that they test", () => {
+		expect(mirrored.length).toBeGreaterThan(200);
+		expect(mirrored.filter(({ tests }) => tests === undefined).map(({ path }) => path)).toEqual([]);
 	});
 });
 
