@@ -52,10 +52,8 @@ function rebuildObject(object: JsonObject, children: ReadonlyMap<string | number
 	return Object.fromEntries(Object.entries(rebuilt).filter(([key]) => !removed.includes(key)));
 }
 
-/** The edits of a value and of the values in it, by the next segment of their paths. */
 export interface EditTree {
 	edit?: Exclude<Edit, InsertEdit>;
-	/** Before it, in this order. */
 	inserts?: InsertEdit[];
 	children?: Map<string | number, EditTree>;
 }

@@ -10,7 +10,6 @@ export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) =>
 	return groups;
 }
 
-/** A value that is made when it is first needed. */
 export function once<Value>(make: () => Value): () => Value {
 	let made: { readonly value: Value } | undefined;
 	return () => {

@@ -13,7 +13,6 @@ export type Measurement = Readonly<ReturnType<typeof measure>>;
 
 /** `requestOverhead`: the tokens that the provider adds to each request. */
 export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0) {
-	// Each with its tool results.
 	const sizes: readonly Size[] = messages.map((message) => sizeOfMessage(message, meter));
 	const all = startSum();
 	for (const size of sizes) all.add(size);

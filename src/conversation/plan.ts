@@ -1,9 +1,6 @@
 import { type Path, startsWith } from "./transcript.ts";
 
-/**
- * Starts a plan over messages of some sizes, to which several strategies add edits that do not overlap. Dropping a message
- * removes its other edits; a placeholder replaces truncations of the same content if it is smaller.
- */
+/** Collects edits without overlap: a drop removes others of its message, a smaller placeholder removes truncations. */
 export function startDraft(before: readonly Size[]) {
 	const byMessage: (readonly Edit[] | undefined)[] = before.map(() => undefined);
 	const sizes = [...before];
@@ -75,7 +72,6 @@ export function totalsOf(plan: Plan) {
 	return {
 		saved: savedSize(sent),
 		savedInMessages: savedSize(ofMessages),
-		/** The first message with an edit of a sent part. */
 		firstMessage: messagesOf(ofMessages).toSorted((a, b) => a - b)[0],
 		resultChars: charsOf(replaced, "before") - charsOf(replaced, "after"),
 		gone: [...new Set([...dropped, ...summarised])],
@@ -189,7 +185,6 @@ interface EditBase {
 	readonly after: Size;
 	/** The tool result that it changes; the tool's name is untrusted. */
 	readonly result?: { readonly toolCallId: string | undefined; readonly toolName: string | undefined };
-	/** The original to archive before the edit is made. */
 	readonly takenOut?: TakenOut | undefined;
 }
 

@@ -7,7 +7,6 @@ import { pairResults, toolTurns } from "./turns.ts";
 /** The effect of a plan on a conversation, in numbers. Characters are UTF-16 code units. */
 export interface Report {
 	readonly format: string;
-	/** Whether anything differs from the input. */
 	readonly changed: boolean;
 	readonly messages: BeforeAfter;
 	readonly tool_turns: number;

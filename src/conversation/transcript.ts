@@ -80,7 +80,6 @@ export interface Transcript {
 	readonly messages: readonly Message[];
 	/** Texts of each request beside the messages: a system prompt, tool schemas. */
 	readonly surroundings: readonly string[];
-	/** Whether the API requires a user message first. */
 	readonly opensWithUser: boolean;
 	/** Whether the API refuses two user messages in a row. */
 	readonly inTurn?: boolean;
@@ -132,7 +131,6 @@ export function jsonPointer(path: Path): string {
 	return pointer;
 }
 
-/** Whether a path is that of another value or of a value inside it. */
 export function startsWith(path: Path, start: Path): boolean {
 	return start.length <= path.length && start.every((segment, index) => segment === path[index]);
 }

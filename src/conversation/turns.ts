@@ -1,10 +1,7 @@
 import { addToList, groupBy } from "./lists.ts";
 import type { Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
 
-/**
- * For each call of a message, the index of its arguments in `counted`. Formats count a call as its name, then its
- * arguments, in the order of the calls; `undefined` for a call that is counted otherwise or not at all.
- */
+/** By call, the index of its arguments in `counted`, right after its name; `undefined` if it is counted otherwise. */
 export function locateCallArguments({ calls, counted }: Message): readonly (number | undefined)[] {
 	const places = new Array<number | undefined>(calls.length).fill(undefined);
 	if (calls.length === 0) return places;
@@ -61,7 +58,6 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 		if (isPositional && latestCaller !== undefined) join(index, latestCaller);
 	});
 
-	// The root of a group is its first message.
 	return Array.from(groupBy(messages.keys(), find).values(), (indexes) => ({ messages: indexes }));
 }
 

@@ -39,7 +39,6 @@ type ReadDocument = { readonly document: unknown; readonly transcript: Transcrip
 
 interface VerifyParameters {
 	readonly plan: Plan;
-	/** Path of the list of messages or records. */
 	readonly base: Path;
 	readonly countTokens: CountTokens;
 	/** Recognises links between records, which may change if records are removed. */
@@ -69,7 +68,6 @@ interface Check extends VerifyParameters {
 	readonly report: (promise: KeptPromise, detail: string) => unknown;
 }
 
-/** Each edit is at a place that its reason allows. */
 function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
 	const { messages } = before.transcript;
 	const targets = targetsOf(messages, plan);

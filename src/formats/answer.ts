@@ -63,7 +63,6 @@ export function finishResponse({ reason, texts, calls }: GivenResponse): LastRes
 	};
 }
 
-/** Reads the calls among the parts of an answer. */
 export function callsAmong(
 	parts: readonly JsonObject[],
 	read: (part: JsonObject) => Omit<GivenCall, "endsAnswer"> | undefined,

@@ -31,7 +31,6 @@ const blockTypes = {
 	foreign: ["image_url", "input_audio", "refusal", "input_text", "output_text"],
 };
 
-/** Anthropic Messages. */
 export const anthropicMessages: Format = {
 	name: "anthropic-messages",
 	title: "Anthropic Messages",
@@ -121,10 +120,7 @@ function readResultMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }
 
-/**
- * Estimated from the usage of one recorded answer with ten results of a web search: some 14 400 characters, some 4 000
- * tokens. Counted as text they are 9 900.
- */
+/** By the usage of one web search with ten results: 14 400 characters, some 4 000 tokens; counted as text 9 900. */
 const encryptedCharactersPerToken = 4;
 
 /** In the result of a server tool: a fetched image or document, or an encrypted object. */

@@ -35,10 +35,7 @@ const sessionFields = [
 	"agentId",
 ];
 
-/**
- * The session files of Claude Code: records of type `user` and `assistant` have Anthropic messages. The records of one API
- * message are one message, so that parallel calls stay together.
- */
+/** Sessions of Claude Code. The records of one API message are one message, so that parallel calls stay together. */
 export const claudeCode: Format = {
 	name: "claude-code",
 	title: "Claude Code session",
@@ -244,7 +241,6 @@ function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): 
 	}
 }
 
-/** The id that all records of one API answer have. */
 function apiMessageId({ record, message }: SpeechRecord): string | undefined {
 	return record.type === "assistant" ? stringAt(message, "id") || undefined : undefined;
 }

@@ -13,10 +13,7 @@ const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn
 const itemTypes =
 	/^(message|reasoning|ghost_snapshot|(function|custom_tool|local_shell|web_search)_call|(function|custom_tool|local_shell)_call_output)$/;
 
-/**
- * The rollout files of Codex: records of type `response_item` have items of the OpenAI Responses API. Events of the user
- * interface that repeat an output are edited with it.
- */
+/** Rollouts of Codex: items of OpenAI Responses in records. Events that repeat an output are edited with it. */
 export const codexRollout: Format = {
 	name: "codex-rollout",
 	title: "Codex rollout",

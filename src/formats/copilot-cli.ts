@@ -9,10 +9,7 @@ import { type CallValues, outputCopies, rememberCall } from "./session-files.ts"
 
 const ownTypes = /^(?:session|user|assistant|system|tool|subagent|hook|permission)\.[a-z_.]+$/;
 
-/**
- * The session log of GitHub Copilot CLI (`events.jsonl`). Reasoning is never bound: Copilot strips its encrypted part when
- * it resumes a session.
- */
+/** `events.jsonl` of GitHub Copilot CLI. Reasoning is never bound: on resuming, Copilot strips its encrypted part. */
 export const copilotCli: Format = {
 	name: "copilot-cli",
 	title: "GitHub Copilot CLI session",
@@ -50,7 +47,6 @@ function readEvents({ messages: events, base }: LocatedMessages): Message[] {
 	return messages;
 }
 
-/** Roles of the events that are sent to a model. */
 const roles: Readonly<Record<string, Role>> = {
 	"system.message": "system",
 	"user.message": "user",
@@ -84,7 +80,6 @@ function conversationEvents(events: readonly JsonObject[]) {
 	});
 }
 
-/** The first event that is sent, and the event of the summary. */
 function findStart(events: readonly JsonObject[], isOwn: (index: number) => boolean) {
 	for (let index = events.length - 1; index >= 0; index -= 1) {
 		if (!isOwn(index)) continue;

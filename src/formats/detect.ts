@@ -44,11 +44,7 @@ export const formats: readonly Format[] = [
 
 export type ReadConversation = Readonly<ReturnType<typeof readConversation>>;
 
-/**
- * Reads a conversation: a bare list of messages, a request body, or any object that holds one.
- *
- * @throws PalimpsestError `not_a_conversation`, with the expected shapes and the message that does not fit.
- */
+/** Reads a list of messages or an object that holds one. Throws `not_a_conversation` with the expected shapes. */
 export function readConversation(document: unknown) {
 	const located = locateMessages(document);
 	const format = detectFormat(located);
@@ -79,10 +75,7 @@ export function locateMessages(document: unknown): LocatedMessages {
 	);
 }
 
-/**
- * Finds the list of messages: in a request body; in one that a log, a batch or a JSON-RPC call holds (`request`, `body`,
- * `params`); or under another key, if it is the only list that begins with a message.
- */
+/** In a request body, even one inside a log, batch or JSON-RPC call; else the only list that begins with a message. */
 function findMessages(document: JsonObject): LocatedMessages | undefined {
 	const own = inBody(document, []);
 	if (own) return own;
@@ -222,9 +215,7 @@ const answerReaders = [
 
 /**
  * Reads a provider's answer, complete or assembled from its stream (docs/specs/robustness.md#cut-answers).
- * `finishReason` is `other` if it gives none.
- *
- * @throws PalimpsestError `invalid_argument` for any other shape.
+ * `finishReason` is `other` if it gives none. Throws `invalid_argument` for any other shape.
  */
 export function readLastResponse(response: unknown): LastResponse {
 	if (isJsonObject(response)) {

@@ -11,18 +11,12 @@ export interface Format {
 	readonly title: string;
 	/** The shape of its conversations, for error messages. */
 	readonly looksFor: string;
-	/**
-	 * A mark that each conversation of this format has; only if `marksOf` has a line that matches, the format is probed.
-	 * Absent if plain messages without calls fit it.
-	 */
+	/** The format is probed only if a line of `marksOf` matches. Absent if plain messages without calls fit it. */
 	readonly marks?: RegExp;
 	readonly probe: (located: LocatedMessages) => Fit;
 	/** Reads messages that fit. Never throws: it counts what it does not know. */
 	readonly read: (located: LocatedMessages) => Transcript;
-	/**
-	 * The ids of all answered calls in the list, found without the links between records, so that the verifier notices a
-	 * result that reading has lost. Absent if each value of the list is read as a message.
-	 */
+	/** Ids of all answered calls, found without links: lost results are noticed. Absent if each value is a message. */
 	readonly answeredCalls?: (located: LocatedMessages) => readonly string[];
 	/** Absent if its records are not linked. */
 	readonly links?: RecordLinks;
@@ -39,18 +33,12 @@ export interface LocatedMessages {
 	readonly messages: readonly unknown[];
 }
 
-/**
- * How well a list of messages fits a format. `certain`: something in it exists in this format only. `likely`: the shape is
- * typical of this format, but others allow it. `possible`: nothing contradicts it.
- */
+/** `certain`: only this format has it. `likely`: typical, but others allow it. `possible`: nothing contradicts it. */
 export type Fit =
 	| { readonly fit: "certain" | "likely" | "possible" }
 	| { readonly fit: "none"; readonly message: number; readonly expected: string };
 
-/**
- * The places where a record of a session has its id and that of its parent, as paths within it. If records are dropped,
- * their successors are linked to the nearest one that stays.
- */
+/** Paths within a session's record. The successors of dropped records are linked to the nearest one that stays. */
 export interface RecordLinks {
 	readonly id: Path;
 	readonly parent: Path;
@@ -60,10 +48,8 @@ export interface RecordLinks {
 	readonly chain?: (located: LocatedMessages) => readonly number[];
 }
 
-/** The roles that most APIs share. */
 export const plainRoles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant" };
 
-/** The same for APIs whose results are messages of their own. */
 export const rolesWithTool: Readonly<Record<string, Role>> = { ...plainRoles, tool: "tool" };
 
 /** The role of a message by the table of its format; `unnamed` is the name if it has none. */
@@ -91,7 +77,6 @@ export function probeEach(
 	return typeof otherwise === "string" ? { fit: "none", message: 0, expected: otherwise } : otherwise;
 }
 
-/** Probes a list of messages that are objects with a role. */
 export function probeMessages(
 	messages: readonly unknown[],
 	otherwise: Fit | string,

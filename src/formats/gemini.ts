@@ -197,10 +197,7 @@ function textOfBlob(part: unknown): string | undefined {
 	return data === undefined ? undefined : Buffer.from(data, "base64").toString("utf8");
 }
 
-/**
- * An answer or its first candidate. The API parses calls, so their arguments are complete unless it streams them in
- * pieces. Of a call that it cannot parse it gives only the reason.
- */
+/** The API parses calls: arguments are complete unless streamed in pieces. A broken call leaves only the reason. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const { candidates, content } = response;
 	if (!Array.isArray(candidates)) {

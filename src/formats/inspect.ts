@@ -15,10 +15,7 @@ import { idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 
-/**
- * Messages in logs of Inspect AI: Chat Completions roles, but the tool's name of a call is in `function`. Of a result with
- * an `error`, models get its message. A call that the provider ran is one opaque part with its result.
- */
+/** Logs of Inspect AI. Of a result with an `error`, models get its message. A call that the provider ran is opaque. */
 export const inspect: Format = {
 	name: "inspect",
 	title: "Inspect AI",

@@ -6,7 +6,6 @@ export function memberAt(object: JsonObject, ...keys: readonly string[]): unknow
 	return key === undefined ? undefined : object[key];
 }
 
-/** The string at an own key, or `undefined`. */
 export function stringAt(object: JsonObject, key: string): string | undefined {
 	const value = Object.hasOwn(object, key) ? object[key] : undefined;
 	return typeof value === "string" ? value : undefined;
@@ -34,12 +33,10 @@ export function objectOf(value: unknown): JsonObject {
 	return isJsonObject(value) ? value : {};
 }
 
-/** The objects among the items of a list. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
 	return listOf(value).filter(isJsonObject);
 }
 
-/** The keys and values of an object or a list. */
 export function membersOf(value: unknown): [string | number, unknown][] {
 	if (Array.isArray(value)) return [...value.entries()];
 	return typeof value === "object" && value !== null ? Object.entries(value) : [];

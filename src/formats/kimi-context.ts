@@ -4,10 +4,7 @@ import { type Format, plainMessage, probeMessages, readTranscript } from "./form
 import { objectOf } from "./json-values.ts";
 import { probeChatMessage, readChatMessage } from "./openai-chat.ts";
 
-/**
- * The context file of Kimi CLI (`context.jsonl`): Chat Completions messages between records of its own, which are not
- * sent. A failed tool has no flag; its text says so (`<system>ERROR: …`).
- */
+/** `context.jsonl` of Kimi CLI; its own records are not sent. Only text marks a failed tool (`<system>ERROR: …`). */
 export const kimiContext: Format = {
 	name: "kimi-context",
 	title: "Kimi CLI context",

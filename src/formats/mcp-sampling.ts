@@ -12,10 +12,7 @@ const answerBlockTypes: readonly unknown[] = ["text", "image", "audio", "tool_us
 
 const blockTypes: readonly unknown[] = [...answerBlockTypes, "resource", "resource_link"];
 
-/**
- * Messages of MCP sampling with tools (`sampling/createMessage`): `content` is a block or a list of blocks. A result with
- * `structuredContent` is not replaced as a whole: it has the output twice, and some hosts send only that copy.
- */
+/** MCP sampling. A result with `structuredContent` is not replaced as a whole: some hosts send only that copy of it. */
 export const mcpSampling: Format = {
 	name: "mcp-sampling",
 	title: "MCP sampling",

@@ -32,7 +32,6 @@ export interface MediaPart {
 
 type KnownProvider = "openai" | "anthropic" | "gemini";
 
-/** Tokens by the rule of each provider. */
 type Estimates = Readonly<Record<KnownProvider, number>>;
 
 type Dimensions = NonNullable<MediaNode["dimensions"]>;
@@ -62,7 +61,6 @@ export function readMedia(part: MediaPart): MediaNode {
 interface MediaData {
 	/** Of a data URL. */
 	readonly mediaType: string | undefined;
-	/** `undefined` for a URL or an id. */
 	readonly bytes: number | undefined;
 	/** Decodes at most `limit` first bytes. */
 	readonly head: (limit: number) => Uint8Array;

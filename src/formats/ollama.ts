@@ -15,10 +15,7 @@ import { hasMember, idAt, listOf, objectOf, objectsOf, stringAt } from "./json-v
 import { readMedia } from "./media.ts";
 import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat.ts";
 
-/**
- * Messages of Ollama's `/api/chat`: arguments of calls are objects, a result may have its tool's name instead of an id, and
- * images are a list of base64 beside the content. Source: `Message` in Ollama's `api/types.go`.
- */
+/** `/api/chat`; a result may have its tool's name instead of an id. Source: `Message` in Ollama's `api/types.go`. */
 export const ollama: Format = {
 	name: "ollama",
 	title: "Ollama",

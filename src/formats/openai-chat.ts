@@ -23,7 +23,6 @@ const partTypes = {
 	foreign: ["input_text", "output_text", "input_image"],
 };
 
-/** OpenAI Chat Completions and the many compatible endpoints. */
 export const openaiChat: Format = {
 	name: "openai-chat",
 	title: "OpenAI Chat Completions",
@@ -149,10 +148,7 @@ function readChatMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }
 
-/**
- * An answer; one choice of it, as Cohere answers; or message and finish reason in one object, as clients keep them
- * (docs/specs/robustness.md#cut-answers). The arguments of a call may be a text that ends anywhere.
- */
+/** Also one choice (Cohere), or message and finish reason in one object (docs/specs/robustness.md#cut-answers). */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	if (!Array.isArray(response.choices)) return readChoice(response);
 	if (response.choices.length === 0) return finishResponse({ reason: undefined, texts: [], calls: [] });

@@ -23,10 +23,7 @@ const partTypes = { own: ["input_text", "output_text", "input_image", "input_fil
 
 const roles: Readonly<Record<string, Role>> = { ...plainRoles, developer: "system" };
 
-/**
- * The items of OpenAI's Responses API, as `input` of a request or as a bare list. An answer of the model is a run of items
- * (reasoning, text, calls) and becomes one message, so that parallel calls stay together; each output is a message.
- */
+/** A run of the model's items (reasoning, text, calls) becomes one message, so that parallel calls stay together. */
 export const openaiResponses: Format = {
 	name: "openai-responses",
 	title: "OpenAI Responses",
@@ -128,7 +125,6 @@ function itemType(item: JsonObject): string {
 /** The last two are of Codex. */
 const compactions = new Set(["compaction", "compaction_summary", "context_compaction"]);
 
-/** Whether an item is part of an answer of the model. */
 export function isOfAnswer(item: JsonObject, type: string): boolean {
 	if (type === "message") return item.role === "assistant";
 	if (isSearchByProvider(item)) return true;
@@ -205,7 +201,6 @@ const callKinds: Readonly<Record<string, { name?: string; input: string; id: "ca
 	code_interpreter_call: { name: "code_interpreter", input: "code", id: "id" },
 };
 
-/** Reads an item of an answer into its message. */
 export function readAnswerItem(item: JsonObject, type: string, path: Path, answer: MessageDraft): void {
 	const kind = Object.hasOwn(callKinds, type) ? callKinds[type] : undefined;
 	if (kind) {

@@ -11,10 +11,7 @@ interface OpencodeRecord {
 	readonly parts: readonly JsonObject[];
 }
 
-/**
- * opencode's sessions, from `opencode export` or in its plugins: `{info, parts}` for each message, a call and its result in
- * one part. `parentID` is the id of the answered user message, not of the record before, so the format has no links.
- */
+/** A call and its result are one part. `parentID` is the answered user message, not the record before: no links. */
 export const opencode: Format = {
 	name: "opencode",
 	title: "opencode session",
@@ -83,10 +80,7 @@ function isSent({ info, parts }: OpencodeRecord): boolean {
 	return objectOf(info.error).name === "MessageAbortedError" && !parts.every(saysNothing);
 }
 
-/**
- * Reads each step of a record (from one `step-start` to the next) as a message. A summary is a system message, which stays:
- * without it the messages that it replaces would be sent again.
- */
+/** Each step is a message. A summary stays, like a system message: otherwise what it replaces would be sent again. */
 function readRecord({ info, parts }: OpencodeRecord, path: Path, isSummary: boolean): Message[] {
 	const role = info.role === "system" ? "other" : roleOf(info, plainRoles);
 	const steps = role === "assistant" ? splitIntoSteps(parts) : [[...parts.keys()]];
@@ -140,7 +134,6 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	else if (!unsentParts.has(type)) draft.count(part);
 }
 
-/** Whether the metadata of any provider has a text under one of the keys. */
 function hasAny(metadata: unknown, keys: readonly string[]): boolean {
 	return membersOf(metadata).some(([, ofProvider]) => keys.some((key) => stringAt(objectOf(ofProvider), key)));
 }
@@ -210,7 +203,6 @@ function readFile(file: JsonObject, path: Path): MediaNode {
 	return readMedia({ path, provider: "any", data: stringAt(file, "url"), mediaType: stringAt(file, "mime"), write });
 }
 
-/** The text of an attachment that is plain text or no file. */
 function textOfAttachment(attachment: unknown): string | undefined {
 	if (!isJsonObject(attachment)) return asCountedText(attachment);
 	if (stringAt(attachment, "mime") !== "text/plain") return undefined;
@@ -229,7 +221,6 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 	return { info, parts: [{ id: partId, ...session, messageID: id, type: "text", text }] };
 }
 
-/** Fields of a user message with which opencode continues. */
 const settings = ["agent", "model", "variant", "system", "tools", "format"];
 
 function userInfo(before: JsonObject): JsonObject {

@@ -17,10 +17,8 @@ const none: readonly never[] = [];
 
 type ReadResult = ToolContent & Pick<ToolResult, "callId"> & Partial<Pick<ToolResult, "copies" | "isError">>;
 
-/** Reads a part of a message into its draft. */
 export type ReadPart = (part: JsonObject, path: Path, draft: MessageDraft, index: number) => void;
 
-/** A message while a format reads its parts. */
 export class MessageDraft implements Message {
 	readonly role: Role;
 	readonly paths: Path[];
@@ -77,7 +75,6 @@ export class MessageDraft implements Message {
 		this.count(text);
 	}
 
-	/** Adds a signature on a part that has to stay. */
 	addSignature(path: Path): void {
 		this.thinking.push({ path, text: "", bound: true, fixed: true });
 	}
@@ -131,22 +128,15 @@ export interface ToolContent {
 
 export const noContent: ToolContent = { texts: none, whole: undefined, media: none, counted: none };
 
-/** Reads a part that is or has media. */
 export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
 
-/**
- * Reads a result's content in an API whose results are a string or a list of parts. Long strings of any other JSON may be
- * cut, but a placeholder cannot replace all of it.
- */
+/** For results that are a string or a list of parts. Of any other JSON only long strings may be cut. */
 export function readToolContent(content: unknown, path: Path, readMedia?: ReadMedia): ToolContent {
 	const read = readOpenContent(content, path, readMedia);
 	return isJsonObject(content) ? { ...read, whole: undefined } : read;
 }
 
-/**
- * Reads a result's content that may be any JSON. A string, a list of text parts and the result of an MCP server can be
- * replaced as a whole; of anything else only long strings may be cut.
- */
+/** For results of any JSON. A text can replace strings, text parts and MCP results; else long strings may be cut. */
 export function readOpenContent(content: unknown, path: Path, readMedia: ReadMedia = () => undefined): ToolContent {
 	if (typeof content === "string") return textContent(content, path);
 	if (Array.isArray(content)) return readTypedParts(content, path, readMedia);
@@ -188,7 +178,6 @@ export function opaque(value: unknown): ToolContent {
 }
 
 interface PartRules {
-	/** The key of a text part's text. */
 	readonly textKey: (part: JsonObject) => string | undefined;
 	readonly readOther: (part: unknown, path: Path) => ToolContent;
 	/** Writes a text part; by default the first part with this text. */
@@ -245,7 +234,6 @@ function readMcpResult(result: JsonObject, path: Path, readMedia: ReadMedia): To
 	return { ...read, counted: [...read.counted, asCountedText(frame)] };
 }
 
-/** Whether a result of an MCP server has the flag of a failed tool. */
 export function isMcpFailure(result: unknown): boolean {
 	return isJsonObject(result) && result.isError === true && isMcpResult(result);
 }

@@ -45,10 +45,7 @@ function probe(record: unknown) {
 	return isMessage || "`message` with a `role` in a record of this type";
 }
 
-/**
- * Follows a session as pi does when it resumes one: the branch that ends in the last record. After a compaction, records
- * before the first kept one are no longer sent, nor are those that a `context_edit` removes.
- */
+/** The branch that ends in the last record. Not sent: what a compaction did not keep, or a `context_edit` removes. */
 function readSession({ messages: records, base }: LocatedMessages): Transcript {
 	const branch = chainOf(records).toSorted((a, b) => a - b);
 	const at = (index: number) => records[index] as JsonObject;

@@ -15,7 +15,6 @@ import {
 
 type Output = ToolContent & { readonly isError?: boolean | undefined };
 
-/** Reads the output of an item that answers a call. */
 export function readOutput(item: JsonObject, type: string, path: Path): Output {
 	const at = [...path, "output"];
 	const { output, status } = item;
@@ -109,7 +108,6 @@ function textOfPart(part: unknown): string | undefined {
 	return isJsonObject(part) && textParts.has(stringAt(part, "type") ?? "") ? stringAt(part, "text") : undefined;
 }
 
-/** Counts the content of a message or of reasoning. */
 export function countParts(content: unknown, draft: MessageDraft): void {
 	draft.readParts(content, [], (part, path) => {
 		const refusal = part.type === "refusal" ? part.refusal : undefined;

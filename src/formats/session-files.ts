@@ -31,7 +31,6 @@ export function outputCopies(search: {
 	readonly record: unknown;
 	readonly path: Path;
 	readonly places: readonly Path[];
-	/** The output that the model gets. */
 	readonly texts: readonly TextNode[];
 	readonly ofTheCall?: ReadonlySet<unknown> | undefined;
 }): TextNode[] {
@@ -73,7 +72,6 @@ function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
 	return lines;
 }
 
-/** The tree of a session's records. */
 export interface RecordTies {
 	readonly id: string;
 	/** The key of its parent's id; null there marks the first record. */

@@ -13,11 +13,7 @@ import {
 import { booleanAt, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 
-/**
- * Trajectories of tau2-bench. The user side calls tools too, in messages of role `user`, which are no tool turns, so their
- * results are never masked. A message may have several results (`tool_messages`). The simulator's records beside a message
- * (`raw_data`, `usage`, `cost`, `reasoning`) are not sent.
- */
+/** Trajectories of tau2-bench. Its user calls tools too, but in no tool turns, so these results are never masked. */
 export const tau2: Format = {
 	name: "tau2",
 	title: "tau2-bench trajectory",

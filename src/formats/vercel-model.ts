@@ -19,10 +19,7 @@ const partTypes = {
 	foreign: ["image_url", "input_text", "output_text", "thinking"],
 };
 
-/**
- * The Vercel AI SDK's `ModelMessage` (v5 and later: `input`, `output`) and `CoreMessage` (v4: `args`, `result`, `isError`).
- * The answer to an approval request is read as a result of its call without text, so that the two are dropped together.
- */
+/** An approval response is read as a result of its call, without text, so that the two are dropped together. */
 export const vercelModel: Format = {
 	name: "vercel-model",
 	title: "Vercel AI SDK ModelMessage",
@@ -158,10 +155,7 @@ const answerPartTypes =
 /** Parts that the SDK adds after those of an answer. */
 const addedTypes: ReadonlySet<unknown> = new Set(["tool-result", "tool-error", "tool-approval-request"]);
 
-/**
- * The result or a step of the SDK, or an answer of its models (`finishReason` with `unified`). Some of its providers make
- * an object of a cut input, so a call that ends a cut answer counts as cut.
- */
+/** Some providers make an object of a cut input, so a call that ends a cut answer counts as cut. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	// A result as JSON has only its steps.
 	const last = hasMember(response, "finishReason") ? undefined : objectsOf(response.steps).at(-1);

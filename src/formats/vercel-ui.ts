@@ -7,10 +7,7 @@ import { readInlineMedia, readMedia } from "./media.ts";
 import { isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
 import { addSignature, readVercelPart } from "./vercel-model.ts";
 
-/**
- * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A part is a call with its result,
- * and each step of an assistant message, from one `step-start` to the next, is read as a message.
- */
+/** UI messages since v4. Each step of an assistant message, from one `step-start` to the next, is read as a message. */
 export const vercelUi: Format = {
 	name: "vercel-ui",
 	title: "Vercel AI SDK UIMessage",

@@ -26,7 +26,6 @@ export interface PortableEdit {
 	readonly value?: unknown;
 }
 
-/** The characters from `start` to before `end` of a text, to be replaced. */
 export interface Splice extends Span {
 	readonly replacement: string;
 }
@@ -61,7 +60,6 @@ export function applyEdits(text: string, edits: readonly PortableEdit[]): { text
 	return writeEdits(readTextDocument(text, "the text"), edits);
 }
 
-/** `applyEdits` for a text that has been read already. */
 export function writeEdits(document: TextDocument, edits: readonly PortableEdit[]) {
 	const splices = splicesOfEdits(document, edits);
 	const text = applySplices(document.text, splices);
@@ -114,7 +112,6 @@ function checkPlain(value: unknown, name: string): void {
 	}
 }
 
-/** A checked edit. */
 export interface ValueEdit extends Pick<PortableEdit, "kind" | "replacement" | "value"> {
 	readonly path: Path;
 	/** The JSON of `replacement`, if it is not compact JSON. */
@@ -268,10 +265,7 @@ function insertions({ span, items, removed, inserted, records }: ListChange): Sp
 	return splices;
 }
 
-/**
- * Removes items with the separators after them, or before them if no item follows. A record that shares its line with the
- * previous one is removed with the white space between the two, so that the line still ends.
- */
+/** A record behind another on its line goes with the white space before it, so that the line still ends. */
 function removals({ items, removed, records }: ListChange): Splice[] {
 	const splices: Splice[] = [];
 	const sharesLine = (previous: Span, first: Span) =>
@@ -329,7 +323,6 @@ function requireEdit(edit: PortableEdit): void {
 	);
 }
 
-/** A path in an error: bounded. */
 function shown(path: string): string {
 	return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

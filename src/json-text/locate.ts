@@ -7,7 +7,6 @@ export interface Span {
 	readonly end: number;
 }
 
-/** Values to find in a text, by their paths. */
 export interface PathTree {
 	readonly children: Map<string | number, PathTree>;
 	/** Once found. The last value of a repeated key counts, as for `JSON.parse`. */
@@ -56,14 +55,10 @@ export function nodeAt(tree: PathTree, path: Path): PathTree | undefined {
 interface Frame {
 	readonly node: PathTree | undefined;
 	readonly start: number;
-	/** The key or the index of the current value. */
 	position: string | number;
 }
 
-/**
- * Finds the values of a tree in a text that has valid JSON from `start` on. Uses neither stack nor memory for the size or
- * the depth of the text. Returns the span of the value at `start`.
- */
+/** Returns the span of the valid JSON at `start`. Needs neither stack nor memory for the size or depth of the text. */
 export function locateValues(text: string, start: number, tree: PathTree): Span {
 	const scanner = createScanner(text, true);
 	scanner.setPosition(start);

@@ -2,7 +2,6 @@ import { createScanner } from "jsonc-parser";
 import { PalimpsestError } from "../errors.ts";
 import { tokenKinds as kinds, locateValues, pathTree, type Span } from "./locate.ts";
 
-/** A parsed JSON text. */
 export interface TextDocument {
 	readonly text: string;
 	/** `json_lines`: `value` is the list of the records. */
@@ -12,11 +11,7 @@ export interface TextDocument {
 	readonly roots: readonly Span[];
 }
 
-/**
- * Reads JSON or JSON Lines. Only `\n` ends a line: a record may contain any other line break.
- *
- * @throws PalimpsestError `invalid_json` with the `name` of the text, line and column, without any text of it.
- */
+/** Only `\n` ends a line: records may hold other breaks. Throws `invalid_json` with name, line, column, and no text. */
 export function readTextDocument(text: string, name: string): TextDocument {
 	const start = text.startsWith("\uFEFF") ? 1 : 0;
 	if (text.slice(start, start + 4096).trim() === "" && text.trim() === "") {
@@ -111,10 +106,7 @@ const tokensThatFit: Readonly<Record<Expected, readonly number[]>> = {
 	end: [],
 };
 
-/**
- * Finds the first place in a text that makes it invalid JSON. `JSON.parse` often gives no place, and quotes the text. The
- * parser of jsonc-parser is recursive, and a deep text exhausts the stack.
- */
+/** `JSON.parse` often gives no place, and quotes the text; deep texts exhaust the stack of jsonc-parser's parser. */
 function syntaxErrorIn(text: string): { readonly offset: number; readonly endsTooEarly: boolean } {
 	const scanner = createScanner(text);
 	const open: ("}" | "]")[] = [];

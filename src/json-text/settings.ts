@@ -15,11 +15,7 @@ import type { Path } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { tokenKinds } from "./locate.ts";
 
-/**
- * Reads a settings file of a host: JSON, with comments and trailing commas allowed. An empty one is an empty object.
- *
- * @throws PalimpsestError `invalid_json`.
- */
+/** A host's settings: JSON with comments and trailing commas; `{}` for an empty file. Throws `invalid_json`. */
 export function readSettings(text: string): JsonObject {
 	if (text.trim() === "") return {};
 	const errors: ParseError[] = [];
@@ -46,12 +42,7 @@ export function entryInJson(text: string, key: readonly string[]): unknown {
 	return at;
 }
 
-/**
- * Sets the value at a key of a settings file; a new key becomes the first member. Every other character stays. The result
- * is parsed again and compared.
- *
- * @throws PalimpsestError `invalid_json` for other texts, and if a value on the path of the key is no object.
- */
+/** Every other character stays; a new key goes first. Throws `invalid_json`, also for a parent that is no object. */
 export function enterJson(text: string, key: readonly string[], value: unknown): string {
 	const start = text.trim() === "" ? "{}\n" : text;
 	const present = entryInJson(start, key);
@@ -150,7 +141,6 @@ function written(value: unknown, text: string, depth: number): string {
 	return JSON.stringify(value, null, unit).replaceAll("\n", eol + unit.repeat(depth));
 }
 
-/** The indentation and the line ends of a file. */
 function styleOf(text: string): FormattingOptions & { readonly eol: string; readonly unit: string } {
 	const unit = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
 	const isTab = unit.startsWith("\t");
@@ -165,7 +155,6 @@ function behind(text: string, { start, from, rest }: { start: number; from: numb
 	return blank.includes("\n") && /^[ \t]*(?!\/\/)\S/.test(left) ? blank + left.trimStart() : left;
 }
 
-/** The place of the comma, if the next token is one. */
 function commaIn(text: string, from: number, to: number): number | undefined {
 	const scanner = createScanner(text.slice(from, to), true);
 	return (scanner.scan() as number) === tokenKinds.comma ? from + scanner.getTokenOffset() : undefined;

@@ -11,10 +11,7 @@ export function sha256Of(value: unknown): string {
 
 const mostPlaces = 10;
 
-/**
- * JSON Pointers (at most 10) of integers beyond 2^53 in a parsed document, which may differ from the original text. Without
- * recursion, and paths are built only for a find: the depth is untrusted.
- */
+/** Pointers (at most 10) of integers beyond 2^53: the text may differ. No recursion, since the depth is untrusted. */
 export function unsafeIntegers(document: unknown): string[] {
 	const places: string[] = [];
 	const open: OpenValue[] = [{ value: document, key: "", parent: undefined }];
