@@ -31,10 +31,7 @@ export function wordNotIn(text: string, start: number): string {
 	}
 }
 
-/**
- * Special tokens of chat templates: ChatML's and Llama's `<|…|>`, DeepSeek's `<｜…｜>`, Gemma's, Mistral's, Llama 2's. A
- * server that tokenises them inside a message would start a new message.
- */
+/** Special tokens of chat templates. A server that tokenises them inside a message would start a new message. */
 const specialToken =
 	/<(?=[|｜][^<>\s|｜]{1,64}[|｜]>)|<(?=(?:start|end)_of_turn>|\/?s>|bos>|eos>|<\/?SYS>>)|\[(?=\/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT|TOOL_CONTENT)\])/g;
 

@@ -13,9 +13,8 @@ const often = 8;
 const shortHash = 7;
 
 /**
- * Lists the identifiers of a range that its summary lost. Those in many texts or in late ones come first, because they are
- * the likeliest to be needed again. A path counts as kept if the summary has its last two parts, a hash if the summary has
- * its first seven characters as a word. `found` and `lostCount` count different identifiers.
+ * Lists the identifiers of a range that its summary lost: those in many texts or in late ones first, as the likeliest
+ * to be needed. A path is kept by its last two parts, a hash by its first seven characters as a word.
  */
 export function lostIdentifiers(range: {
 	readonly texts: readonly string[];
@@ -57,7 +56,6 @@ function keeper(summary: string): (identifier: Identifier) => boolean {
 	};
 }
 
-/** Whether a text has a word that is not part of a longer one. */
 function holdsWord(text: string, word: string): boolean {
 	for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
 		if (!/\w/.test(text.charAt(at - 1)) && !/\w/.test(text.charAt(at + word.length))) return true;

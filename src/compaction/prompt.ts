@@ -60,7 +60,6 @@ export function writeHandoverPrompt(given: {
 /** Variables: {delimiter}, {max_tokens}. */
 interface HandoverWording {
 	readonly ask: string;
-	/** For the summaries of parts. */
 	readonly askToJoin: string;
 	readonly sections: readonly string[];
 	readonly rules: string;

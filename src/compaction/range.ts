@@ -16,9 +16,7 @@ import { cleanText, neutraliseSpecialTokens } from "./clean-text.ts";
 export interface PickedRange {
 	/** Their indexes, ascending; whole groups only. */
 	readonly messages: readonly number[];
-	/** The same by group, oldest first. */
 	readonly groups: readonly MessageGroup[];
-	/** The first of them, in front of which the summary is put. */
 	readonly first: number;
 }
 
@@ -68,7 +66,6 @@ function untilTheirTurn(groups: readonly MessageGroup[], messages: readonly Mess
 
 export interface RenderRangeParameters {
 	readonly transcript: Transcript;
-	/** Indexes of the messages, ascending. */
 	readonly messages: readonly number[];
 	readonly budget: number;
 	readonly countTokens: CountTokens;
@@ -82,7 +79,6 @@ export interface RenderRangeParameters {
 interface RenderedRange extends Rendering {
 	readonly text: string;
 	readonly tokens: number;
-	/** Messages that are not shown at all. */
 	readonly leftOut: number;
 }
 
@@ -110,9 +106,8 @@ interface RenderedMessage {
 }
 
 /**
- * Renders messages for the prompt: who speaks, texts, calls, shortened results, names of media, no reasoning. Over the
- * budget, parts are shortened more and more, and at last messages are left out from the middle. The text is never over the
- * budget, but may be empty.
+ * Renders messages for the prompt, without reasoning. Over the budget, parts are shortened more and more, and at last
+ * messages are left out from the middle. The text is never over the budget, but may be empty.
  */
 export function renderRange(parameters: RenderRangeParameters): RenderedRange {
 	const { budget, countTokens, resultChars = 2_000 } = parameters;
@@ -247,7 +242,6 @@ export function splitInTwo(pieces: Pieces): readonly [Pieces, Pieces] | undefine
 	if (pieces.length < 2) return undefined;
 	const half = pieces.reduce((sum, piece) => sum + piece.length, 0) / 2;
 	let chars = 0;
-	// A piece belongs to the first part if more than half of it is there.
 	const cut = pieces.findIndex((piece) => {
 		chars += piece.length;
 		return chars - piece.length / 2 > half;

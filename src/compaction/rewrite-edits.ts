@@ -17,7 +17,6 @@ export type Rewrite =
 			readonly kind: "rewrite";
 			/** In document order. A new value is inserted before a removed one; a value with an identity is replaced. */
 			readonly plan: readonly Edit[];
-			/** Indexes of the messages all of whose values are removed, ascending. */
 			readonly removed: readonly number[];
 			readonly kept: number;
 	  }
@@ -37,7 +36,6 @@ interface RewriteParameters {
 
 interface RewriteSource {
 	readonly transcript: Transcript;
-	/** Path of the list of messages or records in the document. */
 	readonly base: Path;
 	readonly messages: readonly unknown[];
 }
@@ -74,11 +72,7 @@ const deepestValue = 64;
 
 class NotPlainJson extends Error {}
 
-/**
- * Copies a value of a strategy without fields that are `undefined`.
- *
- * @throws NotPlainJson for everything else that JSON cannot hold; and whatever reading a property throws.
- */
+/** Copies a value without `undefined` fields. Throws `NotPlainJson`, and whatever reading a property throws. */
 function copyPlainJson(value: unknown, depth = 0): unknown {
 	if (depth > deepestValue) throw new NotPlainJson(`values nested deeper than ${deepestValue} levels`);
 	if (value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)) return value;
@@ -206,7 +200,6 @@ function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept:
 	return forerunners;
 }
 
-/** By value of the list: the indexes of its messages, and of the first message from there on. */
 function messagesByValue({ transcript, base, messages }: RewriteSource) {
 	const messagesAt = messages.map((): number[] => []);
 	transcript.messages.forEach(({ paths }, message) => {
@@ -222,9 +215,8 @@ function messagesByValue({ transcript, base, messages }: RewriteSource) {
 }
 
 /**
- * Matches two lists of keys in order: for each key of `after` the index of the equal one in `before`, or -1. Common
- * beginnings and ends match first, then as many as keep their order of the keys that both lists have equally often, and at
- * last each other key with the next equal one.
+ * For each key of `after` the index of its match in `before`, or -1. Common beginnings and ends match first, then as
+ * many as keep their order of the keys that both lists have equally often, and at last each other key with the next.
  */
 export function matchValues(before: readonly string[], after: readonly string[]): Int32Array {
 	const matches = new Int32Array(after.length).fill(-1);

@@ -14,17 +14,13 @@ export interface CompactionContext {
 	readonly reserved_context_size: number;
 	/** `undefined` if there is no model to ask. */
 	readonly llm: StrategyLlm | undefined;
-	/** Aborted when the result is no longer wanted. */
 	readonly signal: AbortSignal | undefined;
 }
 
 export interface StrategyLlm {
-	/** As reports name it. */
 	readonly name: string;
 	/**
-	 * Answers a prompt with an untrusted text, with retries and a time limit. An answer that was cut off at `maxTokens` is
-	 * requested once more, more concise.
-	 *
+	 * Answers with an untrusted text, with retries and a time limit. A cut-off answer is requested once more, shorter.
 	 * @throws PalimpsestError with the codes of a failed model call: `rate_limit` … `unknown`.
 	 */
 	readonly complete: (prompt: string, options?: { readonly maxTokens?: number }) => Promise<string>;
@@ -59,7 +55,6 @@ export interface CompactionStrategy {
 
 /** The argument of an external strategy's constructor. */
 export interface StrategyDependencies {
-	/** `undefined` if there is no model to ask. The context of each call has one too. */
 	readonly llm: StrategyLlm | undefined;
 	/** Counts as the model of the call does, else o200k tokens. */
 	readonly countTokens: (text: string) => number;

@@ -33,13 +33,11 @@ type CheckedSummary =
 	  };
 
 /**
- * Checks an untrusted summary of a model or the caller. Repairs lone surrogates, control characters and a leading block of
- * thinking; defuses special tokens of chat templates. Refuses a text that is too long, empty, has markup of a tool call, or
- * would not save tokens.
+ * Checks an untrusted summary. Repairs surrogates, control characters and a block of thinking at the start; defuses
+ * special tokens of chat templates. Refuses one that is too long, empty, has markup of tool calls, or saves no tokens.
  */
 export function checkSummary(given: {
 	readonly text: string;
-	/** Of the messages that the summary would replace. */
 	readonly replacedTokens: number;
 	/** Of its frame and its message's overhead. */
 	readonly overheadTokens: number;
@@ -100,9 +98,8 @@ interface SummaryPlanParameters {
 }
 
 /**
- * Plans to replace a range of messages with a summary. If the API wants user and assistant in turn, it becomes a part of
- * the user message beside the range; otherwise a message that replaces the first value of the range or, if that value has
- * other messages too, precedes it.
+ * Plans to replace a range with a summary. If the API wants user and assistant in turn, it becomes a part of the
+ * user message beside the range, else a message that replaces its first value, or precedes a value with other messages.
  */
 export function planSummary(parameters: SummaryPlanParameters): Edit[] {
 	const { transcript, range, sizes } = parameters;
@@ -118,7 +115,6 @@ export function planSummary(parameters: SummaryPlanParameters): Edit[] {
 	return edits;
 }
 
-/** The summary as a part of the user message before or after the range; `undefined` without one. */
 function planPart(parameters: SummaryPlanParameters): InsertEdit | undefined {
 	const { document, transcript, writer, range, text, meter, takenOut } = parameters;
 	const { part } = writer;
@@ -199,7 +195,6 @@ export const frameWordings: Readonly<Record<LocaleName, Record<"plain" | "archiv
 
 interface FramedSummary {
 	readonly summary: string;
-	/** Where its messages are archived. */
 	readonly ref: string | undefined;
 }
 

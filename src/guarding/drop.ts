@@ -76,16 +76,11 @@ export function planDrop(parameters: DropParameters) {
 export interface DropParameters {
 	readonly transcript: Transcript;
 	readonly policy: GuardPolicy;
-	/** Sizes before any edit. */
 	readonly measurement: Measurement;
 	/** Size of each message when dropping begins; by default the measured size. */
 	readonly sizes?: readonly Size[];
-	/** Whether a context of this size needs no dropping. */
 	readonly fits: (context: Size) => boolean;
-	/**
-	 * Replays the history: whenever the context does not fit, messages are dropped permanently until the target is reached.
-	 * Without it, messages are dropped once, at the end, until the context fits.
-	 */
+	/** Replays the history, so that dropped messages stay dropped. Without it, they are dropped once, at the end. */
 	readonly hysteresis?: {
 		readonly reachesTarget: (context: Size) => boolean;
 		readonly reliefs: Reliefs;
@@ -108,7 +103,6 @@ function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPo
 	return messages.map(({ role, sent }, index) => role === "system" || sent === false || index === task);
 }
 
-/** Whether a dropped answer leaves two user messages in a row among the first `end` messages. */
 function userMeetsUser(messages: readonly Message[], isDropped: Uint8Array, end: number): boolean {
 	let last: Message | undefined;
 	let wasAnswered = false;

@@ -92,10 +92,7 @@ interface GuardHistory extends GuardParameters {
 	readonly maskMoments: () => MomentOf;
 }
 
-/**
- * When each edit of a guard was first made, as a number of messages. A step begins when the steps before it first left the
- * conversation over the budget.
- */
+/** The number of messages when each edit was first made. A step begins when those before it do not suffice. */
 function guardMoments(parameters: GuardHistory): MomentOf {
 	const { transcript, policy, budget, measurement, edited, dropMoments, scale = exactScale } = parameters;
 	const { messages } = transcript;
@@ -215,7 +212,6 @@ export interface GuardPlan {
 	readonly fits: boolean;
 	/** Tokens over the budget after all steps; 0 if it fits. */
 	readonly shortfall: number;
-	/** When each edit of the plan was first made. */
 	readonly momentOf: MomentOf;
 }
 
@@ -230,7 +226,6 @@ export interface LadderStep {
 interface GuardParameters {
 	readonly transcript: Transcript;
 	readonly policy: Policy;
-	/** The most tokens of the conversation. */
 	readonly budget: number;
 	readonly meter: TokenMeter;
 	/** The measurement by that meter, if it is known. */

@@ -17,7 +17,6 @@ export interface ContextParts {
 
 const partOfRole = { system: "system", user: "user", other: "user", assistant: "assistant", tool: "results" } as const;
 
-/** The input of each call of a history under a schedule. */
 export function contextByPart(history: ReplayHistory, schedule: Schedule): ContextParts[] {
 	const { transcript, messageTokens, results, firstResult, calls, surroundingTokens } = history;
 	const now = { system: surroundingTokens, user: 0, assistant: 0, results: 0, placeholders: 0 };

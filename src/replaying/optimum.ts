@@ -6,7 +6,6 @@ import type { Prices } from "../policy/schema.ts";
 interface Advance {
 	/** Index of the message of the first call with this boundary. */
 	readonly moment: number;
-	/** Number of masked turns. */
 	readonly boundary: number;
 	readonly before: Advance | undefined;
 }
@@ -28,7 +27,6 @@ export function optimalSchedule(history: ReplayHistory, windowTurns: number, pri
 	return schedule;
 }
 
-/** The last advance of the cheapest way; `undefined` if it masks nothing. */
 function lastAdvance(
 	history: ReplayHistory,
 	windowTurns: number,

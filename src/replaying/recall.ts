@@ -41,7 +41,6 @@ export function clairvoyantRecall(
 	return inView;
 }
 
-/** For each result, the place in `calls` of the first call that includes it. */
 function callsAfter({ results, calls }: ReplayHistory): number[] {
 	let call = 0;
 	return results.map(({ message }) => {
@@ -93,7 +92,6 @@ function bargainsOf(gains: ReadonlyMap<number, number>, tokensUntil: (call: numb
 	});
 }
 
-/** Tokens of all calls if every result is masked from the start. */
 function leastInput({ calls, messageTokens, results, firstResult, surroundingTokens }: ReplayHistory): number {
 	let sum = 0;
 	let tokens = surroundingTokens;
@@ -117,10 +115,7 @@ export interface RecallCount {
 	readonly inDigest: number;
 }
 
-/**
- * Counts the identifiers and lines that assistant messages use and that only tool results had before (`findUses`), and
- * those of them that the LLM call of the message still had in view. A part of a digest's item does not count.
- */
+/** Counts the strings of `findUses`, and those in view of their LLM call. A part of a digest's item does not count. */
 export function measureRecall(history: ReplayHistory, schedule: Schedule) {
 	const { calls, results, uses } = history;
 	const countOf = (usesOfKind: readonly (readonly Taken[])[]): RecallCount => {

@@ -1,7 +1,6 @@
 import type { ContextParts } from "./bill.ts";
 import type { RecallCount } from "./recall.ts";
 
-/** Numbers of used strings of one kind. */
 export interface UseTotals extends RecallCount {
 	/** The most that could have been in view; no whole number. */
 	readonly bound: number;
@@ -15,7 +14,6 @@ export interface PolicyTotals {
 	readonly cachedTokens: number;
 	readonly billed: number;
 	readonly raw: { readonly inputTokens: number; readonly billed: number };
-	/** Of the cheapest schedule of the same window, if it was computed. */
 	readonly optimum: number | null;
 	/** The largest ratio of one conversation to `raw`; `-Infinity` if none was billed. */
 	readonly worst: number;
@@ -27,7 +25,6 @@ export interface PolicyTotals {
 	readonly lines: UseTotals;
 }
 
-/** The totals of two sets of conversations under the same policy. */
 export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 	return {
 		...addNumbers(a, b),
@@ -40,7 +37,6 @@ export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 	};
 }
 
-/** Adds the numbers of two records; other members stay as they are in the first. */
 function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 	const sum = ([key, value]: [string, unknown]) =>
 		[key, typeof value === "number" ? value + ((b as Record<string, number>)[key] as number) : value] as const;
@@ -51,7 +47,6 @@ function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 export function figuresOf(policy: string, totals: PolicyTotals) {
 	const { raw, optimum, worst } = totals;
 	return {
-		/** As requested: `window:8`, `balanced`, `./my.toml`. */
 		policy,
 		conversations: totals.conversations,
 		llm_calls: totals.calls,
@@ -60,7 +55,6 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		/** In prices of one input token, or in US dollars with a model's prices. */
 		billed: totals.billed,
 		ratio_to_raw: ratio(totals.billed, raw.billed),
-		/** Of one conversation. */
 		worst_ratio_to_raw: worst === Number.NEGATIVE_INFINITY ? 1 : worst,
 		ratio_to_optimum: optimum === null ? null : ratio(totals.billed, optimum),
 		/** Of input tokens to those of `raw`. */

@@ -1,6 +1,5 @@
 import { type LineFeatures, scoreLines, type TextUnits, unitText } from "./lines.ts";
 
-/** The headers of a diff that come before its lines: those of files and hunks, of files, or none. */
 type DiffHeaders = "all" | "files" | "none";
 
 /** Worth compared with 1 for the best changed line. */

@@ -23,7 +23,6 @@ export interface TruncateOutputParameters {
 	/** Whether the command is known to have failed; then lines that report failures get most of the room. */
 	readonly hasFailed?: boolean | undefined;
 	readonly wording: NoticeWordings;
-	/** The reference of the archived original, for the notice. */
 	readonly ref?: string | undefined;
 	/** Share of the start in the room of `head_tail`; 0.5 by default. */
 	readonly headShare?: number | undefined;
@@ -40,9 +39,7 @@ export interface LineSpan {
 	readonly to: number;
 }
 
-/** A shortened text, and the parts of the original that it contains. */
 export interface OutputTruncation extends Draft {
-	/** Whether the text differs from the original. */
 	readonly truncated: boolean;
 	readonly strategy: Exclude<TruncationStrategy, "auto">;
 	/** The rest of the original, without single line ends between kept lines. */
@@ -52,7 +49,6 @@ export interface OutputTruncation extends Draft {
 	readonly lines: { readonly total: number; readonly kept: number };
 	/** `kept` is the length of the kept ranges, `after` that of the text with its notices. */
 	readonly chars: { readonly total: number; readonly kept: number; readonly after: number };
-	/** Only with a budget in tokens. */
 	readonly tokens?: { readonly total: number; readonly after: number };
 	/** The least budget with room for the shortest notice; only if the budget has none. */
 	readonly leastBudget?: number;
@@ -75,12 +71,10 @@ export interface Draft {
 	readonly notices: readonly string[];
 }
 
-/** Shortens a text to at most a number of characters. */
 export type Shorten = (maxChars: number) => Draft;
 
 export interface Marks {
 	readonly wording: NoticeWordings;
-	/** The reference of the original; `undefined` if it is not archived. */
 	readonly ref: string | undefined;
 }
 
@@ -97,10 +91,7 @@ const near = 0.98;
 /** Characters of the sample that estimates the tokens per character. */
 const sampled = 8_000;
 
-/**
- * Shortens a text over its budget to at most that budget; for tokens, as close to it as nine tries come. For a stream,
- * `chars` is its length and `some` is a part of it.
- */
+/** Shortens a text to its budget; for tokens, in nine tries. A stream has `chars` characters; `some` is a part. */
 export function fitBudget(
 	text: string | { readonly chars: number; readonly some: string },
 	shorten: Shorten,
@@ -140,7 +131,6 @@ interface AssembleParameters {
 	readonly kept: readonly number[];
 	readonly marks: Marks;
 	readonly notice: NoticeKind;
-	/** Whether the units from `from` up to `to` have the pattern of `unit`. */
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
 }
 
@@ -161,7 +151,6 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 	};
 	const insideMark = (from: number, to: number) =>
 		mark(fillTemplate(marks.wording.inside, { omitted_chars: (end[to] as number) - (start[from] as number) }));
-	/** Marks the rest of the line before, complete lines, and the start of the line behind. */
 	const gap = (from: number, to: number) => {
 		const lineBefore = before >= 0 ? line[before] : undefined;
 		const lineBehind = to < count ? line[to] : undefined;
@@ -246,15 +235,11 @@ export function lineStarts(text: string): Uint32Array {
 	return starts;
 }
 
-/** The line of a character, from 0. */
 function lineAt(starts: Uint32Array, at: number): number {
 	return firstReaching(1, starts.length - 1, (line) => (starts[line] as number) > at) - 1;
 }
 
-/**
- * Converts ranges of a text without escape sequences to ranges of the text with them, by their line starts. Within a line
- * that lost some, a range extends to the start or end of the line.
- */
+/** Converts ranges of a stripped text to ranges of the original. In a line that lost some, they end at its edges. */
 export function rangesBeforeStripping(
 	ranges: readonly CharRange[],
 	before: Uint32Array,

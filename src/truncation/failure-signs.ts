@@ -1,6 +1,5 @@
 import { indexPatterns } from "./pattern-index.ts";
 
-/** Names of errors: `TypeError`, `java.lang.NullPointerException`, `Foo::BarError`. */
 const errorName = "(?:[\\w$]+(?:\\.|::|\\\\)){0,20}[A-Z][\\w$]{0,80}(?:Error|Exception|Interrupt|Fault)";
 
 /**
@@ -8,8 +7,7 @@ const errorName = "(?:[\\w$]+(?:\\.|::|\\\\)){0,20}[A-Z][\\w$]{0,80}(?:Error|Exc
  * space. `^` is the start of the line, or the place after the time, level or source that a logger writes before a message.
  */
 const failureForms: readonly RegExp[] = [
-	// Test runners: pytest, unittest, vitest, jest, mocha, playwright, node, TAP, go, cargo, JUnit, ctest, .NET, PHPUnit, RSpec,
-	// GoogleTest, XCTest, Dart, bats.
+	// Test runners of Python, JavaScript, Go, Rust, Java, .NET, PHP, Ruby, C++, Swift, Dart and shells; TAP.
 	/^\s*(?:FAIL(?:ED|URES?)?|ERROR)\b(?![:=]?\s*0\b)/,
 	/\b(?:FAILED|ERRORED)\b(?!\s*[:=]?\s*0\b)/,
 	/\.\.\. (?:FAIL|ERROR)\b/,
@@ -134,7 +132,6 @@ const failureForms: readonly RegExp[] = [
 	/\bdid NOT match\b|\bBAD signature\b|\bintegrity check failed\b|\bLoss is nan\b|\bWORKER TIMEOUT\b|\bLost task \d|\bJob aborted\b|\bExecutor lost\b|\bnot in gzip format\b|\bunexpected end of (?:file|input)\b|\bcorrupt(?:ed)? (?:file|archive|data|database|index|block)\b/i,
 ];
 
-/** How surely a line reports a failure: by its form, by a word, or not at all. */
 type FailureSign = "sure" | "likely" | "none";
 
 const likely =
@@ -147,7 +144,6 @@ const some =
 	/\b[1-9]\d* (?:tests? |suites? )?(?:failed|failures?|failing|errors?|problems?)\b(?![-\w/.]*\.\w)|(?:^|\s|[(#,;|])(?:fail(?:ed|ures?|ing)?|errors?)(?:\s?[:=]\s{0,9}|\s)[1-9]\d*(?=\s*(?:$|[,;.)|]))|(?:^|\s)(?:fail(?:ed|ures?)?|errors?|unreachable)=[1-9]\d*\b/i;
 const none =
 	/(?<![\d.])\b(?:0|no) (?:errors?|error\(s\)|failures?|failed|failing|problems?|conflicts?)(?!\w|\s?[:=]\s?[1-9])|\b(?:errors?|failures?|failed)(?:\s?[:=]\s?|\s)0\b/i;
-/** Most characters of a line that are read from its start and from its end. */
 const longestRead = 600;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape character begins a colour
 const colours = /\u001b\[[0-9;:]*[A-Za-z]/g;
@@ -160,7 +156,6 @@ const lesser = /^[\W\d]{0,40}(?:warn(?:ing)?|info|information|debug|trace|note|n
 /** Created for the first line, because it takes several milliseconds. */
 let patternsIn: ReturnType<typeof indexPatterns<"some" | "none" | "form" | "likely">> | undefined;
 
-/** Reads whether a line reports a failure. */
 export function failureSign(line: string): FailureSign {
 	const read = line.length <= 2 * longestRead ? line : `${line.slice(0, longestRead)} ${line.slice(-longestRead)}`;
 	const plain = (read.includes("\u001b") ? read.replace(colours, "") : read).trimEnd();

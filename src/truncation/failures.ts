@@ -10,10 +10,7 @@ import { type TextUnits, type Units, unitText } from "./lines.ts";
  */
 type FirstKind = "failure" | "doubtful" | "behind" | "likely" | "odd";
 
-/**
- * A line that is kept before any other: units `from` to `to`, both included. `match` is the unit that reports the failure.
- * All lines of the kind may take `share` of the room.
- */
+/** Units `from` to `to`, both included. `match` reports the failure. All of the kind may take `share` of the room. */
 export interface FirstLine {
 	readonly kind: FirstKind;
 	readonly share: number;
@@ -39,7 +36,6 @@ const portionsOf: Readonly<Record<FailureSource, Portions>> = {
 	written: { failure: [all, 0.25], doubtful: [4, 0.1], behind: [20, 0.05], likely: none, odd: none },
 	failed: { failure: [all, 0.6], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
 };
-/** Lines after a failure that are kept with it. */
 const linesBehind = 3;
 /** The ends and starts of lines of code, which handle errors instead of reporting them. */
 const ofCode =
@@ -53,7 +49,6 @@ const ofProse =
 export type FailureSigns = Uint8Array;
 export const [byWord, byForm] = [1, 2] as const;
 
-/** Characters around a piece of a long line that are read with it. */
 const aroundPiece = 60;
 
 export function failureSigns(units: TextUnits): FailureSigns {
@@ -88,7 +83,6 @@ function signOfPiece(read: string, isLater: boolean): number {
 	return numberOfSign[failureSign(isLater ? `…${read}` : read)];
 }
 
-/** Whether a unit continues a line that was split into pieces. */
 function isPiece(units: Units, unit: number): boolean {
 	if (unit === 0) return units.isContinued;
 	return units.line[unit] === units.line[unit - 1] && !unitText(units, unit - 1).endsWith("\r");
@@ -165,7 +159,6 @@ export function withoutTimes(line: string): string {
 		.trim();
 }
 
-/** Most lines that are read to count words. */
 const mostCounted = 20_000;
 /** A word is rare if at most this many lines contain it, or this share of them. */
 const rare = { lines: 2, share: 0.02 };
@@ -190,7 +183,6 @@ function orderFailures<Line>(lines: readonly Line[], textOf: (line: Line) => str
 	return [...unlike.slice(0, 2), ...alike.slice(0, 2), ...unlike.slice(2), ...alike.slice(2)];
 }
 
-/** Whether at least half of the words of a line have at most a number of occurrences. */
 export function mostlyRare(words: readonly number[], counts: ReadonlyMap<number, number>, most: number): boolean {
 	return words.filter((word) => (counts.get(word) ?? 0) <= most).length >= words.length / 2;
 }
@@ -199,7 +191,6 @@ function fromBothEnds<Line>(lines: readonly Line[]): Line[] {
 	return lines.map((_, index) => lines[index % 2 === 0 ? index / 2 : lines.length - 1 - (index - 1) / 2] as Line);
 }
 
-/** Most characters of a line whose words are counted. */
 const longestCounted = 300;
 
 /** Hashes of the words of a line that have two letters or more. */
@@ -243,11 +234,9 @@ function oddUnits(units: Units): number[] {
 const longestWithKey = 80;
 const longestLine = 1_200;
 
-/** The failures in a JSON text. */
 export interface JsonFailures {
 	/** The rank of the most important failure in a value, from 0; `undefined` if there is none. */
 	readonly rankOf: (value: number) => number | undefined;
-	/** The lines of a string that report failures, the most important first, with their line ends. */
 	readonly linesOf: (value: number) => readonly CharRange[];
 	/** The string, number or word with the most important failure in a value; the value itself if there is none. */
 	readonly leafOf: (value: number) => number;
@@ -297,7 +286,6 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 	};
 }
 
-/** The lines of a JSON string, which end at its escaped line ends. */
 function linesOfString(text: string, from: number, to: number): { readonly line: string; readonly range: CharRange }[] {
 	const lines: { line: string; range: CharRange }[] = [];
 	let start = from;

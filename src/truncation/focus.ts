@@ -11,9 +11,7 @@ interface CallPurpose {
 	readonly task?: string | undefined;
 }
 
-/** Most characters that are read of each. */
 const longest = 4_000;
-/** Most strings that are read of the arguments. */
 const mostStrings = 1_000;
 
 /** The `focus` of `truncateOutput` for the result of a call. It depends on nothing after the call. */
@@ -25,7 +23,6 @@ export function focusOfCall({ input, words = "", task = "" }: CallPurpose): stri
 		.join("\n");
 }
 
-/** Returns a function that gives the focus of each call of a conversation. */
 export function callFocusReader(messages: readonly Message[]): (paired: PairedResult) => string {
 	const textBefore = { assistant: lastWordsReader(messages, "assistant"), user: lastWordsReader(messages, "user") };
 	return ({ call, caller, message }) => {
@@ -91,20 +88,17 @@ function stringsIn(input: unknown): string[] {
 	return strings;
 }
 
-/** Words that are too common in tool arguments and messages to be a focus. */
 const commonWords = new Set(
 	"the and for are was were that this these those with from into onto have has had not but you your our its let will can now see all any out one two use used using get set add new more most then than them they their there here what when where which while who how why also just only some such like need needs make makes made file files path command description line lines code true false null none type name value string number function return const import export class read look first next start check find let's i'll i've it's don't run cmd workdir offset limit pattern query text content data home users user src lib node_modules main test tests json".split(
 		" ",
 	),
 );
-/** Most characters of a focus that are read; of a longer one, its start and its end. */
 const longestFocus = 8_000;
 const mostWords = 400;
 
 const word = /[\p{L}\p{N}_$]{2,}/gu;
 const ideographs = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u;
 
-/** The words of a focus in lower case, with their weights. */
 export type FocusWords = ReadonlyMap<string, number>;
 
 /** The words of a focus: its identifiers, with the most weight, their parts, with the least, and its other words. */
@@ -192,7 +186,6 @@ export function focusFinder(focus: FocusWords): (text: string) => string[] {
 
 const underscore = 0x5f;
 
-/** Equal for letters in both cases. */
 function hashWith(hash: number, unit: number): number {
 	const mixed = Math.imul(hash ^ (unit | 32), 0x5bd1e995);
 	return mixed ^ (mixed >>> 15);

@@ -3,7 +3,6 @@ import { fillTemplate, templateFinder, templatePattern } from "../masking/templa
 
 /** In characters (UTF-16 code units). */
 export interface HeadTailLimits {
-	/** A longer text is cut. */
 	readonly maxChars: number;
 	readonly headChars: number;
 	readonly tailChars: number;
@@ -11,7 +10,6 @@ export interface HeadTailLimits {
 	readonly marker: string;
 }
 
-/** The reference of an archived text; `undefined` if it is not archived. */
 export type RefOf = (text: string) => string | undefined;
 
 export interface Truncation {
@@ -49,7 +47,6 @@ export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: 
 	const headShare = kept === 0 ? 0 : Math.floor((room * headChars) / kept);
 	const fitted = cut(ends, { headChars: headShare, tailChars: kept === 0 ? 0 : room - headShare, marker });
 	if (fitted.text.length <= maxChars) return fitted;
-	// Without room for a marker, only the head is kept.
 	const end = splitsPair(head, maxChars) ? maxChars - 1 : maxChars;
 	return {
 		text: head.slice(0, end),
@@ -61,7 +58,6 @@ export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: 
 	};
 }
 
-/** The characters of each end that `cutEnds` needs. */
 export function endsNeeded({ maxChars, headChars, tailChars }: Omit<HeadTailLimits, "marker">) {
 	// One more shows whether a cut would split a surrogate pair.
 	return { headChars: Math.max(headChars, maxChars) + 1, tailChars: Math.max(tailChars, maxChars) + 1 };
@@ -93,7 +89,6 @@ function splitsPair(text: string, index: number): boolean {
 	return (text.codePointAt(index - 1) ?? 0) > 0xffff;
 }
 
-/** Whether a text is a result of `cut`: then a marker is exactly between head and tail. */
 export function isAlreadyCut(
 	text: string,
 	{ headChars, tailChars, marker }: Omit<HeadTailLimits, "maxChars">,
@@ -142,15 +137,12 @@ export function readEnds(limits: { readonly headChars: number; readonly tailChar
 
 const markerGrammar = { omitted_chars: countGrammar, original_chars: countGrammar, ref: refGrammar };
 
-/** A marker in a text that was cut to `head` and `tail`. */
 export interface FoundMarker {
 	readonly head: string;
 	readonly tail: string;
-	/** `undefined` if the marker contains no reference. */
 	readonly ref: string | undefined;
 }
 
-/** Returns a function that finds the markers of some templates in a text. */
 export function markerFinder(templates: readonly string[]): (text: string) => FoundMarker[] {
 	const matchesIn = matchFinder(templates, markerGrammar);
 	return (text) =>
@@ -185,9 +177,7 @@ const noticeGrammar = {
 	ref: refGrammar,
 };
 
-/** A notice in a shortened text. */
 export interface FoundNotice {
-	/** `undefined` if the notice contains no reference. */
 	readonly ref: string | undefined;
 	/** Characters of the original without escape sequences; `undefined` if the notice does not contain them. */
 	readonly totalChars: number | undefined;
@@ -198,7 +188,6 @@ export interface FoundNotice {
 const longestBeforeTop = 100;
 const beforeTop = /^(?:\[?\s*\{\s*"_+truncated"\s*:\s*")?$/;
 
-/** Returns a function that finds the notices of some templates in a text. */
 export function noticeFinder(templates: readonly string[]): (text: string) => FoundNotice[] {
 	const matchesIn = matchFinder(templates, noticeGrammar);
 	return (text) =>

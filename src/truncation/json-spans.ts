@@ -2,10 +2,7 @@ import { characterEdge } from "./head-tail.ts";
 
 export const valueKinds = { object: 0, array: 1, string: 2, other: 3, lines: 4 } as const;
 
-/**
- * The values of a JSON text in the order in which they begin, as positions in the text, so that their spelling stays. Value
- * 0 is the root.
- */
+/** The values of a JSON text as positions in it, so that their spelling stays, by their starts. Value 0 is the root. */
 export interface JsonSpans {
 	readonly text: string;
 	readonly kind: readonly number[];
@@ -89,7 +86,6 @@ export function jsonSpans(text: string, { isLines }: { readonly isLines: boolean
 	return { text, ...spans };
 }
 
-/** The end of the string that begins at a quote. */
 export function endOfString(text: string, start: number): number {
 	for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
 		let slashes = quote;
@@ -105,7 +101,6 @@ function behindSpace(text: string, start: number): number {
 	return at;
 }
 
-/** The end of a number, `true`, `false` or `null`. */
 function endOfPlain(text: string, start: number): number {
 	let at = start + 1;
 	for (; at < text.length; at += 1) {
@@ -115,7 +110,6 @@ function endOfPlain(text: string, start: number): number {
 	return at;
 }
 
-/** Most characters to the next place where a string can be cut. */
 const longestStep = 100;
 
 /** The last place up to `end` where the inside of a JSON string can be cut without splitting an escape or a character. */
@@ -134,7 +128,6 @@ export function jsonStringEdgeAfter(text: string, start: number, from: number, e
 	return end;
 }
 
-/** The start of the escape around `at`; `at` if there is none. */
 function startOfEscape(text: string, start: number, at: number): number {
 	// Escapes may be adjacent, so search for the first of a run of them.
 	let from = text.lastIndexOf("\\", at - 1);

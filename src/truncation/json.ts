@@ -8,9 +8,7 @@ interface ShortenJsonParameters {
 	readonly spans: JsonSpans;
 	readonly marks: Marks;
 	readonly focus: FocusWords;
-	/** The values that are kept first. */
 	readonly failures: JsonFailures;
-	/** The notice at the top, by the number of kept characters. */
 	readonly noticeOf: (keptChars: number) => string;
 }
 
@@ -18,9 +16,7 @@ interface ShortenJsonParameters {
 const deepest = 48;
 /** An item is shown in part if it gets this many characters. */
 const showable = 160;
-/** Most characters of an item that are searched for focus words. */
 const longestRead = 20_000;
-/** Most characters of a value that is shown in full for its failure. */
 const wholeFailure = 1_500;
 /** Share of the room of a string for lines that report failures, not counting the first. */
 const linesShare = 0.6;
@@ -51,7 +47,6 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 		const key = (keyEnd[value] as number) - (keyStart[value] as number);
 		return key === 0 ? 0 : key + 1;
 	};
-	/** Characters needed to show the most important failure in a value. */
 	const neededFor = (value: number): number => {
 		const whole = size[value] as number;
 		if (whole <= wholeFailure) return whole;
@@ -67,7 +62,6 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 		}
 		return Math.min(whole, needed);
 	};
-	/** The parent of a value, within `top`. */
 	const parentOf = (value: number, top: number): number => {
 		let parent = top;
 		for (let child = top + 1; child < value; ) {
@@ -142,7 +136,6 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 			omitUntil(until);
 			parts.push('"');
 		};
-		/** Head and tail of a string, and the lines between them that report failures, in order. */
 		const partsOfString = (value: number, from: number, to: number, room: number): CharRange[] => {
 			const chosen: CharRange[] = [];
 			let left = Math.max(0, room - longestInside);
@@ -264,7 +257,6 @@ interface Entry {
 	readonly least: number;
 	/** The size at which it shows something useful. */
 	readonly wanted: number;
-	/** How well it matches the focus; 0 if not at all. */
 	readonly score: number;
 	/** The rank of its most important failure, from 0; `undefined` if it contains none. */
 	readonly failure: number | undefined;
@@ -283,9 +275,8 @@ const lastEvery = 3;
 const [focusShare, failureShare] = [0.6, 0.5];
 
 /**
- * Picks the entries to keep: all of them if each can show something useful. Otherwise those with failures, the first and
- * the last, those that match the focus best, and then two from the start for each from the end. Returns their indices in
- * order.
+ * Picks all entries if each can show something useful; else those with failures, the first and the last, those that
+ * match the focus best, and then two from the start for each from the end. Returns their indices in order.
  */
 function pickEntries({ entries, room, gapCost, isObject }: PickParameters): number[] {
 	const all = entries.map((_, index) => index);

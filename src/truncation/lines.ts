@@ -15,7 +15,6 @@ export interface Units {
 	readonly count: number;
 	readonly start: ArrayLike<number>;
 	readonly end: ArrayLike<number>;
-	/** The line number of each unit, from 1. */
 	readonly line: ArrayLike<number>;
 	/** Number of lines. An empty line after the last line feed does not count. */
 	readonly lines: number;
@@ -23,7 +22,6 @@ export interface Units {
 	readonly slice: (start: number, end: number) => string;
 	/** Whether a unit is in memory. A stream does not hold the units of its gaps. */
 	readonly isHeld: (unit: number) => boolean;
-	/** Whether the first unit continues a line that began before the text. */
 	readonly isContinued: boolean;
 }
 
@@ -31,7 +29,6 @@ export interface TextUnits extends Units {
 	readonly text: string;
 }
 
-/** Splits a text into units, beginning at `from`. */
 export function textUnits(text: string, from = 0, isContinued = false): TextUnits {
 	const room = 1 + countOf(text, "\n") + countOf(text, "\r") + Math.ceil((text.length / longestPiece) * 4);
 	const [start, end, line] = [new Uint32Array(room), new Uint32Array(room), new Uint32Array(room)];
@@ -84,7 +81,6 @@ export function unitText({ slice, start, end }: Units, unit: number): string {
 	return slice(start[unit] as number, end[unit] as number);
 }
 
-/** The end of a piece: after white space or punctuation, if there is any in its second half. */
 function endOfPiece(text: string, start: number): number {
 	// An output inside JSON has its line ends escaped.
 	const lineEnd = text.slice(start, start + longestPiece).lastIndexOf("\\n");
@@ -96,7 +92,6 @@ function endOfPiece(text: string, start: number): number {
 	return Math.max(characterEdge(text, start, start + longestPiece), start + 1);
 }
 
-/** The features of each unit of a text, one number for each unit. */
 export interface LineFeatures {
 	/** Sum of the weights of the focus words in it; rare words weigh more. */
 	readonly focus: Float32Array;
@@ -112,13 +107,11 @@ export interface LineFeatures {
 	readonly acts: Float32Array;
 	/** 1 if an earlier unit differs from it only in digits, bars and blanks. */
 	readonly repeated: Float32Array;
-	/** Characters without surrounding white space. */
 	readonly length: Float32Array;
 }
 
 /** Weight of a whole name among the focus words, and the most units that contain a name which singles them out. */
 const [wholeName, mostNamed] = [2, 3];
-/** The number that a tool writes before a line of a file. */
 const lineNumber = /^\s{0,8}\d{1,7}(?:→|\t|:|\|)/;
 const statement = /[\w)\]]\(|[^=!<>]=[^=]|^\s*return\b/;
 const bareLine = /^[\s)\]}>,;'"`]*$/;
@@ -183,7 +176,6 @@ function indentOf(line: string): number {
 
 /** Characters after which the start of a text weighs 1/e of its first character. */
 const frontReach = 16_000;
-/** A line with fewer characters is short. */
 const shortLine = 20;
 
 /**
@@ -193,7 +185,6 @@ const shortLine = 20;
  */
 export const signNames = ["fresh", "focus", "acts", "outer", "front", "repeated", "short", "length"] as const;
 
-/** The weight of each sign in the logarithm of a line's worth. */
 export type LineWeights = Readonly<Record<(typeof signNames)[number], number>>;
 
 /**
@@ -214,14 +205,10 @@ export const lineWeights: LineWeights = {
 
 /** Shares of the room for the start and the end of a text. The share of the start grows with the room. */
 export const endShares = { head: (maxChars: number) => Math.min(0.4, 0.06 + maxChars / 60_000), tail: 0.04 };
-/** Worth of the lines around one that the focus names, beginning two lines before it. */
 const namedWorth = [0, 0.25, 1, 0.5, 0.25];
 const namedBefore = 2;
 
-/**
- * The worth of each unit, by how much of it an agent is likely to use later: 1 for the best unit, 0 for a bare one. In a
- * text of many equal parts (`isEven`) the distance from the start does not count.
- */
+/** Worth of each unit, from 0 (bare) to 1 (best). If `isEven`, the distance from the start does not count. */
 export function scoreLines(
 	units: TextUnits,
 	features: LineFeatures,
@@ -304,10 +291,7 @@ for (const character of "0123456789.") patternClasses[character.charCodeAt(0)] =
 for (const character of "#=>-_") patternClasses[character.charCodeAt(0)] = 2;
 patternClasses.fill(2, 0x2500, 0x2900);
 
-/**
- * A hash that is equal for lines which differ only in digits, bars and blanks, such as messages with a time and the states
- * of a progress bar; 0 for a blank line.
- */
+/** A hash that is equal for lines which differ only in digits, bars and blanks; 0 for a blank line. */
 export function linePattern(text: string, start: number, end: number): number {
 	const until = Math.min(end, start + longestRead);
 	let [hash, before, isBlank] = [0x811c9dc5, 0, true];
@@ -324,16 +308,12 @@ export function linePattern(text: string, start: number, end: number): number {
 
 /** Most characters that the library gets at once, because some of its patterns take quadratic time. */
 const longestStretch = 4_096;
-/** Most characters of an escape sequence that a stretch must not split. */
 const longestSequence = 64;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
 const escapeCharacter = /[\u001b\u009b]/;
 
-/**
- * Removes the escape sequences of terminals (ECMA-48) from a text, line by line, so that its lines keep their numbers.
- * `strip` is the function of a library.
- */
+/** Removes escape sequences of terminals (ECMA-48) by a library, line by line, so that lines keep their numbers. */
 export function stripEscapes(text: string, strip: (text: string) => string): string {
 	if (!escapeCharacter.test(text)) return text;
 	const parts: string[] = [];

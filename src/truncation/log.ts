@@ -3,7 +3,6 @@ import { byForm, type FailureSigns, withoutTimes } from "./failures.ts";
 import type { FocusWords } from "./focus.ts";
 import { lineFeatures, linePattern, scoreLines, type TextUnits, unitText } from "./lines.ts";
 
-/** A failure outweighs many other lines. */
 const worth = { summary: 60, newFailure: 100, otherFailure: 60, newLikely: 6, otherLikely: 2, warning: 2, fresh: 0.4 };
 /** Worth of the lines around a failure, nearest first. */
 const behindFailure = [9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1, 1];
@@ -15,13 +14,9 @@ const ownFrame = 5;
 const frame = /^\s*(?:at |File "|\d+: |from \S+:\d+|❯ |› |--> |\.{3} \d+ more)/;
 const libraryFrame =
 	/node_modules|node:|site-packages|dist-packages|\/lib\/python|<frozen|<anonymous>|java\.base|internal\//;
-/** Most different lines that are remembered. */
 const mostRemembered = 200_000;
 
-/**
- * Scores the lines of a log: failures with the lines around them, summaries, then new lines. The first failure of a kind
- * scores highest, and repeated lines score almost nothing. `isFailing` is whether the log certainly reports a failure.
- */
+/** Scores a log: failures with the lines around them, summaries, new lines. `isFailing`: it has a sure failure. */
 export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSigns) {
 	const { text, count, start, end } = units;
 	const priority = new Float32Array(count);

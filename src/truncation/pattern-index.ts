@@ -1,17 +1,14 @@
 import { addToList } from "../conversation/lists.ts";
 
-/** An alternative of a pattern, with the kind of its pattern. */
 interface Alternative<Kind> {
 	readonly pattern: RegExp;
 	readonly kind: Kind;
-	/** Whether it contains `^`. */
 	readonly isAnchored: boolean;
 }
 
 /**
- * Returns a function that lists the patterns that may match a text. Each pattern is split into its top-level alternatives.
- * An alternative is listed if the text contains one of the literals that all its matches contain. One pass over the text
- * finds the literals, so most of the patterns need not be tested.
+ * Returns a function that lists the top-level alternatives of patterns that may match a text, by the literals that all
+ * their matches contain. One pass over the text finds the literals, so most of the patterns need not be tested.
  */
 export function indexPatterns<Kind>(
 	patterns: readonly (readonly [kind: Kind, pattern: RegExp])[],

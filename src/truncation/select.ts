@@ -7,7 +7,6 @@ interface UnitChoice {
 	readonly units: Units;
 	/** The worth of each unit. A unit of worth 0 is kept only at head and tail or to close a small gap. */
 	readonly priority: Float32Array;
-	/** Lines that are kept before head and tail, the most important first. */
 	readonly first?: readonly FirstLine[] | undefined;
 	/** Shares of the remaining room for the start and the end of the text. */
 	readonly headShare: number | ((maxChars: number) => number);
@@ -16,13 +15,9 @@ interface UnitChoice {
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
 }
 
-/** How often room is filled that the marks leave unused. */
 const rounds = 3;
 
-/**
- * Returns a function that shortens a text to a number of characters, notices and marks included. It keeps the first lines,
- * head and tail, and the units that are worth most together.
- */
+/** Shortens to a number of characters, marks included: keeps the first lines, both ends, and the units worth most. */
 export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
 	const { units } = choice;
 	const longest = longestMarks(choice);
@@ -98,7 +93,6 @@ function select(selecting: Selecting): Draft | undefined {
 	return draft;
 }
 
-/** The one line that may take all the room. */
 function firstFailure({ first = [] }: UnitChoice): FirstLine | undefined {
 	return first[0]?.kind === "failure" ? first[0] : undefined;
 }
@@ -191,7 +185,6 @@ function candidatesOf({ priority, units, room }: Selecting, kept: Uint8Array): n
 	return candidates;
 }
 
-/** Keeps the units of gaps that are no longer than their mark. */
 function closeSmallGaps(
 	{ units, marks }: UnitChoice,
 	chosen: readonly number[],
@@ -223,7 +216,6 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 	const end = characterEdge(held, 0, Math.min(held.length, room));
 	const kept = held.slice(0, end);
 	const notices = hasNotice ? [notice.replace("{omitted_chars}", `${chars - kept.length}`)] : [];
-	// An ellipsis shows that there was a text.
 	const body = kept === "" && !hasNotice ? "…".slice(0, maxChars) : kept;
 	const shown = [...notices, body].filter((part) => part !== "").join("\n");
 	return { text: shown, kept: kept === "" ? [] : [{ start, end: start + end }], notices };
@@ -246,7 +238,6 @@ function chooseRuns(
 	const last = candidates.length;
 	const [worth, cost] = [new Float64Array(last), new Float64Array(last)];
 	const forced = new Uint8Array(last);
-	/** 1 if there is a gap between a candidate and the one before it. */
 	const opens = new Uint8Array(last);
 	for (let index = 0; index < last; index += 1) {
 		const unit = candidates[index] as number;
@@ -260,7 +251,6 @@ function chooseRuns(
 	const stays = new Uint8Array(2 * last);
 	const keeps = new Uint8Array(last);
 
-	/** Writes the best choice at a price to `keeps`. Returns its worth and the characters that it uses. */
 	const chooseAt = (price: number) => {
 		const gap = price * gapCost;
 		// The value of the best choice so far, with the last candidate omitted or kept.

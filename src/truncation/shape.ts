@@ -3,7 +3,6 @@ import { type Draft, type Marks, type Shorten, shortNotice } from "./draft.ts";
 import { failureSign, isSummaryLine } from "./failure-signs.ts";
 import { characterEdge } from "./head-tail.ts";
 
-/** The kind of a text, by its form. */
 export type Shape =
 	| "json"
 	| "json_lines"
@@ -16,14 +15,11 @@ export type Shape =
 	| "minified"
 	| "text";
 
-/** Lines of a sample at each end and between the ends. */
 const sampled = { edge: 80, between: 120 };
 /** Most characters that are read of a line, and of the text for characters that no text has. */
 const longestRead = 400;
 const longestProbe = 65_536;
-/** Most characters of a commit message before a diff. */
 const longestPreamble = 3_000;
-/** Most characters of a text that is parsed as JSON. */
 const longestJson = 64 * 1024 * 1024;
 
 const logLine =
@@ -65,7 +61,6 @@ export function detectShape(text: string): Shape {
 const unmistakable =
 	/^(?:.{0,60}\s)?(?:FATAL\b|panic: |Traceback \(most recent call last\)|npm ERR! |fatal: |Segmentation fault|make(?:\[\d+\])?: \*\*\*|\S+\(\d+,\d+\): error TS\d|thread '.{1,80}' panicked at |error\[E\d{4}\]: |Exception in thread "|Unhandled exception\. |goroutine \d+ \[running\]|--- FAIL: |FAILURE: Build |CMake Error |ERROR: failed to solve: |PHP Fatal error: |\[signal SIG|collect2: error: )|^(?:Uncaught )?[\w.]{0,80}(?:Error|Exception)\b.{0,300}\n(?:.{0,300}\n){0,3}?\s{1,8}at /m;
 
-/** Whether a text begins and ends like the output of a run, or contains an unmistakable failure. */
 function tellsOfRun(text: string, lines: readonly string[], isCode: boolean): boolean {
 	if (shareOf(lines.slice(0, 40), (line) => codeLine.test(line)) > 0.4 || isMarkdown(lines)) return false;
 	const results = lines.slice(-40).filter((line) => isSummaryLine(line) || failureSign(line) === "sure");
@@ -114,7 +109,6 @@ function isJson(text: string): boolean {
 	}
 }
 
-/** Lines from the start, the middle and the end of a text, without blank ones. */
 function sampleLines(text: string): string[] {
 	const lines: string[] = [];
 	const take = (start: number) => {
@@ -160,7 +154,6 @@ function isMinified(text: string, lines: readonly string[]): boolean {
 	return marks / probe.length > 0.08 && blanks / probe.length < 0.12;
 }
 
-/** Whether the lines have as many fields as the first, separated by one of the marks. */
 function hasFields(lines: readonly string[], marks: readonly string[]): boolean {
 	if (lines.length < 5) return false;
 	return marks.some((mark) => {
@@ -173,7 +166,6 @@ function hasFields(lines: readonly string[], marks: readonly string[]): boolean 
 	});
 }
 
-/** Whether the lines are columns separated by blanks under a heading in capitals. */
 function hasColumns(lines: readonly string[]): boolean {
 	if (lines.length < 5 || !/^[A-Z][A-Z0-9 _%#/()-]+$/.test(lines[0] as string)) return false;
 	const cellsIn = (line: string) => line.trim().split(/ {2,}|\t/).length;
@@ -217,7 +209,6 @@ const [longestSample, longestSearch] = [120, 4_096];
 interface DescribeDataParameters {
 	readonly marks: Marks;
 	readonly notice: (keptChars: number) => string;
-	/** Shows the lines that report failures; `undefined` if there are none. */
 	readonly failures: Shorten | undefined;
 }
 

@@ -17,7 +17,6 @@ import { isWritten } from "./shape.ts";
 interface PassedText {
 	readonly units: Units;
 	readonly signs: FailureSigns;
-	/** Some text from the start and the end. */
 	readonly some: string;
 }
 
@@ -38,7 +37,6 @@ interface LinePlace {
 
 /** Characters that are read at once, and those at the end of an unfinished line that are read again with the next. */
 const [stretch, readAgain] = [65_536, 480];
-/** Characters before a piece of a line that are read with it. */
 const lead = 60;
 /** Lines that are held after a failure, and the most characters of its own line. */
 const [linesBehind, longestLine] = [3, 16_000];
@@ -47,20 +45,15 @@ const mostSure = { first: 160, unlike: 80, last: 160 };
 const mostLikely = { first: 160, unlike: 40, last: 160 };
 const mostRemembered = 20_000;
 
-/**
- * Reads a text piece by piece, for excerpts of at most `mostChars` characters, with the units and failure signs of
- * `truncateOutput`. It holds the start and the end of the text, and the failures between.
- */
+/** Reads a text by pieces, for excerpts of at most `mostChars`. Holds the start, the end and failures between. */
 export function readPassing(mostChars: number, strip?: (text: string) => string) {
 	const failures = { sure: keepSome(mostSure), likely: keepSome(mostLikely) };
 	const seen = new Set<string>();
 	const head: HeldUnit[] = [];
-	/** The last stretches, with at least the characters of an excerpt. */
 	const recent: { readonly units: HeldUnit[]; readonly chars: number }[] = [];
 	let recentChars = 0;
 	/** Characters that are not yet split into units, after `restLead` characters that are. */
 	let [rest, restLead] = ["", 0];
-	/** Characters that still contain their escape sequences. */
 	let raw = "";
 	/** Characters before the rest, and its first line. */
 	let at = 0;
@@ -100,7 +93,6 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 			hold(first?.units ?? []);
 		}
 	};
-	/** Reads the rest up to `until`, which is after a line feed, or in an unfinished line up to a unit before it. */
 	const read = (until: number, { endsLine }: { readonly endsLine: boolean }) => {
 		const text = (endsLine ? rest.slice(0, until) : rest).toWellFormed();
 		const units = textUnits(text, restLead, isContinued);
@@ -174,7 +166,6 @@ function textOf(units: readonly HeldUnit[]): string {
 	return units.map(({ text, line }, index) => (line === units[index - 1]?.line ? text : `\n${text}`)).join("");
 }
 
-/** A unit with its neighbours in the line, up to the most characters of a held line. */
 function lineAround(units: readonly HeldUnit[], index: number): HeldUnit[] {
 	const { line, text } = units[index] as HeldUnit;
 	let [from, to] = [index, index];
@@ -227,7 +218,6 @@ function withGaps(
 	return { units, signs: Uint8Array.from(signs) };
 }
 
-/** The units of a gap: the rest of a line, the first and the last line between, the start of a line. */
 function gapBetween(before: HeldUnit, behind: HeldUnit): { start: number; end: number; number: number }[] {
 	if (before.line === behind.line)
 		return before.end < behind.start ? [{ start: before.end, end: behind.start, number: before.line.number }] : [];
@@ -267,16 +257,11 @@ function keepSome(most: { readonly first: number; readonly unlike: number; reado
 
 export interface ShortenPassedParameters extends Marks {
 	readonly budget: TruncationBudget;
-	/** Share of the start in the room of both ends; 0.5 by default. */
 	readonly headShare?: number | undefined;
-	/** Whether the command is known to have failed; then lines that report failures get most of the room. */
 	readonly hasFailed?: boolean | undefined;
 }
 
-/**
- * Shortens a stream to the lines that report failures and its head and tail, by the selection of `truncateOutput`.
- * `leastBudget` is the least budget with room for the shortest notice, if this one has none.
- */
+/** Shortens a stream to failures, head and tail. `leastBudget` has room for the shortest notice, if this has none. */
 export function shortenPassed(
 	{ units, signs, some }: PassedText,
 	{ budget, wording, ref, headShare = 0.5, hasFailed = false }: ShortenPassedParameters,

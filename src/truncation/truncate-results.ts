@@ -87,7 +87,6 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 	return withRepeats(result, edits);
 }
 
-/** A list of only texts cut as one text; `undefined` if it stays or is no such list. */
 function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceEdit | undefined {
 	const { result } = paired;
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
@@ -109,7 +108,6 @@ function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceE
 	};
 }
 
-/** A text cut to the limit; `undefined` if it stays. */
 function cutText(text: string, { limits, byStrategy, archiving, focus }: CutParameters): string | undefined {
 	if (text.length <= limits.maxChars) return undefined;
 	const ref = archiving?.refOf(text);

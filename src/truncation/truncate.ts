@@ -61,7 +61,6 @@ function whole(text: string): Draft {
 	return { text, kept: text === "" ? [] : [{ start: 0, end: text.length }], notices: [] };
 }
 
-/** Only the shortest notice, in JSON if the text is JSON; `undefined` if it does not fit. */
 function noticeAlone(parameters: TruncateOutputParameters, strategy: OutputTruncation["strategy"]): Draft | undefined {
 	const { text, budget } = parameters;
 	const { notice, forms } = shortestNotice(parameters, strategy);
@@ -73,7 +72,6 @@ function noticeAlone(parameters: TruncateOutputParameters, strategy: OutputTrunc
 function shortestNotice({ text, wording, ref }: TruncateOutputParameters, strategy: OutputTruncation["strategy"]) {
 	const notice = fillTemplate(shortNotice({ wording, ref }), { omitted_chars: text.length });
 	if (strategy !== "json") return { notice, forms: [notice] };
-	// An object stays an object, and a list a list.
 	const json = JSON.stringify(notice);
 	const asObject = `{"_truncated":${json}}`;
 	if (/^\s*\{/.test(text)) return { notice, forms: [asObject] };
@@ -251,10 +249,7 @@ function shortenLines(
 	};
 }
 
-/**
- * Shortens JSON between two texts, which stay if they are small. Otherwise they are omitted, or all of it is shortened as
- * text if they report a failure.
- */
+/** Shortens JSON between two texts. Large ones are omitted; if they report a failure, all is shortened as text. */
 function withSurroundings(
 	{ before, behind }: { before: string; behind: string },
 	shorten: Shorten,
@@ -270,7 +265,6 @@ function withSurroundings(
 	};
 }
 
-/** Shows the readable lines in data that report a failure; `undefined` if there are none. */
 function failuresInData(text: string, marks: Marks): Shorten | undefined {
 	const units = textUnits(text);
 	const isLine = (unit: number) => {
@@ -292,7 +286,6 @@ function reportsFailure(text: string): boolean {
 	return failureSigns(textUnits(text)).includes(byForm);
 }
 
-/** Shortens a page that was converted to text, with a label that names the original. */
 function shortenConverted(
 	{ converted, select, chars }: { converted: string; select: Shorten; chars: number },
 	marks: Marks,
@@ -323,7 +316,6 @@ function topNotice(text: string, { wording, ref }: Marks): (keptChars: number) =
 	return (keptChars) => fillTemplate(template, { ...filled, omitted_chars: text.length - keptChars });
 }
 
-/** Whether the text contains one of the more important focus words. */
 function containsAny(text: string, words: FocusWords): boolean {
 	const read = text.slice(0, 2_000_000).toLowerCase();
 	return [...words].some(([word, weight]) => weight >= 1 && word.length > 3 && read.includes(word));
