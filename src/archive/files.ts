@@ -176,7 +176,6 @@ async function readAboutFile(file: string): Promise<About | undefined> {
 
 interface Writing {
 	readonly layout: Layout;
-	/** Texts that this process found complete, so that it need not read them again. */
 	readonly verified: Set<string>;
 	readonly now: () => number;
 }

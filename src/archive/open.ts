@@ -14,16 +14,14 @@ export interface ArchiveOptions {
 	readonly redact?: readonly string[] | undefined;
 	/** Needs secretlint's recommended rules. */
 	readonly redactCredentials?: boolean | undefined;
-	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
 	/** In ms; a change of the clock does not affect it. */
 	readonly uptime?: (() => number) | undefined;
 }
 
 /**
- * Opens an archive; `undefined` for `none`. Touches no file and waits for no server before the first call.
- * @throws PalimpsestError `invalid_argument`; `archive_unavailable` if the Redis client or secretlint's rules are
- * needed and not installed.
+ * `undefined` for `none`. Touches no place before the first call. Throws PalimpsestError `invalid_argument`;
+ * `archive_unavailable` if the Redis client or secretlint's rules are needed and not installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
 	const { redact = [], redactCredentials = false, now = Date.now, uptime } = options;

@@ -30,7 +30,6 @@ function invalid(message: string, cause?: unknown): PalimpsestError {
 	return new PalimpsestError("invalid_argument", message, { cause });
 }
 
-/** `^` and `$` match at each line. */
 export function findPatterns(patterns: readonly string[]): FindRanges {
 	const compiled = patterns.map((pattern) => compilePattern(pattern, RE2JS.MULTILINE));
 	return (text) => compiled.flatMap((pattern) => matchesOf(pattern, text));

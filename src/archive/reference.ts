@@ -3,10 +3,8 @@ import { distance } from "fastest-levenshtein";
 import { PalimpsestError } from "../errors.ts";
 
 /**
- * A short name for an original, such as `ku193re960gi257do532`: four times a syllable and three digits. It carries the
- * first 60 bits of the SHA-256 of the stored text, times 43: a number that is no multiple of 43 was altered. In
- * o200k_base and in cl100k_base each syllable between digits is one token, and so are three digits: always 8 tokens,
- * where 16 hex digits take 9 to 15.
+ * Such as `ku193re960gi257do532`: the first 60 bits of the SHA-256 of the stored text, times 43 (no other number is
+ * valid). In o200k_base and in cl100k_base it always has 8 tokens; 16 hex digits have 9 to 15.
  */
 export type Ref = string;
 

@@ -22,7 +22,6 @@ export interface SweepTime {
 }
 
 interface MachineTime {
-	/** In ms; a change of the clock does not affect it. */
 	readonly uptime: number;
 	/** Times of two machines cannot be compared. */
 	readonly machine: string;
@@ -44,11 +43,10 @@ interface SweepState {
 }
 
 /**
- * Decides what a sweep deletes, the oldest last use first. Texts that are too old are deleted at once if a user
- * requested the sweep, or if they are a tenth of the archive or less. A larger share may be due to a wrong clock: it is
- * deleted only if a later sweep agrees, after the machine has run for another day, or, on a restarted or another
- * machine, after a day by the clock. A time in the future, as after a clock was set back, counts as younger than an
- * hour.
+ * Deletes the oldest last use first. Texts that are too old go at once if a user requested the sweep, or if they are a
+ * tenth of the archive or less. A larger share may be due to a wrong clock: a later sweep has to agree, after the
+ * machine has run for another day, or, on a restarted or another machine, after a day by the clock. A time in the
+ * future counts as new.
  */
 export function decideSweep(state: SweepState) {
 	const { holdings, retention, time } = state;

@@ -15,9 +15,8 @@ import { onCharacter } from "./text-bytes.ts";
 const searchTimeMs = 10_000;
 
 /**
- * Prepares to select a part of a text that comes in pieces. It is read to its end, to tell how much is omitted, but
- * never held whole. `elapsed` is a monotonic clock, in ms.
- * @throws PalimpsestError `invalid_argument`; while selecting, for a range that begins after the end of the text.
+ * The text is read to its end, to tell how much is omitted, but never held whole. `elapsed` is monotonic, in ms. Throws
+ * PalimpsestError `invalid_argument`, while selecting too, for a range that begins after the end of the text.
  */
 export function selectPart(
 	request: PartRequest,
@@ -41,7 +40,6 @@ export function selectPart(
 	};
 }
 
-/** Sees every segment, then returns its selection. */
 interface Taker {
 	readonly visit: (segment: Segment) => void;
 	readonly finish: (total: SelectedPart["total"]) => Omit<SelectedPart, "tokens" | "total">;

@@ -4,25 +4,19 @@ import type { CallTokens, ReplayHistory, View } from "./history.ts";
 /** Most by which the bill may exceed that of masking nothing. */
 const mostAbove = 0.05;
 
-/** Calls after which a higher bill must be repaid. */
 const repaidWithin = 2;
 
-/** The least length of a conversation that is expected. */
 const expectedCalls = 20;
 
 /** Future calls whose waste counts. */
 const foreseenCalls = 8;
 
 /**
- * Starts a rule of the ski-rental kind (rent until the rent paid is the price; Karlin et al., “Competitive snoopy caching”,
- * 1988). To carry a result that could be masked wastes the price of reading it from the cache at each call. To mask it makes
- * the provider write everything behind it once more. All candidates behind the first masked one are masked too, since they
- * are written again anyway. Masking begins where the gain is largest: the waste so far and that of the next 8 calls, less
- * `patience` times the cost of rewriting.
- *
- * The possible loss is bounded: both bills, with and without masking, are known exactly at each moment, and the rule acts
- * only where its own bill is back within 1.05 × the other after two more calls (or at the 20th call, if that is later).
- * Calls to come are assumed to add only what they read.
+ * A ski-rental rule (Karlin et al., “Competitive snoopy caching”, 1988). To carry a result wastes the price of reading
+ * it from the cache at each call; to mask it makes the provider write everything behind it once more, so all candidates
+ * behind it are masked too. Masking begins where the gain is largest: the waste so far and of the next 8 calls, less
+ * `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
+ * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
@@ -32,7 +26,6 @@ export function startBreakEven(
 	// Every candidate is read before each answer: lists of numbers are much faster than results.
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const messages = Int32Array.from(results, (result) => result.message);
-	/** The cost of carrying each result since it could have been masked. */
 	const waste = new Float64Array(results.length);
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;

@@ -12,10 +12,7 @@ import {
 	type TargetKind,
 } from "./targets.ts";
 
-/**
- * The arguments of the call behind each result, in the order of `pairResults`; `undefined` for an orphan, and if the
- * format does not count arguments apart.
- */
+/** For each of `pairResults`, the arguments of its call; `undefined` for orphans, and if they are not counted apart. */
 export function resultArguments(transcript: Transcript): readonly (string | undefined)[] {
 	const { messages } = transcript;
 	const texts = messages.map(callArguments);
@@ -73,10 +70,7 @@ const shellNames = /(?:^|[^a-z])(?:bash|sh|zsh|shell|exec|execute|terminal|comma
 
 const folderKeys = ["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
 
-/**
- * Recognises what a call reads, writes, lists, searches or runs from its arguments, since hosts name tools for the same
- * job differently (`Bash`, `exec_command`; `Read`, `view`, `str_replace_editor`). Takes time in proportion to the arguments.
- */
+/** Judges a call by its arguments, since hosts name tools for the same job differently. Takes linear time. */
 export function callTarget({
 	name = "",
 	argumentsText = "",
@@ -104,7 +98,6 @@ function targetOfPatch(patch: string): CallTarget {
 	return writes.length === 0 ? otherTarget : { ...otherTarget, kind: "write", paths: writes, writes };
 }
 
-/** A tool that runs commands: by its name, or by having a command and no file. */
 function isShell(name: string, given: JsonObject): boolean {
 	if (shellNames.test(separated(name))) return true;
 	return (Object.hasOwn(given, "command") || Object.hasOwn(given, "cmd")) && !Object.hasOwn(given, "path");
@@ -142,7 +135,6 @@ const writeKeys =
 
 const searchKeys = ["pattern", "query", "regex", "search", "glob", "file_pattern", "glob_pattern", "search_term"];
 
-/** Arguments that name a part of a file otherwise than by lines. */
 const partKeys = ["span_ids", "symbol", "symbols", "symbol_name", "function_name", "class_name", "section", "selector"];
 
 const writeNames =
@@ -246,7 +238,6 @@ function nameWords(name: string): string[] {
 		.split(/[^a-z0-9]+/);
 }
 
-/** A name in which words are apart: `run Shell Command` for `runShellCommand`. */
 function separated(name: string): string {
 	return name.slice(0, 200).replace(/([a-z0-9])([A-Z])/g, "$1 $2");
 }

@@ -6,7 +6,6 @@ import { findIdentifiers } from "./identifiers.ts";
 import type { MaskResultParameters } from "./mask-result.ts";
 import { longestDigest } from "./placeholder.ts";
 
-/** Adds digests to the parameters if the policy requests them. */
 export function withDigest<Parameters extends MaskResultParameters & { readonly transcript: Transcript }>(
 	parameters: Parameters,
 ): Parameters {
@@ -21,10 +20,7 @@ export function withDigest<Parameters extends MaskResultParameters & { readonly 
 /** Largest share of a result's tokens for its digest, so that masking a short result pays. */
 const mostOfResult = 1 / 4;
 
-/**
- * The digest of each result, in the order of `pairResults`, with the identifiers that are in no message before the result
- * and in no earlier digest. It depends only on what comes before, so it is the same whichever results are masked, and when.
- */
+/** One for each of `pairResults`, by what comes before only, so it is the same whichever results are masked. */
 export function digestsOf(how: {
 	readonly transcript: Transcript;
 	readonly maxTokens: number;
@@ -63,10 +59,7 @@ const reach = 200_000;
 /** Approximate tokens of an identifier: with its separator, and for each character. */
 const cost = { each: 2, character: 0.25 } as const;
 
-/**
- * The outcome of a result (exit code, counts), then its identifiers by expected use, in at most `maxTokens` tokens. Without
- * line breaks and brackets, so that a placeholder can hold it.
- */
+/** The outcome, then identifiers by expected use; no line breaks or brackets, so that a placeholder can hold it. */
 export function digestOf(parameters: DigestParameters): string {
 	const { text, maxTokens, countTokens } = parameters;
 	if (maxTokens <= 0) return "";
@@ -89,10 +82,7 @@ export function digestOf(parameters: DigestParameters): string {
 	return joined(low);
 }
 
-/**
- * The identifiers of a text, each once: repeated ones first, and short ones, since more of them fit. By what agents used
- * later, neither the kind of an identifier nor its place in the text improved the order.
- */
+/** Repeated and short ones first. By what agents used later, neither kind nor place in the text improved the order. */
 function rankedIdentifiers({ text, isElsewhere }: DigestParameters): string[] {
 	const counts = new Map<string, number>();
 	for (const { text: identifier } of findIdentifiers(endsOf(text))) {

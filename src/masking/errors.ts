@@ -33,9 +33,8 @@ const anyCaseRules = [
 const anyCaseWords = /timeout|connect_error|connection refused/i;
 
 /**
- * The rule by which a result is an error. The format's flag or the exit code decides. Otherwise the kind of the call
- * counts: a text that was read, listed or searched is content, in which words of errors mean nothing, unless it is a short
- * message; the output of a run is judged by its end. Looks at both ends of the text only.
+ * The rule by which a result is an error. The format's flag or the exit code decides. In a text that was read, listed
+ * or searched, words of errors mean nothing unless it is short; the output of a run is judged by its end.
  */
 export function structuralError({
 	result,
@@ -50,7 +49,6 @@ export function structuralError({
 	return result.isError === false && rule !== "exit_code" ? undefined : rule;
 }
 
-/** In the order in which the rules are tried. */
 export type StructuralErrorRule =
 	| "flag"
 	| "exit_code"

@@ -9,23 +9,18 @@ import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-r
 import { findStale, type Staleness } from "./staleness.ts";
 import { findUses, type Uses } from "./uses.ts";
 
-/** A conversation as a sequence of LLM calls. Tokens are those of the meter, unscaled. */
+/** Tokens are those of the meter, unscaled. */
 export interface ReplayHistory {
 	readonly transcript: Transcript;
 	readonly messageTokens: readonly number[];
 	readonly surroundingTokens: number;
-	/** In the order of `pairResults`. */
 	readonly results: readonly ReplayResult[];
 	/** Places of the results that came as placeholders, from an earlier call. */
 	readonly masked: ReadonlySet<number>;
 	/** For each message, the place of its first result in `results`; then the number of results. */
 	readonly firstResult: Int32Array;
-	/** For each message, 1 if it opens a tool turn. */
 	readonly opensTurn: Uint8Array;
-	/**
-	 * Indexes of the messages that open an answer. Each was one LLM call, with all messages before it as input. Several
-	 * assistant messages in a row, without results between, are one answer.
-	 */
+	/** Messages that open an answer: assistant messages in a row, without results between, are one LLM call. */
 	readonly calls: readonly number[];
 	readonly uses: () => Uses;
 	readonly stale: () => readonly (Staleness | undefined)[];
@@ -40,21 +35,16 @@ export interface ReplayResult {
 	/** Tokens that masking it saves; 0 if it cannot be masked or the policy keeps it. */
 	readonly saves: number;
 	readonly outcome: readonly ReplaceEdit[] | KeptReason;
-	/** The facts and identifiers that its placeholder shows. */
 	readonly digest: readonly string[];
 	/** The message that resolves it as an error, `Infinity` if none does; -1 if it is no error that stays. */
 	readonly staysUntil: number;
 }
 
-/**
- * Reads a conversation for replaying. Messages that a session no longer sends, since it compacted them, count as sent:
- * a decision at their time may not depend on what came later.
- */
+/** Messages that a session compacted count as sent: a decision at their time may not depend on what came later. */
 export function readHistory(
 	parameters: MaskResultParameters & {
 		readonly transcript: Transcript;
 		readonly meter: TokenMeter;
-		/** Shared by several histories of one transcript. */
 		readonly uses?: (() => Uses) | undefined;
 	},
 ): ReplayHistory {
@@ -108,7 +98,6 @@ function callsOf(messages: readonly Message[]): number[] {
 	return messages.flatMap(({ role }, index) => (role === "assistant" && !isOpen(messages[index - 1]) ? [index] : []));
 }
 
-/** Whether a message is an answer that the next one may continue. */
 export function isOpen(message: Message | undefined): boolean {
 	return message?.role === "assistant" && message.results.length === 0;
 }
@@ -139,10 +128,7 @@ function tokensSaved(edits: readonly ReplaceEdit[]): number {
 	return edits.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.before.tokens - edit.after.tokens), 0);
 }
 
-/**
- * A history in the tokens of a model, by the best guess, unrounded. Only texts are scaled; delimiters, images, recordings
- * and documents have tokens of their own.
- */
+/** In the tokens of a model, unrounded. Only texts are scaled: delimiters and media have tokens of their own. */
 export function scaleHistory(
 	history: ReplayHistory,
 	{
@@ -181,10 +167,7 @@ export function scaleHistory(
 	};
 }
 
-/**
- * Walks through a history. A policy may act whenever the context does not end with an answer, whether or not a call
- * followed: so the result for the first n messages does not depend on the next one.
- */
+/** A policy may act wherever the context does not end with an answer, so the next message changes no decision. */
 export function walk(
 	{ transcript: { messages }, calls }: ReplayHistory,
 	walker: {
@@ -207,10 +190,7 @@ export function walk(
 	}
 }
 
-/**
- * The input of the next call while a history is walked through, at first the surroundings alone. A provider caches the
- * longest common prefix of a call and the one before, taken here by whole messages.
- */
+/** The input of the next call. Providers cache the longest common prefix of two calls, taken here by whole messages. */
 export function startView({ messageTokens, surroundingTokens, results }: ReplayHistory) {
 	const tokens = Float64Array.from(messageTokens);
 	/** Tokens before each message. Those up to `known` are up to date. */
@@ -238,7 +218,6 @@ export function startView({ messageTokens, surroundingTokens, results }: ReplayH
 		total: () => before(appended),
 		/** Tokens before a message, surroundings included. */
 		before,
-		/** Tokens that the next call reads from the cache. */
 		cached,
 		/** Makes a call: the whole context is then in the cache. */
 		call(): CallTokens {
@@ -252,7 +231,6 @@ export function startView({ messageTokens, surroundingTokens, results }: ReplayH
 
 export type View = ReturnType<typeof startView>;
 
-/** The input of one LLM call in tokens: `cached` and what is written to the cache. */
 export interface CallTokens {
 	readonly input: number;
 	/** Tokens before the first message that differs from the call before. */

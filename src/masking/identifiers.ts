@@ -27,7 +27,6 @@ export function numberIdentifiers() {
 		numbers.set(identifier.text, identifiers.length);
 		return identifiers.push(identifier) - 1;
 	};
-	/** For each identifier, the last question in which it was found. */
 	const lastFound: number[] = [];
 	let question = 0;
 	const numberOfRun = (text: string, start: number, end: number): number => {
@@ -39,7 +38,6 @@ export function numberIdentifiers() {
 		return number;
 	};
 	return {
-		/** The numbers of the identifiers of some texts, each once, in order. */
 		numbersIn(texts: readonly string[]): number[] {
 			const found: number[] = [];
 			question += 1;

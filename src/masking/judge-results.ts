@@ -5,7 +5,6 @@ import { callTarget, resolver, resultArguments } from "./call-targets.ts";
 import { type StructuralErrorRule, structuralError } from "./errors.ts";
 import { type CallTarget, otherTarget, textKey } from "./targets.ts";
 
-/** A result with its target, the arguments of its call, and the rule by which it is an error. */
 export interface JudgedResult {
 	readonly target: CallTarget;
 	readonly given: string | undefined;
@@ -23,10 +22,7 @@ export function judgeResults(transcript: Transcript): readonly JudgedResult[] {
 	});
 }
 
-/**
- * The target of the call behind each result, in the order of `pairResults`, with the context of the conversation: the file
- * that an earlier call opened, and the working folder, so that `src/a.ts` and `/home/me/project/src/a.ts` are one file.
- */
+/** For each of `pairResults`, with files that earlier calls opened, and relative paths joined to the working folder. */
 export function resultTargets(transcript: Transcript): readonly CallTarget[] {
 	return judgeResults(transcript).map(({ target }) => target);
 }
@@ -37,10 +33,7 @@ interface FoundError {
 	readonly resolvedFrom: number | undefined;
 }
 
-/**
- * The errors among the results, by `structuralError`, in the order of `pairResults`. Looks only backwards, so a longer
- * conversation changes no error. `masked` has the places of results that came as placeholders: they resolve nothing.
- */
+/** In the order of `pairResults`. A longer conversation changes none of them. Placeholders (`masked`) resolve none. */
 export function findErrors(
 	transcript: Transcript,
 	masked: ReadonlySet<number> = new Set(),

@@ -13,7 +13,6 @@ import type { MaskPolicy } from "../policy/schema.ts";
 import { detectError } from "./errors.ts";
 import { writeMediaPlaceholder, writePlaceholder } from "./placeholder.ts";
 
-/** Why a result outside the window was left as it is. */
 export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its_tool" | "error" | "not_smaller";
 
 export interface MaskResultParameters {
@@ -27,7 +26,6 @@ export interface MaskResultParameters {
 	};
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly countTokens: CountTokens;
-	/** Placeholders then name the archived originals. */
 	readonly archiving?: Archiving | undefined;
 	/** Whether a result is an error that stays; by default the format's flag or its words decide. */
 	readonly isError?: ((paired: PairedResult) => boolean) | undefined;
@@ -105,7 +103,6 @@ export function takeOut(kind: TakenOut["kind"], text: string, archiving: Archivi
 	return archiving && { kind, text, ref: archiving.refOf(text) };
 }
 
-/** The fields that all edits of a result have. */
 export function editOf<Reason extends "mask" | "truncate">({ result, call, message }: PairedResult, reason: Reason) {
 	const edited = { toolCallId: result.callId, toolName: call?.name };
 	return { kind: "replace", reason, message, result: edited } as const;

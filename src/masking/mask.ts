@@ -13,11 +13,7 @@ interface MaskParameters extends MaskResultParameters {
 	readonly replaying: Replaying;
 }
 
-/**
- * Plans the masking of old tool results (docs/specs/observation-masking.md) by replaying the history under the policy: the
- * edits, when each was first made, and how many results were kept and why. The edits for a history are a subset of those
- * for a longer one.
- */
+/** See docs/specs/observation-masking.md. The edits for a history are a subset of those for a longer one. */
 export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking) {
 	const { transcript, policy } = parameters;
 	const kept: Record<KeptReason, number> = {

@@ -1,7 +1,6 @@
 import type { MediaNode } from "../conversation/transcript.ts";
 import { fillTemplate, templateParts, templatePattern, waysToDivide } from "./template.ts";
 
-/** Longest tool name, call id or media type, in characters. */
 const longestValue = 64;
 
 // Most names and ids need no cleaning.
@@ -18,10 +17,7 @@ const longestMedia = 2 * longestValue;
 /** In characters; a longer digest would not be recognised. */
 export const longestDigest = 2_000;
 
-/**
- * Makes an untrusted value safe for a template: removes control characters, line breaks, brackets, `=` and `,`, and bounds
- * the length. Cleaning twice gives the same as cleaning once.
- */
+/** Makes an untrusted value safe for a template and bounds its length. Cleaning it again changes nothing. */
 export function cleanValue(value: string): string {
 	return plainValue.test(value) ? value : cleanText(value, longestValue, notInValues);
 }
@@ -39,7 +35,6 @@ function cleanText(text: string, longest: number, leftOut: string): string {
 /** For {ref} if nothing is archived, and for an empty {digest}. */
 export const noRef = "-";
 
-/** Writes the placeholder of a masked result, in the wording with a digest where it has one. */
 export function writePlaceholder(
 	wording: { readonly placeholder: string; readonly digestPlaceholder?: string; readonly unknownTool: string },
 	values: PlaceholderValues & {
@@ -146,7 +141,6 @@ function readerOf(template: string) {
 	};
 }
 
-/** A number of characters in a placeholder or a marker. */
 export const countGrammar = "\\d{1,16}";
 
 export const refGrammar = "[A-Za-z0-9-]{1,40}";

@@ -4,10 +4,7 @@ import { budgetOfSelection, patienceOf, startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
 
-/**
- * When each result was masked, in the order of `pairResults`: the number of messages before the first call with its
- * placeholder; `Infinity` for never.
- */
+/** For each result, the number of messages before the first call with its placeholder; `Infinity` for never. */
 export type Schedule = ArrayLike<number>;
 
 export interface Replaying {
@@ -19,10 +16,7 @@ export interface Replaying {
 	readonly slack?: number | undefined;
 }
 
-/**
- * Replays a history: lets a policy act before each possible answer. The schedule of a history extends that of its
- * beginning: nothing masked is ever unmasked.
- */
+/** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */
 export function replay(
 	history: ReplayHistory,
 	how: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },

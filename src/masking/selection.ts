@@ -6,10 +6,9 @@ import type { ReplayHistory, ReplayResult } from "./history.ts";
 const leastWeight = 0.3;
 
 /**
- * Says which results may be masked while a history is walked through. Results that the window, a tool's rule or its last K
- * keep, and errors that are not resolved, stay; of the others, as many of the best as fit `keep_tokens`. By age the best are
- * the newest. By use they are those that hold most identifiers of their own for their size and were used last; what is out
- * of date is worth nothing. Candidates are ranked each time; all else takes time in proportion to the history.
+ * Results that the window, a tool's rule or its last K keep, and unresolved errors, stay; of the others, as many of the
+ * best as fit `keep_tokens`: by age the newest; by use those with most identifiers of their own for their size and the
+ * latest use. What is out of date is worth nothing.
  */
 export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	const { results, firstResult, opensTurn } = history;
@@ -29,11 +28,9 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	const ofTool = new Map<string | undefined, number>();
 	let turns = 0;
 	let next = 0;
-	/** Results that must stay for now, oldest first. */
 	let kept: number[] = [];
-	/** Results that may be masked, oldest first. */
 	let old: number[] = [];
-	/** The same, the best first, in the order of the last ranking. */
+	/** The best first, in the order of the last ranking. */
 	let ranked: number[] = [];
 
 	const add = (place: number) => {
@@ -74,7 +71,6 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 				if (weight >= leastWeight) lastUse[result] = turns;
 			}
 		},
-		/** The results that may be masked now, oldest first. */
 		candidates(): readonly number[] {
 			const released = kept.filter((place) => !isKept(place));
 			kept = kept.filter(isKept);

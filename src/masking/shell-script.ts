@@ -1,7 +1,4 @@
-/**
- * Splits a shell script into pipelines, enough to find the files that it reads and writes: control words (`if`, `for`) and
- * substitutions stay words. Takes linear time.
- */
+/** Finds pipelines only: control words (`if`, `for`) and substitutions stay words. Takes linear time. */
 export function readShellScript(script: string): Pipeline[] {
 	const pipelines: Pipeline[] = [];
 	let pipeline: SimpleCommand[] = [];
@@ -82,7 +79,6 @@ export function readShellScript(script: string): Pipeline[] {
 const operator =
 	/(?<newline>\n)|[ \t\r]+|\\\n|(?<![^\s;&|])#[^\n]*|(?<end>&&|\|\||[;()]|&(?!>))|(?<pipe>\|&?)|(?<heredoc><<(?!<)-? *)|(?<read><<<|<)|(?<write>&?>[>|]?)/y;
 
-/** Commands joined by `|`. */
 export type Pipeline = readonly SimpleCommand[];
 
 export interface SimpleCommand {
@@ -113,7 +109,6 @@ function readHeredoc(script: string, start: number, delimiter: string): { body: 
 	return { body: script.slice(start), end: script.length };
 }
 
-/** Reads a word, taking off its quotes, up to white space or an operator. */
 function readWord(script: string, start: number): { text: string; end: number } {
 	const pieces: string[] = [];
 	let position = start;

@@ -62,7 +62,6 @@ export function shellTarget(script: string, startFolder?: string): CallTarget {
 /** A script that does several things has the kind of the greatest weight. */
 const weight: Readonly<Record<TargetKind, number>> = { other: 0, write: 1, list: 2, read: 3, search: 4, run: 5 };
 
-/** The folder that `cd` changes to; `undefined` for any other command. */
 function changedFolder([command]: Pipeline, folder: string | undefined): string | undefined {
 	if (command?.words[0] !== "cd") return undefined;
 	return normalisePath(command.words[1] ?? "~", folder) ?? folder ?? ".";
@@ -127,7 +126,6 @@ interface CommandEffect extends Pick<CallTarget, "kind" | "reads" | "writes" | "
 
 const nothing: CommandEffect = { kind: "other", reads: [], writes: [], folders: [] };
 
-/** Commands whose output shows no file. */
 const silent = new Set(
 	"cd echo printf true false : export set unset source . pwd sleep test [ [[ if then else elif fi for do done while case esac { } ! mkdir chmod chown kill wait read shift return exit local declare eval".split(
 		" ",
@@ -140,7 +138,6 @@ const listing = new Set(["ls", "find", "fd", "tree", "find_file", "dir", "du", "
 
 const paging = new Set(["cat", "less", "more", "bat", "batcat", "nl", "tac"]);
 
-/** Filters that let every line through. */
 const passing = new Set(["cat", "nl", "less", "more", "tee", "tac", "column", "jq", "fold", "expand"]);
 
 /** Options that take a value as the next word. */
@@ -253,10 +250,7 @@ function unwrap(command: SimpleCommand): SimpleCommand {
 	return start === 0 ? command : { ...command, words: words.slice(start) };
 }
 
-/**
- * Program and subcommand (`npm run test`, `git diff`), module (`pytest` of `python -m pytest`) or script
- * (`python check.py`); `undefined` where the program is given its script in the command.
- */
+/** `npm run test`, `pytest` of `python -m pytest`, `python check.py`; `undefined` if the script is in the command. */
 function programOf(name: string, words: readonly string[], given: readonly string[]): string | undefined {
 	if (/^(?:python[\d.]*|node|ruby|perl|sh|bash|zsh|deno|tsx)$/.test(name)) {
 		const module = words.indexOf("-m");
@@ -270,7 +264,6 @@ function programOf(name: string, words: readonly string[], given: readonly strin
 	return isRun ? `${name} run ${script}` : `${name} ${subcommand}`;
 }
 
-/** The lines that `head`, `tail` or `sed -n` let through. */
 function cutLines(lines: FileRead["lines"], words: readonly string[]): FileRead["lines"] {
 	if (lines === "part") return "part";
 	const name = programName(words[0]);
@@ -314,7 +307,6 @@ function printedLines(words: readonly string[]) {
 	return undefined;
 }
 
-/** The files that a command writes; `undefined` for a command that is not known to write. */
 function writtenByCommand(name: string, words: readonly string[], given: readonly string[]) {
 	if (/^(?:rm|touch|tee|truncate|unlink|mv)$/.test(name)) return given;
 	if (/^(?:cp|ln|install)$/.test(name)) return given.slice(-1);

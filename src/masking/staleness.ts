@@ -5,11 +5,8 @@ import { type JudgedResult, judgeResults } from "./judge-results.ts";
 import { type CallTarget, type FileRead, textKey } from "./targets.ts";
 
 /**
- * The message that makes a result out of date, and why: a later result has the very same text; its file or its lines were
- * read again; the same call was made again; its file was written.
- *
- * Results of edited files are still needed: in 55 real conversations of 20 tool turns or more they had more than twice as
- * many identifiers used later, for their size, as others of their age.
+ * Results of edited files are still needed: in 55 real conversations of 20 tool turns or more they had more than twice
+ * as many identifiers used later, for their size, as others of their age.
  */
 export interface Staleness {
 	readonly from: number;
@@ -19,16 +16,14 @@ export interface Staleness {
 /** Of several reasons that come with one message, the first of these counts. */
 const order = ["identical", "reread", "covered", "repeated", "edited"] as const;
 
-/** A new read of a file is compared with so many of its last results. */
 const mostCompared = 64;
 
 /** A result that shows a file, while no later one shows the same. */
 type Showing = Pick<FileRead, "lines"> & { readonly place: number; readonly files: number };
 
 /**
- * Finds the results that are out of date, in the order of `pairResults`. Looks only backwards, so a longer conversation
- * changes nothing. `masked` has the places of results that came as placeholders: since their content and success are
- * unknown, they make no other result out of date that the original would not. Takes linear time.
+ * In the order of `pairResults`. Looks only backwards, so a longer conversation changes nothing. Results in `masked`
+ * have unknown content and success: they make no other out of date that the original would not. Takes linear time.
  */
 export function findStale(
 	transcript: Transcript,
@@ -41,7 +36,6 @@ export function findStale(
 	/** How many files of a result are still shown by it alone. */
 	const filesLeft = new Int32Array(paired.length);
 	const failures = new Set<number>();
-	/** Results of several files of which one was edited. */
 	const edited = new Set<number>();
 	const showing = new Map<string, Showing[]>();
 	const sameText = lastOf();

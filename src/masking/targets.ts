@@ -1,9 +1,6 @@
 const longest = 1_000;
 
-/**
- * Spells a path so that paths can be compared: forward slashes, no `.`, no empty parts, `..` resolved if possible, joined
- * to `folder`. `undefined` for an address, a device or other text.
- */
+/** Joined to `folder`, with `/`, `..` resolved if possible. `undefined` for an address, a device or other text. */
 export function normalisePath(path: string, folder?: string): string | undefined {
 	if (path === "" || path.length > longest || /[\n\r\0*?<>|"`$]/.test(path)) return undefined;
 	const plain = path.replace(/^file:\/\//, "").replaceAll("\\", "/");
@@ -23,7 +20,6 @@ export function isAbsolute(path: string): boolean {
 	return /^(?:[/~]|[A-Za-z]:[/\\])/.test(path);
 }
 
-/** Headers of a patch for `apply_patch`. */
 const patchHeader = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\r]{1,1000})/gm;
 
 const diffHeader = /^(?:\+\+\+|---) (?:[ab]\/)?([^\n\r\t]{1,1000})/gm;
@@ -61,11 +57,9 @@ export interface FileRead {
 
 export type TargetKind = "read" | "write" | "list" | "search" | "run" | "other";
 
-/** The files that a call reads, writes, lists or searches, or the command that it runs, by its arguments. */
 export interface CallTarget {
 	/** What its result shows; of a script that does several things, the one with the most output. */
 	readonly kind: TargetKind;
-	/** The files or folders that it is about, each once, as `normalisePath` spells them. */
 	readonly paths: readonly string[];
 	readonly reads: readonly FileRead[];
 	readonly writes: readonly string[];
@@ -79,10 +73,7 @@ export interface CallTarget {
 
 export const otherTarget: CallTarget = { kind: "other", paths: [], reads: [], writes: [] };
 
-/**
- * A key of a text for a map; compare the texts that are found. V8 hashes strings of over 16 383 characters by their length
- * alone, so that they would collide: their key is a hash of 53 bits (cyrb53) with the length.
- */
+/** A key for a map. V8 hashes strings of over 16 383 characters by their length alone, so theirs is a hash (cyrb53). */
 export function textKey(text: string): string {
 	if (text.length < 16_384) return text;
 	let [low, high] = [0xdeadbeef, 0x41c6ce57];

@@ -1,6 +1,5 @@
 /** Fills the variables of a template once: a `{variable}` in a value is not filled. A variable without a value stays. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
-	// Text and names of variables in turns, text first and last.
 	const pieces = template.split(/\{(\w+)\}/);
 	let filled = pieces[0] as string;
 	for (let index = 1; index < pieces.length; index += 2) {
@@ -22,10 +21,7 @@ const mostWays = 1_000;
 /** The same for finding, which starts at each character of a text. */
 const mostWaysWithin = 100;
 
-/**
- * A pattern for exactly the texts that a template can give. `grammar` defines each variable. Matching is fast for any
- * template and text: with many ways to divide a text no regular expression is used, and a repeated variable may differ.
- */
+/** For exactly the texts that a template can give; fast for any template and text. A repeated variable may differ. */
 export function templatePattern(template: string, grammar: TemplateGrammar): TemplatePattern {
 	const parts = templateParts(template, grammar);
 	if (waysToDivide(parts) <= mostWays) return new RegExp(`^${sourceOf(parts)}$`, "u");
@@ -54,10 +50,7 @@ function sourceOf(parts: readonly TemplatePart[]): string {
 
 type Value = Extract<TemplatePart, { kind: "value" }>;
 
-/**
- * The values with which a template gives exactly this text, earlier ones as long as possible. Like a regular expression,
- * but in time proportional to the text and the number of parts; a repeated variable may have another value.
- */
+/** Earlier values as long as possible, as in a regular expression, but in time proportional to text and parts. */
 export function matchTemplate(parts: readonly TemplatePart[], text: string): Record<string, string> | undefined {
 	// For each part the places from which it and all parts behind it give the rest of the text.
 	let behind: Uint8Array = new Uint8Array(text.length + 1).fill(1, text.length);
@@ -95,7 +88,6 @@ function beforeText(text: string, literal: string, behind: Uint8Array): Uint8Arr
 
 function beforeValue({ least, most }: Value, members: Uint8Array, behind: Uint8Array): Uint8Array {
 	const places = new Uint8Array(behind.length);
-	// For each place how many characters away the nearest end is.
 	const away = new Float64Array(behind.length + 1).fill(Number.POSITIVE_INFINITY);
 	for (let at = behind.length - 1; at >= 0; at -= 1) {
 		const units = members[at] ?? 0;
@@ -130,7 +122,6 @@ type TemplatePart =
 			readonly kind: "value";
 			readonly variable: string;
 			readonly isAgain: boolean;
-			/** A class of characters, as the source of a regular expression. */
 			readonly characters: string;
 			readonly least: number;
 			readonly most: number;

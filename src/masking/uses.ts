@@ -4,14 +4,12 @@ import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { resultArguments } from "./call-targets.ts";
 import { numberIdentifiers } from "./identifiers.ts";
 
-/** A string that an assistant message took from tool results. */
 export interface Taken {
 	readonly text: string;
 	/** The results that held it then, oldest first: their places in `pairResults`. */
 	readonly holders: readonly number[];
 }
 
-/** How much an assistant message used of a result. */
 interface Touch {
 	readonly result: number;
 	/** 1 for each string that no other result holds. */
@@ -22,7 +20,6 @@ interface Touch {
 export interface Uses {
 	/** Identifiers that an assistant message uses and that only tool results held before it. */
 	readonly identifiers: readonly (readonly Taken[])[];
-	/** Whole lines, likewise. */
 	readonly lines: readonly (readonly Taken[])[];
 	readonly touches: readonly (readonly Touch[])[];
 	/** For each result, how many of its identifiers are nowhere before it. */
@@ -35,11 +32,9 @@ const mostHolders = 8;
 const none: readonly never[] = [];
 
 /**
- * Finds what each assistant message uses. It *uses* an identifier (`findIdentifiers`) or a whole line (`wholeLines`) that
- * is in its text or in the arguments of its calls; each counts once in a conversation, since a string of an earlier
- * system, user or assistant text is not taken from a result. It *comes back to* a result by the strings it shares
- * with it, which weigh more the fewer results hold them, and by naming a path that the result's call named. Looks only
- * backwards, in time in proportion to the conversation.
+ * What each assistant message uses of results: identifiers and whole lines, each once in a conversation, since a string
+ * of an earlier message is not taken from a result. It *comes back to* a result by shared strings, which weigh more the
+ * fewer results hold them, or by a path that the result's call named. Looks only backwards, in linear time.
  */
 export function findUses(transcript: Transcript): Uses {
 	const { messages } = transcript;
@@ -134,10 +129,7 @@ const longestLine = 1_000;
 /** What tools put before each line of a file that they show: `12:`, `12→`, `12|`, a tab behind the number. */
 const lineNumber = /^\s{0,12}\d{1,7}(?:[:→\t]| {0,3}\|)/;
 
-/**
- * The whole lines of a text, each once: trimmed, without the line number that a tool put before it, of 20 to 1 000
- * characters. Escaped line breaks, quotes and tabs, as in the JSON of a call's arguments, count as unescaped ones.
- */
+/** Trimmed, without line numbers of tools, of 20 to 1 000 characters. Escapes of a call's JSON count as unescaped. */
 export function wholeLines(text: string): ReadonlySet<string> {
 	return new Set(rawLines(text).flatMap((raw) => lineIn(raw) ?? none));
 }
@@ -163,7 +155,6 @@ function numberLines({ messages }: Transcript) {
 	const marks = new Uint8Array(1 << 16);
 	for (const line of lines) marks[markOf(line)] = 1;
 	return {
-		/** The numbers of those lines of some texts that have one, each once, in order. */
 		numbersIn(texts: readonly string[]): number[] {
 			const found = new Set<number>();
 			for (const text of texts) {
@@ -179,7 +170,6 @@ function numberLines({ messages }: Transcript) {
 	};
 }
 
-/** A hash of three of the last 20 characters. */
 function markOf(line: string): number {
 	const code = (fromEnd: number) => line.charCodeAt(line.length - fromEnd);
 	return (code(1) ^ (code(9) << 5) ^ (code(17) << 10)) & 0xffff;

@@ -1,4 +1,3 @@
-// The classes of characters, as bits.
 /** Capital and title case letters (Lu, Lt). */
 export const upper = 1;
 /** Small letters (Ll). */
@@ -103,7 +102,6 @@ function readRuns(): void {
 	}
 }
 
-/** The end of the run of characters of three bytes of these classes, as far as `blockClasses` knows them. */
 export function blocksEnd(bytes: Uint8Array, start: number, kinds: number): number {
 	let end = start;
 	for (let first = bytes[end] as number; first >= 0xe0 && first < 0xf0; first = bytes[end] as number) {

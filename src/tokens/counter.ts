@@ -35,9 +35,8 @@ const counters = new Map<TableName, CountTokens>();
 const memoLimits = { entries: 50_000, shortText: 1024 };
 
 /**
- * The counter of an encoding. The first call reads its table (some 30 ms and 15 MB for o200k_base). It agrees with tiktoken
- * 1.0.22 on ordinary text, in linear time. Special tokens such as `<|endoftext|>` are spelled out, and lone surrogates
- * count as U+FFFD.
+ * The first call reads the table (some 30 ms and 15 MB for o200k_base). Agrees with tiktoken 1.0.22 on ordinary text,
+ * in linear time. Special tokens such as `<|endoftext|>` are spelled out, and lone surrogates count as U+FFFD.
  */
 export async function loadCounter(encoding: EncodingName): Promise<CountTokens> {
 	// They differ only in their special tokens.
@@ -47,10 +46,7 @@ export async function loadCounter(encoding: EncodingName): Promise<CountTokens> 
 	return count;
 }
 
-/**
- * Remembers counts by length and SHA-256: it keeps no text alive, and V8 hashes long strings only by their length. Past
- * `entries` the oldest is deleted. Texts of at most `shortText` code units are counted again, which is as fast.
- */
+/** By length and SHA-256: keeps no text alive, and V8 hashes long strings by length. Short texts are counted anew. */
 export function createCountMemo(
 	countAnew: CountTokens,
 	{ entries, shortText }: { readonly entries: number; readonly shortText: number },
@@ -69,7 +65,6 @@ export function createCountMemo(
 	return { count, size: () => counts.size };
 }
 
-/** `asciiPieces` split plain pieces; `pieceEnd` splits the others. */
 export function readEncoding(name: TableName) {
 	const pieceEnd = name === "o200k_base" ? o200kPieceEnd : cl100kPieceEnd;
 	return { table: readTokenTable(name), asciiPieces: createAsciiPieces(name), pieceEnd };
@@ -80,10 +75,7 @@ const bufferBytes = 3 << 14;
 // Longer pieces are counted faster by the linear way.
 const longestQuadratic = 16;
 
-/**
- * An exact counter in linear time. It copies the text into bytes part by part; a longer piece makes the buffer grow for the
- * call. Between calls it remembers counts of pieces in a cache of a fixed size.
- */
+/** Exact, in linear time. Remembers counts of pieces between calls in a cache of a fixed size. */
 export function createCounter(encoding: ReturnType<typeof readEncoding>, cacheSize: PieceCacheSize = pieceCacheSize) {
 	const { table, asciiPieces, pieceEnd } = encoding;
 	const cache = createPieceCache(cacheSize);

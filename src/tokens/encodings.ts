@@ -1,6 +1,5 @@
 import { chatModelParams, DEFAULT_ENCODING, modelToEncodingMap } from "gpt-tokenizer/mapping";
 
-/** The encodings of OpenAI's chat models since GPT-3.5. */
 export const encodingNames = ["o200k_base", "cl100k_base", "o200k_harmony"] as const;
 
 export type EncodingName = (typeof encodingNames)[number];
@@ -14,11 +13,7 @@ const modelEncodings = new Map<string, string>([
 	...Object.entries(modelToEncodingMap),
 ]);
 
-/**
- * The encoding of an OpenAI model; `undefined` for any other model. Accepts providers (`openai/gpt-4o`,
- * `openai.gpt-oss-120b-1:0`), fine-tunes (`ft:gpt-4o:acme::id`) and unlisted suffixes (`gpt-4o-2025-01-01`): the longest
- * listed name before a `-` or `:` decides.
- */
+/** `undefined` for models not of OpenAI. Accepts providers, fine-tunes (`ft:gpt-4o:acme::id`) and unlisted suffixes. */
 export function encodingForModel(model: string): EncodingName | undefined {
 	const name = model
 		.slice(model.lastIndexOf("/") + 1)

@@ -2,24 +2,17 @@ import { exactScale, type TokenScale } from "../conversation/measure.ts";
 import { type EncodingName, encodingForModel } from "./encodings.ts";
 import { familyOfModel, modelFamilies } from "./models.ts";
 
-/**
- * `exact`: counted in the model's own encoding, or without a model. `estimated`: counted in the nearest public encoding and
- * scaled. `calibrated`: scaled by the provider's count of the same conversation.
- */
+/** `exact` also without a model; `estimated` by the nearest public encoding, `calibrated` by the provider's count. */
 export type CountMethod = "exact" | "estimated" | "calibrated";
 
 export interface TokenEstimate {
 	readonly encoding: EncodingName;
 	readonly method: CountMethod;
 	readonly scale: TokenScale;
-	/** Caveats, in English sentences. */
 	readonly notes: readonly string[];
 }
 
-/**
- * How to count for a model: in `encoding`, else in the model's own, else in the nearest one, scaled for its family. Without
- * a model, exactly in o200k_base. An unknown model gets the widest band and a note.
- */
+/** In `encoding`, else the model's own, else the nearest one, scaled. An unknown model gets the widest band. */
 export async function estimateTokens(
 	model: string | undefined,
 	encoding: EncodingName | undefined,

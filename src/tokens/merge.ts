@@ -29,7 +29,6 @@ export function createLongPieceCounter(table: TokenTable) {
 		ends.fill(0, 0, words);
 	}
 
-	/** The nearest end of a token before `place`, or 0. */
 	function previousEnd(place: number): number {
 		let end = place - 1;
 		while (end > 0 && !has(ends, end)) end--;
@@ -96,7 +95,6 @@ const longestMasked = 34;
 const longerBit = 31;
 const prefixBits = 18;
 
-/** Finds the longest token at a place by trying all lengths of tokens with its first bytes, longest first. */
 function createLongestTokens(table: TokenTable) {
 	const { starts, tokens, singles, pairs, size } = table;
 	const lengthMasks = new Int32Array(1 << prefixBits);
@@ -119,7 +117,6 @@ function createLongestTokens(table: TokenTable) {
 		return (starts[rank + 1] as number) - (starts[rank] as number);
 	}
 
-	/** Rank of the longest token of at most `room` bytes (at least one) at `start`. */
 	function at(view: DataView, start: number, room: number): number {
 		if (room >= shortestMasked) {
 			const slot = prefixSlot(view, start);
@@ -169,9 +166,8 @@ function prefixSlot(view: DataView, start: number): number {
 const answerBits = 16;
 
 /**
- * Finds the longest token that may follow the token `before` at `place`, of the token `longest` and those that it starts
- * with; -1 if none may. Undoes the merges of both tokens, the last one first, and checks each time whether the parts that
- * touch would have been merged earlier.
+ * Rank of the next token; -1 if none may follow. Undoes the merges of both tokens, the last one first, and checks each
+ * time whether the parts that touch would have been merged earlier.
  */
 function createFindNeighbour(table: TokenTable, within: (token: number) => number) {
 	const { starts, tokens, size } = table;

@@ -8,9 +8,8 @@ export interface ModelWindow {
 }
 
 /**
- * The context window of a model: from the name (`[1m]` of Claude Code), the bundled price catalogue, the maker's
- * documentation, or the nearest model of its family, with a note. `undefined` for an unknown family. A fine-tune of OpenAI
- * (`ft:gpt-4o:acme::id`) has the window of its base model. The first call loads the catalogue (some 70 ms).
+ * By the name (`[1m]` of Claude Code), the catalogue, the maker's documentation, or the nearest model of the family,
+ * with a note; `undefined` for an unknown family. The first call loads the catalogue (some 70 ms).
  */
 export async function contextWindowOfModel(model: string): Promise<ModelWindow | undefined> {
 	if (/[^/\s]\[1m\]\s*$/i.test(model)) return { tokens: 1_000_000, notes: [] };
@@ -43,7 +42,6 @@ const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/grok|kimi|moonshot|glm|nova|minimax|gpt-|\bo\d|codex/, "unmeasured"],
 ];
 
-/** For names without any of these parts. */
 const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	anthropic: "claude",
 	google: "gemini",
@@ -55,7 +53,7 @@ const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	openai: "unmeasured",
 };
 
-/** The family of a model whose tokens are estimated, by its name, else by its provider in the catalogue. */
+/** By the model's name, else by its provider in the catalogue. */
 export async function familyOfModel(model: string): Promise<FamilyName> {
 	const name = model.trim().toLowerCase();
 	// A distilled model has the tokenizer of its student.
@@ -106,7 +104,6 @@ export const modelFamilies = {
 
 type FamilyName = keyof typeof modelFamilies;
 
-/** The makers whose models are suggested. */
 const makers = ["anthropic", "openai", "google", "x-ai", "mistral", "deepseek", "moonshotai"] as const;
 
 /** Names of models in the bundled catalogue that begin as typed, sorted. The first call loads the catalogue. */
@@ -117,10 +114,7 @@ export async function modelNames(typed: string): Promise<string[]> {
 	return [...names].filter((name) => name.toLowerCase().startsWith(begin)).sort();
 }
 
-/**
- * Families whose versions have similar names, with the providers of the catalogue that list them. The first pattern that
- * matches decides; version and tier follow it.
- */
+/** `listedBy` are providers of the catalogue. The first pattern that matches decides; version and tier follow it. */
 const families: readonly { readonly pattern: RegExp; readonly listedBy: readonly string[] }[] = [
 	{ pattern: /claude/, listedBy: ["anthropic"] },
 	{ pattern: /gpt-oss/, listedBy: ["openai"] },
@@ -144,7 +138,7 @@ const families: readonly { readonly pattern: RegExp; readonly listedBy: readonly
 	{ pattern: /command-[ar]/, listedBy: ["cohere", "openrouter"] },
 ];
 
-/** Words for the size or the purpose of a model. Other words, such as `preview`, are ignored. */
+/** Other words, such as `preview`, are ignored. */
 const tierWords =
 	/^(?:opus|sonnet|haiku|fable|instant|premier|ultra|pro|flash|lite|nano|micro|mini|tiny|small|medium|large|max|plus|turbo|light|air|fast|heavy|coder?|codex|scout|maverick|4o)$/;
 
@@ -154,10 +148,7 @@ const specialWords =
 
 type ModelName = NonNullable<ReturnType<typeof parseName>>;
 
-/**
- * The nearest model of the same family with a known window: of the same tier (`pro`, `mini`, `opus` …) if there is one, of
- * the latest version that is not later (windows have grown), and with the smallest window.
- */
+/** Of the same tier if possible, of the latest version that is not later (windows grew), with the smallest window. */
 async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
 	if (!asked) return undefined;
@@ -232,9 +223,8 @@ export type CataloguedPrice =
 	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
 
 /**
- * Finds a model in the bundled price catalogue (no network). Accepts providers before the name (`openai/gpt-4o`,
- * `openrouter/anthropic/claude-sonnet-4.5`) and Bedrock's names (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`).
- * Its prices have the catalogue's names, such as `input_mtok` and `cache_read_mtok`.
+ * In the bundled catalogue (no network). Accepts providers before the name (`openrouter/anthropic/claude-sonnet-4.5`)
+ * and Bedrock's names. Prices have the catalogue's names, such as `input_mtok` and `cache_read_mtok`.
  */
 export async function findInCatalogue(model: string) {
 	if (model.trim() === "") return undefined;
@@ -270,7 +260,6 @@ function positiveInteger(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** All models of a provider in the catalogue. */
 async function modelsOfProvider(providerId: string) {
 	const { findProvider } = await import("@pydantic/genai-prices");
 	const models = findProvider({ providerId })?.models ?? [];

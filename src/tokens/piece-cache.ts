@@ -18,9 +18,7 @@ export function createPieceCache(size: PieceCacheSize) {
 		slots: new Int32Array(size.slots),
 		/** Entries of longer pieces: length << 16 | tokens, then the bytes. */
 		entries: new Int32Array(size.words),
-		/** Words of `entries` in use. */
 		used: 1,
-		/** Slots in use. */
 		filled: 0,
 		/** Longer pieces refused since the cache was full. */
 		refused: 0,
@@ -44,10 +42,7 @@ export function findLongPiece(cache: PieceCache, view: DataView, start: number, 
 	return 0;
 }
 
-/**
- * Remembers the count of a piece that `findLongPiece` does not know. A full cache refuses as many pieces as it has before
- * it is emptied, so a text that is counted again and is somewhat too large still finds most of its pieces.
- */
+/** A full cache refuses as many pieces as it has before it is emptied, so a slightly larger text still finds most. */
 export function rememberLongPiece(
 	cache: PieceCache,
 	piece: { view: DataView; start: number; length: number; hash: number; tokens: number },
@@ -95,12 +90,10 @@ export function createPieceBytes(capacity: number) {
 	return { bytes, view: new DataView(bytes.buffer), capacity };
 }
 
-/** Keeps the first `length` bytes (1 to 4) of a word. */
 export function lastWordMask(length: number): number {
 	return -1 >>> (32 - 8 * length);
 }
 
-/** Hash of `length` bytes (at least one). */
 export function hashBytes(view: DataView, start: number, length: number): number {
 	let hash = length;
 	let offset = 0;

@@ -21,7 +21,6 @@ export const unclear = ended + 4;
 /** The end of a piece in a state between `ended` and `unclear` at `end`. */
 export function endedEarlier(bytes: Uint8Array, state: number, end: number): number {
 	if (state !== endedAtLine) return end - (state - ended);
-	// White space up to its last line end.
 	let line = end - 1;
 	while (((byteClasses[bytes[line - 1] as number] as number) & lineEnd) === 0) line--;
 	return line;
@@ -164,10 +163,7 @@ export function o200kPieceEnd(bytes: Uint8Array, start: number, limit: number): 
 	return whiteEnd(bytes, start, limit);
 }
 
-/**
- * A run of capitals and caseless letters, then one of small and caseless letters. If no small letter follows the first run,
- * the pattern steps back until a caseless letter is the second run.
- */
+/** If no small letter follows the first run, the pattern steps back until a caseless letter is the second run. */
 function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
 	let caselessEnd = undecided;

@@ -15,11 +15,7 @@ const fields = [
 	{ name: "prompt_token_count", beside: [] },
 ] as const;
 
-/**
- * All input tokens in the `usage` of Anthropic, OpenAI, Gemini or Bedrock.
- *
- * @throws PalimpsestError `invalid_argument` if it has no such number.
- */
+/** Of Anthropic, OpenAI, Gemini or Bedrock. Throws PalimpsestError `invalid_argument` if it has no such number. */
 export function inputTokensOf(usage: unknown): number {
 	const numbers = isJsonObject(usage) ? usage : {};
 	const field = fields.find(({ name }) => Object.hasOwn(numbers, name));
@@ -104,7 +100,6 @@ export function functionTokens(
 	return tokens;
 }
 
-/** A function of Chat Completions or of Responses. */
 function flatFunction(tool: unknown) {
 	if (!isJsonObject(tool) || tool.type !== "function") return undefined;
 	const { name, description, parameters = {} } = isJsonObject(tool.function) ? tool.function : tool;

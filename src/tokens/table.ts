@@ -8,7 +8,6 @@ export type TableName = "o200k_base" | "cl100k_base";
 const sizes: Record<TableName, number> = { o200k_base: 199_998, cl100k_base: 100_256 };
 const lineFeed = 10;
 
-/** The 6 bits of each character of base64, and 64 for every other byte. */
 const base64Values = new Uint8Array(256).fill(64);
 for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
 	base64Values[character.charCodeAt(0)] = value;
@@ -20,10 +19,7 @@ export function readTokenTable(name: TableName): TokenTable {
 	return parseTokenTable(readFileSync(path), sizes[name]);
 }
 
-/**
- * Parses tiktoken's format: a line for each token in the order of ranks, with its bytes in base64 and its rank. Overwrites
- * the bytes of the file.
- */
+/** tiktoken's format: a line for each token, with its bytes in base64 and its rank. Overwrites the file's bytes. */
 export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 	const starts = new Int32Array(size + 1);
 	let rank = 0;
@@ -52,15 +48,12 @@ export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 
 /** The tokens of one encoding, in a hash table with open addressing: some 5 MB for o200k_base, outside the JavaScript heap. */
 export interface TokenTable {
-	/** Number of tokens. */
 	readonly size: number;
 	/** Of a token, in bytes. */
 	readonly longest: number;
-	/** The bytes of all tokens in the order of their ranks. */
 	readonly tokens: PieceBytes;
 	/** The start of each token in `tokens`, and the end of the last one. */
 	readonly starts: Int32Array;
-	/** Rank of the token of one byte. */
 	readonly singles: Int32Array;
 	/** Rank of the token of two bytes at `first << 8 | second`, or -1. */
 	readonly pairs: Int32Array;
@@ -74,7 +67,6 @@ export interface TokenTable {
 const rankMask = (1 << 18) - 1;
 const filterMask = (1 << 18) - 1;
 
-/** Builds the table of tokens in the order of their ranks. */
 export function createTokenTable(tokens: PieceBytes, starts: Int32Array): TokenTable {
 	const { bytes, view } = tokens;
 	const size = starts.length - 1;
