@@ -120,7 +120,6 @@ describe("an endpoint that fails temporarily", () => {
 		]);
 		const numbers = progress.map((one) => one.progress);
 		expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
-		for (const { progress: done, total = 0 } of progress) expect(total).toBeGreaterThanOrEqual(done);
 	});
 
 	it("with truncated answers is asked for a shorter one", async () => {
