@@ -4,8 +4,10 @@ import type { CallTokens, ReplayHistory, View } from "./history.ts";
 /** Most by which the bill may exceed that of masking nothing. */
 const mostAbove = 0.05;
 
+/** Calls after which a higher bill must be repaid. */
 const repaidWithin = 2;
 
+/** Calls that a conversation is expected to have at least. */
 const expectedCalls = 20;
 
 /** Future calls whose waste counts. */
