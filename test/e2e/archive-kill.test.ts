@@ -3,7 +3,7 @@ import { archiveFolderOf, openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Life, liveAndDie } from "./killed-server.ts";
 
-const kills = 60;
+const kills = 40;
 const serversAtOnce = 4;
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */

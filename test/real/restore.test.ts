@@ -21,7 +21,6 @@ const files = hasRealData
 const maskings: readonly PolicyLayer[] = [
 	{ mask: { window_turns: 1, keep_errors: false } },
 	{ locale: "en", media: "mask", mask: { window_turns: 3 } },
-	{ preset: "tool-result-hiding" },
 ];
 const small = { max_tool_result_chars: 1_500, truncate_head_chars: 300, truncate_tail_chars: 300 };
 // A window that holds everything, so that results are cut and none is dropped; then one that takes masking too.

@@ -43,10 +43,13 @@ function isSampledOut(from: number): boolean {
 }
 
 describe.each(tableNames)("the %s counter on every code point", (name) => {
-	it(`agrees with tiktoken in ${contexts.length} contexts`, () => {
+	// The older encoding shares the classes of characters: half of the contexts are enough.
+	const compared = name === "o200k_base" ? contexts : contexts.slice(0, 7);
+
+	it(`agrees with tiktoken in ${compared.length} contexts`, () => {
 		const { count } = createCounter(readEncoding(name));
 		const differing: string[] = [];
-		let compared = 0;
+		let characters = 0;
 
 		function compare(texts: readonly string[]): void {
 			// A full stop and a line end keep neighbours apart, whatever they are.
@@ -59,16 +62,16 @@ describe.each(tableNames)("the %s counter on every code point", (name) => {
 			}
 		}
 
-		for (const [index, context] of contexts.entries()) {
+		for (const [index, context] of compared.entries()) {
 			for (let from = 0; from < 0x110000; from += batch) {
 				// Past plane 3 there are but marks and tags in 14, private use and nothing: some of each do in context.
 				if (index > 0 && ((from >= 0x40000 && from % 0x10000 >= 0x200) || isSampledOut(from))) continue;
-				const characters = Array.from({ length: batch }, (_, offset) => String.fromCodePoint(from + offset));
-				compare(characters.map(context));
-				compared += batch;
+				const own = Array.from({ length: batch }, (_, offset) => String.fromCodePoint(from + offset));
+				compare(own.map(context));
+				characters += batch;
 			}
 		}
 		expect(differing).toEqual([]);
-		expect(compared).toBeGreaterThan(0x110000 + (contexts.length - 1) * 0x8000);
+		expect(characters).toBeGreaterThan(0x110000 + (compared.length - 1) * 0x8000);
 	});
 });

@@ -3,7 +3,7 @@ import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
 import { createDraw, randomText } from "./random-text.ts";
 import { isSameEverywhere, reference, tableNames, tiktoken } from "./reference.ts";
 
-const texts = 20_000;
+const texts = 12_000;
 
 describe.each(tableNames)("the %s counter on random Unicode", (name) => {
 	it(`agrees with tiktoken and gpt-tokenizer on ${texts} texts`, () => {
