@@ -84,7 +84,7 @@ afterAll(() => {
 	expect(seen.oracle).toBeGreaterThan(500);
 	expect(seen.checked).toBeGreaterThan(500);
 	expect(seen.twice).toBeGreaterThan(300);
-	expect(seen.prefix).toBeGreaterThan(500);
+	expect(seen.prefix).toBeGreaterThan(300);
 	expect(seen.lists).toBeGreaterThan(50);
 	expect(seen.errorsKept).toBeGreaterThan(50);
 });
