@@ -332,7 +332,7 @@ async function removeLeftover(file: string, kept: ReadonlySet<string>, now: numb
 	if (found === undefined) return;
 	if (named.is === "set-aside") {
 		// A sweep ended half-way. The text goes back, and the next sweep judges it again.
-		// It may be younger than this sweep, since `now` is when that began.
+		// Another sweep may have set it aside after this one began, at `now`.
 		const isBeingSwept = Math.abs(now - found.ctimeMs) < safeForMs;
 		const text = path.join(path.dirname(file), named.hash);
 		if (!isBeingSwept) await rename(file, text).catch(undefinedIfAbsent);

@@ -8,7 +8,7 @@ const leastWeight = 0.3;
 /**
  * Results that the window, a tool's rule or its last K keep, and unresolved errors, stay; of the others, as many of the
  * best as fit `keep_tokens`: by age the newest; by use those with most identifiers of their own for their size and the
- * latest use. What is out of date is worth nothing.
+ * latest use. Outdated results are worth nothing.
  */
 export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	const { results, firstResult, opensTurn } = history;

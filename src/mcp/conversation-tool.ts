@@ -99,7 +99,10 @@ function requireFittingArguments({ messages, path, respond_with, output_path, ov
 	const isElsewhere = respond_with !== undefined && respond_with !== "messages";
 	refuseIf((messages === undefined) === (path === undefined), "either `messages` or `path`, and not both.");
 	refuseIf(!writes && overwrite !== undefined, "`overwrite` only with `output_path`.");
-	refuseIf(writes && path === undefined, "`output_path` only with `path`: what was passed inline is answered inline.");
+	refuseIf(
+		writes && path === undefined,
+		"`output_path` only with `path`: messages that are passed inline are answered inline.",
+	);
 	refuseIf(writes && isElsewhere, '`output_path` without `respond_with`, or with respond_with "messages".');
 }
 

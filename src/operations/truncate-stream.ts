@@ -138,7 +138,7 @@ export async function shortenText(
 		...textLibraries,
 		...how,
 		text,
-		budget: budgetOf(check),
+		budget: truncationBudget(check),
 		strategy: how?.strategy ?? "auto",
 		focus: how?.focus ?? focusOfCall({ input: toolCall?.input }),
 		hasFailed: hasFailed(ending),
@@ -160,7 +160,7 @@ function originalOf(toolCall: AnsweredCall | undefined): Omit<Original, "text"> 
 	return { kind: "result", toolCallId: toolCall.id, toolName: toolCall.name };
 }
 
-function budgetOf({ unit, most, countTokens }: LimitCheck): TruncationBudget {
+function truncationBudget({ unit, most, countTokens }: LimitCheck): TruncationBudget {
 	return unit === "tokens" ? { unit, max: most, countTokens } : { unit, max: most };
 }
 
@@ -219,7 +219,7 @@ async function excerpt(limit: ExcerptLimit, policy: Policy) {
 		push: passing.push,
 		end(kept: ArchivedOutput | undefined, ending: RunEnding | undefined) {
 			const { text, leastBudget } = shortenPassed(passing.end(), {
-				budget: budgetOf(check),
+				budget: truncationBudget(check),
 				headShare: headShareOf(policy),
 				hasFailed: hasFailed(ending),
 				wording: wordingOf(policy.locale, kept, ending),

@@ -14,7 +14,7 @@ const oneOfTiktoken = { o200k_base: 1, cl100k_base: 4 } as const;
 const longestForReferences = 2000;
 
 describe.skipIf(!hasRealData).each(tableNames)("the %s counter on real texts", (name) => {
-	it("agrees with tiktoken, gpt-tokenizer and the oracle on every text", () => {
+	it("agrees with tiktoken, gpt-tokenizer and the oracle", () => {
 		const { count } = createCounter(readEncoding(name));
 		const oracle = createOracle(name);
 		const seen = { texts: 0, long: 0, asked: 0 };
