@@ -1,3 +1,4 @@
+import type { Archive } from "../archive/archive.ts";
 import { lostIdentifiers, textsOfMessages } from "../compaction/lost-identifiers.ts";
 import { writeHandoverPrompt } from "../compaction/prompt.ts";
 import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
@@ -63,8 +64,8 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	if (answer.kind === "caller") return { kind: "request", request: callerRequest(policy, ranged) };
 	const { text, by, parts, usage } = await obtainSummary(request, answer, ranged);
 
-	const original = rangeJson(source, range);
-	const takenOut = archive && ({ kind: "group", text: original, ref: archive.refOf(original) } as const);
+	const takeOut = (text: string, { refOf }: Archive) => ({ kind: "group", text, ref: refOf(text) }) as const;
+	const takenOut = archive && takeOut(rangeJson(source, range), archive);
 	const framed = frameSummary({ summary: text, locale: policy.locale, ref: takenOut?.ref });
 	const where = { document, transcript, base: located.base, writer: format.write };
 	const edits = planSummary({ ...where, range, sizes, text: framed, meter, takenOut });
