@@ -1,3 +1,5 @@
+import { createTextMemory } from "../conversation/text-memory.ts";
+
 export interface Identifier {
 	readonly text: string;
 	readonly kind: "url" | "path" | "hash" | "error_code" | "name" | "number";
@@ -13,12 +15,21 @@ export function findIdentifiers(text: string): Identifier[] {
 	return found;
 }
 
-/** Numbers the identifiers of some texts from 0, in their order. A run of characters is judged once. */
+/** Numbers the identifiers of texts. Remembers them between calls, so that the numbers may differ from call to call. */
 export function numberIdentifiers() {
+	if (numbered.isFull()) numbered = startNumbers();
+	return numbered;
+}
+
+/** Shorter texts are read anew. */
+const shortestRemembered = 100;
+
+function startNumbers() {
 	const isNone = -1;
 	const numbersOfRuns = new Map<string, number>();
 	const numbers = new Map<string, number>();
 	const identifiers: Identifier[] = [];
+	const memory = createTextMemory<readonly number[]>();
 	const numberOf = (run: string): number => {
 		const identifier = identifierIn(run);
 		if (!identifier) return isNone;
@@ -29,34 +40,51 @@ export function numberIdentifiers() {
 	};
 	const lastFound: number[] = [];
 	let question = 0;
-	const numberOfRun = (text: string, start: number, end: number): number => {
-		const run = text.slice(start, end);
-		const known = numbersOfRuns.get(run);
-		if (known !== undefined) return known;
-		const number = numberOf(run);
-		numbersOfRuns.set(run, number);
-		return number;
+	const readNumbers = (text: string): number[] => {
+		const found: number[] = [];
+		question += 1;
+		eachRun(text, (_, start, end) => {
+			const run = text.slice(start, end);
+			let number = numbersOfRuns.get(run);
+			if (number === undefined) {
+				number = numberOf(run);
+				numbersOfRuns.set(run, number);
+			}
+			if (number === isNone || lastFound[number] === question) return;
+			lastFound[number] = question;
+			found.push(number);
+		});
+		return found;
 	};
 	return {
-		numbersIn(texts: readonly string[]): number[] {
-			const found: number[] = [];
-			question += 1;
-			const take = (text: string, start: number, end: number) => {
-				const number = numberOfRun(text, start, end);
-				if (number === isNone || lastFound[number] === question) return;
-				lastFound[number] = question;
-				found.push(number);
-			};
-			for (const text of texts) eachRun(text, take);
+		/** Each once, in order. */
+		numbersIn(text: string): readonly number[] {
+			if (text.length < shortestRemembered) return readNumbers(text);
+			const known = memory.find(text);
+			if (known) return known;
+			const found = readNumbers(text);
+			memory.remember(text, found);
 			return found;
 		},
-		/** How many identifiers of a text have no number yet. They get one. */
-		countNew(text: string): number {
-			const before = identifiers.length;
-			eachRun(text, numberOfRun);
-			return identifiers.length - before;
-		},
 		identifierOf: (number: number) => identifiers[number] as Identifier,
+		isFull: memory.isFull,
+	};
+}
+
+/** Counts, for one text after another, the identifiers that none before had. */
+export function countNewIdentifiers(): (text: string) => number {
+	const runs = new Set<string>();
+	const known = new Set<string>();
+	return (text) => {
+		const before = known.size;
+		eachRun(text, (_, start, end) => {
+			const run = text.slice(start, end);
+			if (runs.has(run)) return;
+			runs.add(run);
+			const identifier = identifierIn(run);
+			if (identifier) known.add(identifier.text);
+		});
+		return known.size - before;
 	};
 }
 
@@ -170,3 +198,5 @@ function isPath(text: string): boolean {
 	const hasRoot = /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text);
 	return parts.length >= (hasRoot ? 2 : 3) || /\.[a-z]/i.test(parts.at(-1) ?? "");
 }
+
+let numbered = startNumbers();

@@ -53,16 +53,19 @@ export function findUses(transcript: Transcript): Uses {
 	let place = 0;
 	messages.forEach(({ role, counted }, index) => {
 		const weights = role === "assistant" ? new Map<number, number>() : undefined;
-		const named = identifiers.numbersIn(counted);
+		const named =
+			counted.length === 1
+				? identifiers.numbersIn(counted[0] as string)
+				: [...new Set(counted.flatMap(identifiers.numbersIn))];
 		uses.identifiers.push(known.identifiers.say(named, weights));
 		uses.lines.push(known.lines.say(lines.numbersIn(counted), weights));
 		if (weights) for (const one of named) addWeight(weights, callsNaming.get(one) ?? none, 1);
 		touches.push(Array.from(weights ?? none, ([result, weight]) => ({ result, weight })));
 		for (; paired[place]?.message === index; place += 1) {
-			const texts = [resultText((paired[place] as PairedResult).result)];
-			uses.fresh.push(known.identifiers.hold(identifiers.numbersIn(texts), place));
-			known.lines.hold(lines.numbersIn(texts), place);
-			for (const one of identifiers.numbersIn([argumentsOf[place] ?? ""])) {
+			const text = resultText((paired[place] as PairedResult).result);
+			uses.fresh.push(known.identifiers.hold(identifiers.numbersIn(text), place));
+			known.lines.hold(lines.numbersIn([text]), place);
+			for (const one of identifiers.numbersIn(argumentsOf[place] ?? "")) {
 				if (identifiers.identifierOf(one).kind === "path") addToList(callsNaming, one, place);
 			}
 		}
@@ -79,28 +82,33 @@ function addWeight(weights: Map<number, number>, results: readonly number[], wei
 
 /** Where the strings of one kind are, each by its number, while a history is walked through. */
 function startStrings(textOf: (string: number) => string) {
-	const said: boolean[] = [];
-	/** Most strings are in one result: no list is made for those. */
-	const held: (number | number[] | undefined)[] = [];
+	let said = new Uint8Array(1024);
+	/** The only result that holds a string, counted from 1; most strings are in one result. */
+	let holder = new Int32Array(1024);
+	/** All holders of the others. */
+	const holders = new Map<number, number[]>();
 	const makeRoom = (number: number) => {
-		while (said.length <= number) {
-			said.push(false);
-			held.push(undefined);
-		}
+		if (number < said.length) return;
+		const [oldSaid, oldHolder] = [said, holder];
+		said = new Uint8Array(2 * number);
+		said.set(oldSaid);
+		holder = new Int32Array(2 * number);
+		holder.set(oldHolder);
 	};
+	const holdersOf = (number: number): readonly number[] =>
+		holders.get(number) ?? (holder[number] === 0 ? none : [(holder[number] as number) - 1]);
 	return {
 		/** Records the strings of a message. With `weights` it is an answer: adds to them, and returns what it took. */
 		say(numbers: readonly number[], weights: Map<number, number> | undefined): Taken[] {
 			const taken: Taken[] = [];
 			for (const number of numbers) {
 				makeRoom(number);
-				const one = held[number];
-				if (weights && one !== undefined) {
-					const holders = typeof one === "number" ? [one] : [...one];
-					addWeight(weights, holders, 1 / holders.length);
-					if (!said[number]) taken.push({ text: textOf(number), holders });
+				if (weights && holder[number] !== 0) {
+					const held = [...holdersOf(number)];
+					addWeight(weights, held, 1 / held.length);
+					if (said[number] === 0) taken.push({ text: textOf(number), holders: held });
 				}
-				said[number] = true;
+				said[number] = 1;
 			}
 			return taken;
 		},
@@ -108,12 +116,11 @@ function startStrings(textOf: (string: number) => string) {
 			let fresh = 0;
 			for (const number of numbers) {
 				makeRoom(number);
-				const one = held[number];
-				if (one === undefined) {
-					held[number] = result;
-					if (!said[number]) fresh += 1;
-				} else if (typeof one === "number") held[number] = [one, result];
-				else one.push(result);
+				if (holder[number] === 0) {
+					holder[number] = result + 1;
+					if (said[number] === 0) fresh += 1;
+				} else if (holders.has(number)) addToList(holders, number, result);
+				else holders.set(number, [(holder[number] as number) - 1, result]);
 			}
 			return fresh;
 		},

@@ -1,6 +1,7 @@
 import { type CountTokens, sizeOf, sizeOfResult } from "../conversation/measure.ts";
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
+import { createTextMemory } from "../conversation/text-memory.ts";
 import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { editOf, markUnsent, takeOut, withRepeats } from "../masking/mask-result.ts";
@@ -34,9 +35,10 @@ export interface TruncateParameters {
 export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
 	const { transcript, limits, byStrategy } = parameters;
 	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
+	const settings = byStrategy && settingsKey(limits, byStrategy);
 	return pairResults(transcript).flatMap((one) => {
 		if (!hasLongText(one.result, limits.maxChars)) return [];
-		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one) }));
+		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one), settings }));
 	});
 }
 
@@ -46,7 +48,10 @@ function hasLongText(result: ToolResult, maxChars: number): boolean {
 	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
 }
 
-type CutParameters = TruncateParameters & { readonly focus: string | undefined };
+type CutParameters = TruncateParameters & {
+	readonly focus: string | undefined;
+	readonly settings: string | undefined;
+};
 
 function truncateResult(paired: PairedResult, parameters: CutParameters): ReplaceEdit[] {
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
@@ -108,15 +113,33 @@ function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceE
 	};
 }
 
-function cutText(text: string, { limits, byStrategy, archiving, focus }: CutParameters): string | undefined {
+function cutText(text: string, { limits, byStrategy, archiving, focus, settings }: CutParameters): string | undefined {
 	if (text.length <= limits.maxChars) return undefined;
 	const ref = archiving?.refOf(text);
 	if (byStrategy) {
 		const budget = { unit: "chars", max: limits.maxChars } as const;
-		const shorter = truncateOutput({ ...byStrategy, text, budget, focus, ref }).text;
+		const key = `${settings} ${ref} ${focus}`;
+		const shorter = rememberCut(text, key, () => truncateOutput({ ...byStrategy, text, budget, focus, ref }).text);
 		// Without the reference the original could not be restored. A marker needs less room than a notice.
 		if (ref === undefined || shorter.includes(ref)) return shorter;
 	}
 	const cut = truncateHeadTail(text, limits, () => ref);
 	return cut.truncated ? cut.text : undefined;
 }
+
+/** Everything that a cut depends on beside the text, its focus and its reference. */
+function settingsKey({ maxChars }: HeadTailLimits, { stripAnsi, htmlToText, ...settings }: ByStrategy): string {
+	return JSON.stringify([maxChars, settings, stripAnsi !== undefined, htmlToText !== undefined]);
+}
+
+function rememberCut(text: string, key: string, cutAnew: () => string): string {
+	const known = cuts.find(text);
+	if (known?.key === key) return known.cut;
+	const cut = cutAnew();
+	if (cuts.isFull()) cuts = createTextMemory();
+	cuts.remember(text, { key, cut });
+	return cut;
+}
+
+/** The last cut of each text. */
+let cuts = createTextMemory<{ readonly key: string; readonly cut: string }>();

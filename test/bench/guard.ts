@@ -9,7 +9,7 @@ import { growthExponent, median, quantile } from "./statistics.ts";
 const sizes = [100, 300, 1000, 3000, 10_000, 30_000];
 const peerSizes = [100, 1000];
 const peerRounds = 3;
-/** Sizes in MB of JSON, and the processor time that a call may take, in milliseconds. */
+/** Sizes in MB of JSON, and the milliseconds that the call after one more turn may take. */
 const callSizes = [
 	{ megabytes: 0.1, most: 10, warmUp: 40, rounds: 31 },
 	{ megabytes: 1, most: 50, warmUp: 12, rounds: 15 },
@@ -24,7 +24,7 @@ export async function guard(): Promise<Section> {
 	return {
 		title: "Guarding a conversation",
 		notes: [
-			"“Of one call”: processor time (user and system, garbage collection included) of `mask` and `guard` with the preset `balanced`, on conversations of OpenAI's format that are parsed already, each another one; the guard brings them to half. One process a row, warm.",
+			"“One call”: `mask` and `guard` with the preset `balanced`, on conversations of OpenAI's format that are parsed already; the guard brings them to half. “First” is a conversation that the process has not seen, “next” the same with one more turn, as programs call it. Every conversation is another one. One process a row, warm.",
 			"“First call, by size”: `guard` of the library on OpenAI chat messages never seen before, brought to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, text is not.",
 			"Beside its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain is given the same exact counter for both (gpt-tokenizer, o200k_base); Mastra's limiter estimates and takes no counter; Vercel's pruning and Mastra's filter count nothing and know no budget. All outcomes are counted and checked by the same code. “ids” are message ids, “error flags” the mark of a failed result; a dash stands where the format has none.",
 		],
@@ -40,21 +40,24 @@ async function measureCalls(): Promise<{ table: Table; targets: Target[] }> {
 		for (const tool of ["mask", "guard"]) {
 			progress(`guard: ${tool} of ${megabytes} MB`);
 			const times = await runChild<CallTimes>("call-times-child.ts", [tool, megabytes, warmUp, rounds]);
-			const { messages, tokensBefore, tokensAfter, processor } = times;
-			const middle = median(processor);
+			const { messages, tokensBefore, tokensAfter, first, next } = times;
 			rows.push([
 				tool,
 				short(megabytes),
 				short(messages),
 				`${short(tokensBefore)} → ${short(tokensAfter)}`,
-				duration(middle),
-				`${duration(quantile(processor, 0.25))} – ${duration(quantile(processor, 0.75))}`,
+				...timeCells(first),
+				...timeCells(next),
 			]);
-			targets.push(atMost(`${tool} of ${megabytes} MB, balanced: processor time`, most, middle, "ms"));
+			targets.push(atMost(`${tool} of ${megabytes} MB, balanced, the next turn`, most, median(next), "ms"));
 		}
 	}
-	const columns = ["call", "MB of JSON", "messages", "tokens", "median", "quartiles"];
-	return { table: { caption: "Processor time of one call, `balanced`", columns, rows }, targets };
+	const columns = ["call", "MB of JSON", "messages", "tokens", "first", "quartiles", "next", "quartiles"];
+	return { table: { caption: "One call, `balanced`", columns, rows }, targets };
+}
+
+function timeCells(times: readonly number[]): [string, string] {
+	return [duration(median(times)), `${duration(quantile(times, 0.25))} – ${duration(quantile(times, 0.75))}`];
 }
 
 async function measureScaling(): Promise<{ table: Table; target: Target }> {
@@ -116,7 +119,7 @@ async function measurePeers(): Promise<{ tables: Table[]; targets: Target[] }> {
 			],
 			rows: guardContenders.map(({ name, counts }, index) => {
 				const own = outcomes[index] ?? [];
-				return [name, counts, ...timeCells(own, ratios[index] ?? []), ...outcomeCells(own)];
+				return [name, counts, ...ratioCells(own, ratios[index] ?? []), ...outcomeCells(own)];
 			}),
 		});
 		if (size !== 1000) continue;
@@ -130,7 +133,7 @@ async function measurePeers(): Promise<{ tables: Table[]; targets: Target[] }> {
 	return { tables, targets };
 }
 
-function timeCells(outcomes: readonly PeerOutcome[], ratios: readonly number[]): string[] {
+function ratioCells(outcomes: readonly PeerOutcome[], ratios: readonly number[]): string[] {
 	const time = median(outcomes.map(({ milliseconds }) => milliseconds));
 	return [
 		duration(time),

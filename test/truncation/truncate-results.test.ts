@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import { wordings } from "../../src/policy/wordings.ts";
 import { planTruncate } from "../../src/truncation/truncate-results.ts";
 import { roughCount } from "../support/rough-count.ts";
 import { textOfLength } from "../support/sample-text.ts";
@@ -49,5 +51,29 @@ describe("planTruncate", () => {
 		const countTokens = (text: string) => (text.includes("<") ? 1_000 : 1);
 		const transcript = transcriptFrom(openaiMessages(toolTurn("a", textOfLength(500))));
 		expect(planTruncate({ transcript, limits, countTokens })).toEqual([]);
+	});
+
+	it("cuts a remembered text anew when the limit, the strategy or the reference changed", () => {
+		const lines = Array.from({ length: 90 }, (_, line) => `${line} ${textOfLength(line % 7)}`).join("\n");
+		const transcript = transcriptFrom(openaiMessages(toolTurn("a", lines)));
+		const { notices } = wordings(resolvePolicy([{ locale: "en" }]));
+		const cut = (maxChars: number, strategy: "auto" | "log", ref?: string) => {
+			const archiving = ref === undefined ? undefined : { refOf: () => ref, jsonAt: () => "" };
+			const byStrategy = { strategy, wording: notices };
+			const [edit] = planTruncate({
+				transcript,
+				limits: { ...limits, maxChars },
+				byStrategy,
+				countTokens: roughCount,
+				archiving,
+			});
+			return edit?.replacement as string;
+		};
+		const short = cut(200, "log");
+		const long = cut(300, "log");
+		expect(long.length).toBeGreaterThan(short.length);
+		expect(cut(300, "log", "ref-1")).toContain("ref-1");
+		expect(cut(300, "log", "ref-2")).toContain("ref-2");
+		expect([cut(200, "log"), cut(300, "log")]).toEqual([short, long]);
 	});
 });
