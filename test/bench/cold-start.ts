@@ -34,7 +34,7 @@ export async function coldStart(): Promise<Section> {
 				]),
 			},
 		],
-		targets: [atMost("cold start to the first tools/list: of a one-tool server", 1.2, ratio.median)],
+		targets: [atMost("cold start to the first tools/list: of a one-tool server", 1.1, ratio.median)],
 	};
 }
 
