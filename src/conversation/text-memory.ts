@@ -4,16 +4,30 @@
  * so that a full memory can be thrown away. A memory holds 16 conversations of 1 MB.
  */
 export function createTextMemory<Fact>(mostChars = 16_000_000) {
-	const facts = new Map<string, Fact>();
+	const short = new Map<string, Fact>();
+	/** By a hash of their own; of two texts with the same hash only the later one is remembered. */
+	const long = new Map<number, { readonly text: string; readonly fact: Fact }>();
 	let chars = 0;
 	return {
-		find: (text: string): Fact | undefined => facts.get(text),
+		find(text: string): Fact | undefined {
+			if (text.length <= longestHashed) return short.get(text);
+			const known = long.get(hashOf(text));
+			return known?.text === text ? known.fact : undefined;
+		},
 		remember(text: string, fact: Fact): void {
-			if (!facts.has(text)) chars += text.length;
-			facts.set(text, fact);
+			chars += text.length;
+			if (text.length <= longestHashed) short.set(text, fact);
+			else long.set(hashOf(text), { text, fact });
 		},
 		isFull: () => chars >= mostChars,
 	};
 }
 
-export type TextMemory<Fact> = ReturnType<typeof createTextMemory<Fact>>;
+/** V8 hashes longer strings by their length alone, and results that were cut have the same length. */
+const longestHashed = 16_000;
+
+function hashOf(text: string): number {
+	let hash = text.length;
+	for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+	return hash;
+}

@@ -2,20 +2,28 @@ import { describe, expect, it } from "vitest";
 import { createTextMemory } from "../../src/conversation/text-memory.ts";
 
 describe("createTextMemory", () => {
-	it("returns the last fact that was remembered of a text", () => {
+	it.each([3, 20_000])("returns the last fact that was remembered of a text of %i characters", (length) => {
 		const memory = createTextMemory<number>();
-		expect(memory.find("abc")).toBeUndefined();
-		memory.remember("abc", 1);
-		memory.remember("abc", 2);
-		expect(memory.find("abc")).toBe(2);
+		const [text, other] = ["a".repeat(length), `${"a".repeat(length - 1)}b`];
+		expect(memory.find(text)).toBeUndefined();
+		memory.remember(text, 1);
+		memory.remember(text, 2);
+		memory.remember(other, 3);
+		expect([memory.find(text), memory.find(other)]).toEqual([2, 3]);
 	});
 
-	it("is full once its texts have that many characters, each text once", () => {
+	it("finds each of 700 long texts of one length", () => {
+		const memory = createTextMemory<number>();
+		const texts = Array.from({ length: 700 }, (_, index) => `${"a".repeat(20_000)}${String(index).padStart(4, "0")}`);
+		for (const [index, text] of texts.entries()) memory.remember(text, index);
+		expect(texts.map((text) => memory.find(text))).toEqual(texts.map((_, index) => index));
+	});
+
+	it("is full once that many characters were remembered", () => {
 		const memory = createTextMemory<number>(6);
 		memory.remember("abc", 1);
-		memory.remember("abc", 2);
 		expect(memory.isFull()).toBe(false);
-		memory.remember("def", 3);
+		memory.remember("def", 2);
 		expect(memory.isFull()).toBe(true);
 	});
 });
