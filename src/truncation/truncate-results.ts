@@ -36,10 +36,13 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 	const { transcript, limits, byStrategy } = parameters;
 	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
 	const settings = byStrategy && settingsKey(limits, byStrategy);
-	return pairResults(transcript).flatMap((one) => {
+	const edits = pairResults(transcript).flatMap((one) => {
 		if (!hasLongText(one.result, limits.maxChars)) return [];
 		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one), settings }));
 	});
+	// A conversation larger than the memory is not kept alive.
+	if (cuts.isFull()) cuts = createTextMemory();
+	return edits;
 }
 
 function hasLongText(result: ToolResult, maxChars: number): boolean {
@@ -136,7 +139,6 @@ function rememberCut(text: string, key: string, cutAnew: () => string): string {
 	const known = cuts.find(text);
 	if (known?.key === key) return known.cut;
 	const cut = cutAnew();
-	if (cuts.isFull()) cuts = createTextMemory();
 	cuts.remember(text, { key, cut });
 	return cut;
 }
