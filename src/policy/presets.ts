@@ -87,7 +87,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 		policy: {
 			locale: "en",
 			mask: {
-				window_turns: 5,
+				window_turns: 3,
 				keep_errors: true,
 				error_detection: "structural",
 				selection: "use",

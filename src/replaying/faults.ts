@@ -1,4 +1,5 @@
 import { groupBy } from "../conversation/lists.ts";
+import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
 
@@ -15,8 +16,6 @@ export interface FaultBill {
 	readonly billed: number;
 }
 
-/** Output tokens of a call that recalls results. */
-export const outputOfRecall = 120;
 /** A recalled result stays in view for at least this many LLM calls. */
 export const pinnedCalls = 4;
 
@@ -106,9 +105,8 @@ function missingResults(
 	needed: readonly (readonly number[])[],
 	{ copies, results }: { readonly copies: readonly Copy[]; readonly results: readonly ReplayResult[] },
 ): number[] {
-	const size = (place: number) => (results[place] as ReplayResult).tokens;
 	const missing = needed
 		.filter((holders) => !holders.some((place) => copies.some((copy) => copy.place === place)))
-		.map((holders) => holders.reduce((best, place) => (size(place) <= size(best) ? place : best)));
+		.map((holders) => smallestOf(holders, results));
 	return [...new Set(missing)];
 }

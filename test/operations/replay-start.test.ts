@@ -47,8 +47,7 @@ const policy = policyOf(layer);
 const names = "raw,window:2,stride:4:2,break_even:2,balanced:high,optimum:2";
 
 async function run(more: Partial<ReplaySettings> = {}) {
-	// What `balanced` keeps by default, the others do without: these conversations are short.
-	const policies = await replayedPolicies(names, [layer, { mask: { keep_tokens: 200 } }]);
+	const policies = await replayedPolicies(names, [layer]);
 	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), ...more });
 	for (const one of conversations) await replay.add(one);
 	return { report: replay.report(), series: replay.series(), policies };

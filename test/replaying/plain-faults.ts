@@ -1,6 +1,7 @@
+import { outputOfRecall } from "../../src/masking/fault-cost.ts";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import type { Schedule } from "../../src/masking/replay.ts";
-import { type CallCosts, outputOfRecall, pinnedCalls } from "../../src/replaying/faults.ts";
+import { type CallCosts, pinnedCalls } from "../../src/replaying/faults.ts";
 
 /** One part of a request: a message in one state, or a recalled result. */
 interface Part {
