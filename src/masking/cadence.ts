@@ -79,7 +79,9 @@ export function startBreakEven(
 				best = first;
 				bestGain = gain;
 			}
-			for (const place of candidates.slice(0, best < candidates.length ? best : 0)) waste[place] = 0;
+			if (selection === "age" && best < candidates.length) {
+				for (const place of candidates.slice(0, best)) waste[place] = 0;
+			}
 			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},

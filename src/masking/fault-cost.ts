@@ -9,12 +9,12 @@ const leastWeight = 0.3;
  * use`, for an average tool. A conversation replaces the rate of each tool by its own, as if it had seen `evidence` of the
  * average one before. docs/evidence.md shows how well these two numbers hold on other sources.
  */
-const average = { rate: 0.12, evidence: 100 };
+const average = { rate: 0.25, evidence: 100 };
 /** Output tokens of the call that recalls a result. */
 export const outputOfRecall = 120;
 
 /** Multiple of its price at which a fault counts. */
-const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 2.8, medium: 1.7, high: 0.85 };
+const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 2.1, medium: 1.4, high: 0.6 };
 
 /**
  * Estimates the cost of masking a result too early, while a history is walked through: how likely the next `calls` calls

@@ -86,7 +86,11 @@ export const mask = section("Masking of old tool results.", {
 	),
 	placeholder_template: absentOr(
 		templateSchema(placeholderVariables),
-		"The placeholder of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording.",
+		"The placeholder of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording, as `placeholder` says.",
+	),
+	placeholder: choice(
+		["full", "short"],
+		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in some 15 tokens.",
 	),
 	selection: choice(
 		["age", "use"],
@@ -95,7 +99,7 @@ export const mask = section("Masking of old tool results.", {
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How much `use` keeps and how long `break_even` waits, if `keep_tokens` and `patience` are absent.",
+		"How readily `use` masks results that may be needed again. `high` saves most, `low` keeps most.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
