@@ -245,4 +245,9 @@ export const prices = section("What tokens cost.", {
 		"Price of one that it writes. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
+	fault: field(
+		price,
+		1,
+		"What `replay` bills for each call that needs a masked result, as a multiple of one more call that recalls it: more if an agent does worse than to recall it at once.",
+	),
 });

@@ -5,7 +5,8 @@ import type { Schedule } from "../masking/replay.ts";
 /** How the calls of a replay are priced. Costs are in one unit: prices of an input token, or US dollars. */
 export interface CallCosts {
 	readonly costOf: (call: CallTokens) => number;
-	readonly costOfOutput: (tokens: number) => number;
+	/** For output of a call with so many tokens of input. */
+	readonly costOfOutput: (tokens: number, input: number) => number;
 }
 
 /** The faults of a conversation under a schedule, and its bill with all that they cost. */
@@ -58,7 +59,7 @@ export function meterFaults(
 			if (missing.length > 0) {
 				const recalled = missing.map((place) => copyOf(history, place, { message: index, call }));
 				faults += 1;
-				billed += costOfOutput(outputOfRecall);
+				billed += costOfOutput(outputOfRecall, own.input);
 				billed += costOf({ input: own.input + tokensOf(recalled), cached: own.input });
 				copies.push(...recalled);
 			}

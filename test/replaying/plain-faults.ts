@@ -60,11 +60,11 @@ export function plainFaults(history: ReplayHistory, schedule: Schedule, { costOf
 			const least = Math.min(...holders.map((place) => results[place]?.tokens ?? 0));
 			return holders.findLast((place) => results[place]?.tokens === least) as number;
 		});
+		billed += costOfOutput(outputOfRecall, tokensOf(request(end, call)));
 		for (const place of new Set(smallest)) {
 			recalled.push({ place, before: end, call, until: Number.POSITIVE_INFINITY });
 		}
 		faults += 1;
-		billed += costOfOutput(outputOfRecall);
 		send(request(end, call));
 	});
 	return { faults, billed };
