@@ -28,12 +28,12 @@ export const rivalPlaceholders: Readonly<Record<Rival["kind"], string>> = {
 		"<tool_output_masked>\n\nOutput too large. Full output available at: /tmp/tool-outputs/session/output.txt\n</tool_output_masked>",
 };
 
-/** opencode, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM, and the user's turns that stay whole. */
+/** opencode, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM, and the user's turns that stay whole. Failed calls stay too. */
 const opencode = { protect: 40_000, atLeast: 20_000, turns: 2 };
 /** gemini-cli: DEFAULT_TOOL_PROTECTION_THRESHOLD and DEFAULT_MIN_PRUNABLE_TOKENS_THRESHOLD. */
 const geminiCli = { protect: 50_000, atLeast: 30_000 };
 
-/** When a rival's rule masks each result of a history, whose placeholders are the rival's. Tokens are the history's. */
+/** When a rival's rule masks each result of a history, whose placeholders are the rival's. */
 export function rivalSchedule(history: ReplayHistory, rival: Rival): Schedule {
 	const { results, firstResult } = history;
 	const schedule = new Float64Array(results.length).fill(Number.POSITIVE_INFINITY);
@@ -75,19 +75,23 @@ interface Moment {
 
 /** Returns the rule: which of the live results it masks at a moment. Moments come in their order. */
 function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => readonly number[] {
-	const { results, transcript } = history;
-	const sumOf = (places: readonly number[], key: "tokens" | "saves") =>
-		places.reduce((sum, place) => sum + (results[place] as ReplayResult)[key], 0);
+	const { results, firstResult, transcript } = history;
+	const sumOf = (places: readonly number[], sizeOf: (result: ReplayResult) => number) =>
+		places.reduce((sum, place) => sum + sizeOf(results[place] as ReplayResult), 0);
 	const messageOf = (place: number) => (results[place] as ReplayResult).message;
-	/** Those older than the newest `protect` tokens of them, if they hold more than `atLeast` tokens. */
+	const isError = (place: number) => {
+		const message = messageOf(place);
+		return transcript.messages[message]?.results[place - (firstResult[message] as number)]?.isError === true;
+	};
+	/** Those older than the newest `protect` estimated tokens of them, if they hold more than `atLeast`. */
 	const beyondProtected = (places: readonly number[], { protect, atLeast }: typeof geminiCli) => {
 		let tokens = 0;
 		const newest = places.findLastIndex((place) => {
-			tokens += (results[place] as ReplayResult).tokens;
+			tokens += estimatedTokens(results[place] as ReplayResult);
 			return tokens > protect;
 		});
 		const old = places.slice(0, newest + 1);
-		return sumOf(old, "tokens") > atLeast ? old : [];
+		return sumOf(old, estimatedTokens) > atLeast ? old : [];
 	};
 	switch (rival.kind) {
 		case "clear": {
@@ -95,7 +99,7 @@ function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => re
 			return ({ live, arrived, total }) => {
 				if (total <= trigger) return [];
 				const old = live.filter((place) => place < arrived - keep);
-				return sumOf(old, "saves") >= atLeast ? old : [];
+				return sumOf(old, ({ saves }) => saves) >= atLeast ? old : [];
 			};
 		}
 		case "last": {
@@ -114,7 +118,7 @@ function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => re
 				// It prunes once an answer is complete: the next request of the user is the first to show it.
 				const end = requests.at(-opencode.turns) ?? 0;
 				requests.push(index - 1);
-				const old = live.filter((place) => messageOf(place) < end);
+				const old = live.filter((place) => messageOf(place) < end && !isError(place));
 				return beyondProtected(old, opencode);
 			};
 		}
@@ -124,4 +128,10 @@ function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => re
 				return beyondProtected(old, geminiCli);
 			};
 	}
+}
+
+/** As opencode (`Token.estimate`) and gemini-cli (`estimateTokenCountSync`, for ASCII) take it: four characters a token. */
+function estimatedTokens({ outcome }: ReplayResult): number {
+	const edits = typeof outcome === "string" ? [] : outcome;
+	return edits.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.before.chars / 4), 0);
 }
