@@ -36,6 +36,8 @@ export function meterFaults(
 	masked.delete(Number.POSITIVE_INFINITY);
 	const view = startView(history);
 	let copies: Copy[] = [];
+	/** Of all copies. */
+	let copied = 0;
 	let firstChanged = Number.POSITIVE_INFINITY;
 	let [faults, billed, call] = [0, 0, 0];
 	walk(history, {
@@ -45,14 +47,16 @@ export function meterFaults(
 			for (const place of places) view.mask(place);
 			const ends = copies.filter((copy) => call - copy.call >= pinnedCalls);
 			copies = copies.filter((copy) => call - copy.call < pinnedCalls);
+			copied = tokensOf(copies);
 			const changed = places.map((place) => (history.results[place] as ReplayResult).message);
 			firstChanged = Math.min(firstChanged, ...changed, ...ends.map(({ message }) => message));
 		},
 		call(index) {
 			const { input, cached: unchanged } = view.call();
 			const cached = firstChanged < index ? Math.min(unchanged, view.before(firstChanged)) : unchanged;
-			const ahead = copies.filter(({ message }) => message <= firstChanged);
-			const own = { input: input + tokensOf(copies), cached: cached + tokensOf(ahead) };
+			const isChanged = firstChanged < Number.POSITIVE_INFINITY;
+			const ahead = isChanged ? tokensOf(copies.filter(({ message }) => message <= firstChanged)) : copied;
+			const own = { input: input + copied, cached: cached + ahead };
 			firstChanged = Number.POSITIVE_INFINITY;
 			billed += costOf(own);
 			const missing = missingResults(needed[call] ?? [], { copies, results: history.results });
@@ -62,6 +66,7 @@ export function meterFaults(
 				billed += costOfOutput(outputOfRecall, own.input);
 				billed += costOf({ input: own.input + tokensOf(recalled), cached: own.input });
 				copies.push(...recalled);
+				copied += tokensOf(recalled);
 			}
 			call += 1;
 		},
