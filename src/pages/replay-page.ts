@@ -68,7 +68,7 @@ ${figuresTable({ policies, caption, unit, several })}
 </div>
 <div class="block">
 <h3 id="ranking">Ranking by the price of a fault</h3>
-<p>A fault is a call that needs a masked result. Recalling it costs one more call; an agent that searches again, or goes on without, may lose more or less. Rank and bill with faults × raw if a fault costs so many times that call:</p>
+<p>A fault is a call that needs a masked result. To recall it costs one more call, and its tokens again for as long as it stays. An agent that searches again first, or goes on without it, may lose more or less. Rank and bill with faults × raw if a fault costs so many times as much:</p>
 ${rankingTable(policies)}
 </div>
 </section>`;

@@ -248,6 +248,6 @@ export const prices = section("What tokens cost.", {
 	fault: field(
 		price,
 		1,
-		"What `replay` bills for each call that needs a masked result, as a multiple of one more call that recalls it: more if an agent does worse than to recall it at once.",
+		"What `replay` bills for each call that needs a masked result, as a multiple of what it costs to recall it at once: one more call, and the result's tokens again while it stays.",
 	),
 });

@@ -25,7 +25,7 @@ export const rivalPlaceholders: Readonly<Record<Rival["kind"], string>> = {
 	opencode: "[Old tool result content cleared]",
 	// gemini-cli, context/toolOutputMaskingService.ts, without the preview of the output that it adds.
 	"gemini-cli":
-		"<tool_output_masked>\n\nOutput too large. Full output available at: /tmp/tool-outputs/session/output.txt\n</tool_output_masked>",
+		"<tool_output_masked>\n\nOutput too large. Full output available at: ~/.gemini/tmp/project/tool-outputs/session/output.txt\n</tool_output_masked>",
 };
 
 /** opencode, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM, and the user's turns that stay whole. Failed calls stay too. */
