@@ -241,4 +241,9 @@ export const prices = section("What tokens cost.", {
 		"Price of one that it writes. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
+	fault: field(
+		price,
+		1,
+		"What `replay` bills for each call that needs a masked result, as a multiple of what it costs to recall it at once: one more call, and the result's tokens again while it stays.",
+	),
 });

@@ -6,7 +6,8 @@ import type { Schedule } from "../masking/replay.ts";
 /** How the calls of a replay are priced. Costs are in one unit: prices of an input token, or US dollars. */
 export interface CallCosts {
 	readonly costOf: (call: CallTokens) => number;
-	readonly costOfOutput: (tokens: number) => number;
+	/** For output of a call with so many tokens of input. */
+	readonly costOfOutput: (tokens: number, input: number) => number;
 }
 
 /** The faults of a conversation under a schedule, and its bill with all that they cost. */
@@ -16,49 +17,41 @@ export interface FaultBill {
 	readonly billed: number;
 }
 
-/** A recalled result stays in view for at least this many LLM calls. */
-export const pinnedCalls = 4;
+/** A recalled result is read from the cache by this many LLM calls after the one that recalled it, and then leaves. */
+export const carriedCalls = 20;
 
 /**
  * Counts the faults of a schedule (docs/replay.md#faults): calls whose answer uses a string that is only in masked results.
- * A fault costs a call more, which recalls for each such string the smallest result that holds it. A recalled result is
- * sent with every later call, until the schedule masks something at least `pinnedCalls` calls later.
+ * A fault costs a call more, which recalls for each such string the smallest result that holds it.
  */
 export function meterFaults(
 	history: ReplayHistory,
 	schedule: Schedule,
 	{ costOf, costOfOutput }: CallCosts,
 ): FaultBill {
+	const { results } = history;
 	const needed = neededByCall(history, schedule);
-	const masked = groupBy(history.results.keys(), (place) => schedule[place]);
-	masked.delete(Number.POSITIVE_INFINITY);
+	const masked = groupBy(results.keys(), (place) => schedule[place]);
 	const view = startView(history);
 	let copies: Copy[] = [];
-	let firstChanged = Number.POSITIVE_INFINITY;
 	let [faults, billed, call] = [0, 0, 0];
 	walk(history, {
 		beforeAnswer(index) {
-			const places = masked.get(index);
-			if (places === undefined) return;
-			for (const place of places) view.mask(place);
-			const ends = copies.filter((copy) => call - copy.call >= pinnedCalls);
-			copies = copies.filter((copy) => call - copy.call < pinnedCalls);
-			const changed = places.map((place) => (history.results[place] as ReplayResult).message);
-			firstChanged = Math.min(firstChanged, ...changed, ...ends.map(({ message }) => message));
+			for (const place of masked.get(index) ?? []) view.mask(place);
 		},
-		call(index) {
-			const { input, cached: unchanged } = view.call();
-			const cached = firstChanged < index ? Math.min(unchanged, view.before(firstChanged)) : unchanged;
-			const ahead = copies.filter(({ message }) => message <= firstChanged);
-			const own = { input: input + tokensOf(copies), cached: cached + tokensOf(ahead) };
-			firstChanged = Number.POSITIVE_INFINITY;
-			billed += costOf(own);
-			const missing = missingResults(needed[call] ?? [], { copies, results: history.results });
-			if (missing.length > 0) {
-				const recalled = missing.map((place) => copyOf(history, place, { message: index, call }));
+		call() {
+			copies = copies.filter((copy) => call - copy.call <= carriedCalls);
+			const { input: own, cached } = view.call();
+			const copied = tokensOf(copies);
+			const input = own + copied;
+			billed += costOf({ input, cached: cached + copied });
+			const recalled = missingResults(needed[call] ?? [], { copies, results }).map((place) => {
+				return { place, call, tokens: (results[place] as ReplayResult).tokens };
+			});
+			if (recalled.length > 0) {
 				faults += 1;
-				billed += costOfOutput(outputOfRecall);
-				billed += costOf({ input: own.input + tokensOf(recalled), cached: own.input });
+				billed += costOfOutput(outputOfRecall, input);
+				billed += costOf({ input: input + tokensOf(recalled), cached: input });
 				copies.push(...recalled);
 			}
 			call += 1;
@@ -68,17 +61,12 @@ export function meterFaults(
 	return { faults, billed };
 }
 
-/** A recalled result. It is sent right before the message at `message`. */
+/** A recalled result. */
 interface Copy {
 	readonly place: number;
-	readonly message: number;
 	/** Place in `calls` of the call that recalled it. */
 	readonly call: number;
 	readonly tokens: number;
-}
-
-function copyOf({ results }: ReplayHistory, place: number, at: Pick<Copy, "message" | "call">): Copy {
-	return { ...at, place, tokens: (results[place] as ReplayResult).tokens };
 }
 
 function tokensOf(copies: readonly Copy[]): number {

@@ -97,8 +97,8 @@ describe("cadences", () => {
 describe("selections", () => {
 	it("by use, keeps a result that answers come back to longer than one that none uses", () => {
 		const words = Array.from({ length: 30 }, (_, turn) => `Now handleTurnZero, step ${turn}.`);
-		const texts = outputs(30, 4_000).map((text, turn) => (turn === 0 ? `function handleTurnZero() {} ${text}` : text));
-		const mask = { window_turns: 2, selection: "use", cadence: "every_turn", thrift: "high" } as const;
+		const texts = outputs(30, 1_000).map((text, turn) => (turn === 0 ? `function handleTurnZero() {} ${text}` : text));
+		const mask = { window_turns: 2, selection: "use", cadence: "every_turn", thrift: "medium" } as const;
 		const [used = -1] = moments(turnsOf(texts, words), mask);
 		const [unused = -1] = moments(turnsOf(texts), mask);
 		expect(unused).not.toBe(-1);

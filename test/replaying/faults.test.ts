@@ -15,7 +15,8 @@ import { plainFaults } from "./plain-faults.ts";
 
 const costs: CallCosts = {
 	costOf: ({ input, cached }) => cached * 0.1 + (input - cached) * 1.25,
-	costOfOutput: (tokens) => tokens * 5,
+	// Dearer in a large call, as some models are.
+	costOfOutput: (tokens, input) => tokens * (input > 2_000 ? 7 : 5),
 };
 const never = (history: ReplayHistory) => new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 const seen = { faults: 0, schedules: 0 };

@@ -62,6 +62,28 @@ describe("opencode", () => {
 		expect(found.slice(-3)).toEqual([undefined, undefined, undefined]);
 	});
 
+	it("leaves results of failed calls alone", () => {
+		const turns = Array.from({ length: 16 }, (_, turn) => [
+			{ role: "assistant", content: [{ type: "tool_use", id: `call_${turn}`, name: "read", input: { turn } }] },
+			{
+				role: "user",
+				content: [
+					{
+						type: "tool_result",
+						tool_use_id: `call_${turn}`,
+						content: `${turn} ${"word ".repeat(10_000)}`,
+						is_error: turn % 2 === 1,
+					},
+				],
+			},
+		]).flat();
+		const answer = { role: "assistant", content: "Done." };
+		const document = [request("Do it."), ...turns, answer, request("More."), answer, request("More."), answer];
+		const found = resultsWhenMasked(read([...document, request("More.")]), { kind: "opencode" });
+		const masked = found.flatMap((one, place) => (one === undefined ? [] : [place]));
+		expect(masked).toEqual([0, 2, 4, 6, 8]);
+	});
+
 	it("prunes nothing within one request", () => {
 		expect(resultsWhenMasked(read(agent(12, 10_000)), { kind: "opencode" })).toEqual(Array(12).fill(undefined));
 	});
