@@ -51,8 +51,8 @@ interface Now {
 }
 
 /** Future calls that count, and how often an average tool's results are needed again. */
-const [calls, rate, evidence] = [8, 0.12, 100];
-const aversions = { low: 2.8, medium: 1.7, high: 0.85 };
+const [calls, rate, evidence] = [8, 0.25, 100];
+const aversions = { low: 2.1, medium: 1.4, high: 0.6 };
 
 /** What masking a result saves in the next calls, all of it worked out from nothing. */
 function plainGain(
