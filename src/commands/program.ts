@@ -128,11 +128,16 @@ function addConversationCommands(program: Command): void {
 			new Option("--respond-with <what>", "what to print").choices(["messages", "edits", "report"]).default("messages"),
 		);
 
-	editing("mask <file>", "Print the conversation in FILE with old tool results masked.").action(async (file, options) =>
-		(await import("./mask.ts")).mask(file, options),
-	);
+	const idle = [
+		"--idle-seconds <count>",
+		"seconds since the last call: once the cache is lost, masking is free",
+	] as const;
+	editing("mask <file>", "Print the conversation in FILE with old tool results masked.")
+		.option(...idle, wholeNumber)
+		.action(async (file, options) => (await import("./mask.ts")).mask(file, options));
 
 	withWindow(editing("guard <file>", "Print the conversation in FILE made to fit the model's context window."))
+		.option(...idle, wholeNumber)
 		.option("--last-response <file>", "the provider's last answer: where it was cut off, asks for less")
 		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
 

@@ -117,7 +117,11 @@ export interface Economics {
 
 export function economicsOf(
 	plan: Plan,
-	basis: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
+	basis: {
+		readonly measurement: Measurement;
+		readonly prices: Pick<Prices, "cache_read" | "cache_write">;
+		readonly scale: TokenScale;
+	},
 ): Economics {
 	const { measurement, prices, scale } = basis;
 	const { messages, total } = measurement;

@@ -18,7 +18,8 @@ const foreseenCalls = 8;
  * it from the cache at each call; to mask it makes the provider write everything behind it once more, so all candidates
  * behind it are masked too. Masking begins where the gain is largest: the waste so far and of the next 8 calls, less
  * `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
- * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read.
+ * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
+ * pause that lost the cache, everything is written anew in any case, so masking is free.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
@@ -35,7 +36,10 @@ export function startBreakEven(
 	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
 	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
-	const rawCall = (input: number) => ({ input: input + saved, cached: Math.min(rawCached, input + saved) });
+	const rawCall = (input: number) => {
+		const cached = view.isCold() ? 0 : Math.min(rawCached, input + saved);
+		return { input: input + saved, cached };
+	};
 
 	return {
 		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */

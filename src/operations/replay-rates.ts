@@ -1,10 +1,11 @@
 import { PalimpsestError } from "../errors.ts";
+import { pricesFor } from "../masking/cache-time.ts";
 import type { CallTokens } from "../masking/history.ts";
 import type { Prices } from "../policy/schema.ts";
 import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
 
 /** In US dollars, from the bundled catalogue. Throws PalimpsestError `invalid_argument` for an unknown model. */
-export async function ratesOfModel(model: string): Promise<Rates> {
+export async function ratesOfModel(model: string, { cache_seconds }: Prices): Promise<Rates> {
 	const listed = (await findInCatalogue(model))?.prices;
 	const input = listed?.input_mtok;
 	if (listed === undefined || input === undefined) {
@@ -12,11 +13,27 @@ export async function ratesOfModel(model: string): Promise<Rates> {
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const { cache_read_mtok: read = input, cache_write_mtok: write = input, output_mtok: output = 0 } = listed;
-	return {
-		prices: { input: at(input), cache_read: at(read), cache_write: at(write), output: at(output) },
-		unit: "us_dollars",
-		costOf: ({ input, cached }) => (cached * at(read, input) + (input - cached) * at(write, input)) / 1_000_000,
+	const prices = {
+		input: at(input),
+		cache_read: at(read),
+		cache_write: at(write),
+		output: at(output),
+		cache_seconds,
+		cache_write_hour: null,
 	};
+	const ratesFor = (seconds: number): Rates => {
+		const applied = pricesFor(prices, seconds);
+		// The catalogue has no price of a cache that lasts an hour.
+		const surcharge = prices.cache_write === 0 ? 1 : applied.cache_write / prices.cache_write;
+		return {
+			prices: applied,
+			unit: "us_dollars",
+			costOf: ({ input, cached }) =>
+				(cached * at(read, input) + (input - cached) * at(write, input) * surcharge) / 1_000_000,
+			lasting: ratesFor,
+		};
+	};
+	return ratesFor(cache_seconds);
 }
 
 /** For a call of `input` tokens. */
@@ -33,14 +50,18 @@ export interface Rates {
 	readonly prices: Prices;
 	readonly unit: "input_tokens" | "us_dollars";
 	readonly costOf: (call: CallTokens) => number;
+	/** The same for a cache that lasts so many seconds. */
+	readonly lasting: (cacheSeconds: number) => Rates;
 }
 
 /** Relative to the price of an input token; absolute if that is 0. */
-export function ratesOfPrices(prices: Prices): Rates {
+export function ratesOfPrices(given: Prices, cacheSeconds = given.cache_seconds): Rates {
+	const prices = pricesFor(given, cacheSeconds);
 	const { cache_read, cache_write } = prices;
 	const one = prices.input > 0 ? prices.input : 1;
 	return {
 		prices,
+		lasting: (seconds) => ratesOfPrices(given, seconds),
 		unit: "input_tokens",
 		costOf: ({ input, cached }) => (cached * cache_read + (input - cached) * cache_write) / one,
 	};
@@ -49,7 +70,7 @@ export function ratesOfPrices(prices: Prices): Rates {
 const highest = 1_000_000;
 
 /** `READ,WRITE`, multiples of the input price such as `0.1,1.25`. Throws PalimpsestError `invalid_argument`. */
-export function parsePrices(text: string, { output }: Prices): Prices {
+export function parsePrices(text: string, configured: Prices): Prices {
 	const numbers = text.split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
 	const [cache_read, cache_write] = numbers;
 	const isUsable = (price: number | undefined): price is number =>
@@ -58,5 +79,5 @@ export function parsePrices(text: string, { output }: Prices): Prices {
 		const message = `Expected prices as READ,WRITE, two numbers of 0 or more such as 0.1,1.25; got ${JSON.stringify(text.slice(0, 80))}.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
-	return { input: 1, cache_read, cache_write, output };
+	return { ...configured, input: 1, cache_read, cache_write };
 }

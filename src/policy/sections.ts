@@ -245,4 +245,13 @@ export const prices = section("What tokens cost.", {
 		"Price of one that it writes. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
+	cache_seconds: field(
+		z.int().min(1).max(1_000_000_000),
+		300,
+		"Seconds without a call after which the provider's prompt cache is lost; `break_even` then masks for free. A session that records how long its cache is kept goes by that.",
+	),
+	cache_write_hour: absentOr(
+		price,
+		"Price of a token that the provider keeps for longer than 300 seconds. Absent: 1.6 × `cache_write` if that is above `input`, as with Anthropic, else `cache_write`.",
+	),
 });
