@@ -259,7 +259,12 @@ function addReportCommands(program: Command): void {
 		.option("--html <file>", "write a page with plots")
 		.option("--json", "as JSON")
 		.option("--window-turns <count>", "only what masking all but these tool turns saves, file by file", wholeNumber)
-		.action(async (files, options) => (await import("./replay.ts")).replay(files, options));
+		.option("--calibrate", "compare what providers billed in recorded sessions with what replay predicts")
+		.action(async (files, options) =>
+			options.calibrate
+				? (await import("./calibrate.ts")).calibrate(files, options)
+				: (await import("./replay.ts")).replay(files, options),
+		);
 }
 
 function addSetupCommands(program: Command): void {

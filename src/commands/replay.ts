@@ -101,7 +101,7 @@ async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Pol
 	}
 }
 
-const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
+export const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
 
 interface FoundFile {
 	readonly file: string;
