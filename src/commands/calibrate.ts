@@ -45,7 +45,8 @@ export async function calibrate(names: readonly string[], options: CalibrateOpti
 	else show(calibrationText(report, options.files ?? false));
 }
 
-export function calibrationText({ total, without_forks, files }: CalibrationReport, eachFile: boolean): string {
+export function calibrationText(report: CalibrationReport, eachFile: boolean): string {
+	const { total, without_forks, within_5_percent: near, files } = report;
 	const rows = [
 		...(eachFile ? files.map((one) => rowOf(endOf(shownName(one.file), longestName), one)) : []),
 		rowOf("without forks", without_forks),
@@ -66,6 +67,7 @@ export function calibrationText({ total, without_forks, files }: CalibrationRepo
 				];
 			}),
 		]),
+		`\nwithin 5 %: ${near.read} of ${files.length} sessions in tokens read, ${near.written} in tokens written, ${near.billed} in the bill`,
 		"\nTokens are the provider's. read: from its cache; written: all others; bill: of input, at the prices of replay.\n",
 	].join("");
 }
@@ -93,12 +95,14 @@ function table(rows: readonly (readonly string[])[]): string {
 
 function percent(share: number | null): string {
 	if (share === null) return "–";
-	const text = (100 * share).toFixed(1);
-	return `${share >= 0 ? "+" : ""}${text} %`;
+	const text = Math.abs(100 * share).toFixed(1);
+	if (text === "0.0") return `${text} %`;
+	return `${share > 0 ? "+" : "−"}${text} %`;
 }
 
 function signed(tokens: number): string {
-	return tokens > 0 ? `+${whole(tokens)}` : whole(tokens);
+	if (tokens === 0) return "0";
+	return `${tokens > 0 ? "+" : "−"}${whole(Math.abs(tokens))}`;
 }
 
 const longestName = 40;

@@ -10,6 +10,8 @@ export interface CalibrationReport {
 	readonly total: CalibrationFigures;
 	/** Of the sessions without forks. */
 	readonly without_forks: CalibrationFigures;
+	/** Sessions in which a predicted sum is within 5 % of the billed one. */
+	readonly within_5_percent: { readonly read: number; readonly written: number; readonly billed: number };
 	readonly files: readonly CalibratedFile[];
 }
 
@@ -57,9 +59,16 @@ export function startCalibration(rates: Rates) {
 		},
 		report(): CalibrationReport {
 			const sumOf = (some: typeof files) => figuresOf(addCalibrations(some.map(({ totals }) => totals)));
+			const near = (of: (one: CalibratedFile) => number | null) =>
+				files.filter(({ file }) => Math.abs(of(file) ?? 0) <= 0.05).length;
 			return {
 				total: sumOf(files),
 				without_forks: sumOf(files.filter(({ file }) => !file.has_forks)),
+				within_5_percent: {
+					read: near((one) => one.read_difference),
+					written: near((one) => one.written_difference),
+					billed: near((one) => one.billed_difference),
+				},
 				files: files.map(({ file }) => file),
 			};
 		},
