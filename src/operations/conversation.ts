@@ -28,6 +28,7 @@ import {
 	type KeepsOriginals,
 	originalsOf,
 	type SpellingsOf,
+	withFreeRefs,
 } from "./originals.ts";
 
 export interface ConversationRequest extends KeepsOriginals {
@@ -142,7 +143,7 @@ export async function retryWithoutArchive<
 	const mayRetry = request.policy.on_archive_failure === "mask_without_recall";
 	let failure: PalimpsestError;
 	try {
-		const result = await operation(request);
+		const result = await withFreeRefs(() => operation(request));
 		if (!mayRetry || result.error?.code !== "archive_unavailable") return result;
 		failure = result.error;
 	} catch (error) {

@@ -307,8 +307,8 @@ function presetOutcomes(
 	return named.map(([name, layer]) => presetOutcome(name, resolvePolicy([...layers, layer, last]), conversation));
 }
 
-/** All references have the same length. */
-const anyOriginal: Archiving = { refOf: () => "ku193re960gi257do532", jsonAt: () => "" };
+/** All short references have the same length. */
+const anyOriginal: Archiving = { refOf: () => "fra193ke", jsonAt: () => "" };
 
 function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
 	const { source, transcript, measurement, meter, scale, contextWindow, originals } = conversation;
