@@ -121,6 +121,7 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect(await archive.find("call \uD800/../x")).toEqual([
 				{
 					ref: archive.refOf("one"),
+					longRef: archive.longRefOf("one"),
 					kind: "result",
 					toolCallId: "call \uD800/../x",
 					toolName: "read_file",

@@ -34,7 +34,15 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		const [ref = ""] = await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
 		const [found] = await connection.send([["KEYS", "palimpsest:{expiry}:*"]]);
 		const names = (found as Buffer[]).map(String);
-		expect(names.map((name) => name.split(":")[2]).sort()).toEqual(["about", "call", "ref", "short", "swept", "text", "used"]);
+		expect(names.map((name) => name.split(":")[2]).sort()).toEqual([
+			"about",
+			"call",
+			"ref",
+			"short",
+			"swept",
+			"text",
+			"used",
+		]);
 		const ages = () => connection.send(names.map((name) => ["PTTL", name]));
 		for (const age of await ages()) expect(age).toBeGreaterThan(3_000_000);
 		const text = names.find((name) => name.includes(":text:")) ?? "";
