@@ -19,7 +19,7 @@ Examples:
   npm test 2>&1 | palimpsest truncate                   keep head and tail of a long output
   palimpsest run --max-tokens 2000 -- npm test          run a command, show what matters of its output
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
-  palimpsest recall ku193re960gi257do532 --tail 40      read the original behind a placeholder
+  palimpsest recall fra193ke --tail 40      read the original behind a placeholder
   palimpsest restore masked.json                        put every original back
   palimpsest report session.jsonl                       what fills the context window, and what to do about it
   palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
