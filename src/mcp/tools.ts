@@ -18,12 +18,6 @@ import {
 import { contextReportUri, originalLinks } from "./resources.ts";
 import { type Answer, beside, callPolicy, defineTool, fileWritingTool, policyInput, pureTool } from "./tool.ts";
 
-const idleSeconds = z
-	.number()
-	.min(0)
-	.optional()
-	.describe("Since the last call: once the cache is lost, masking is free.");
-
 const maskConversation = defineTool({
 	name: "mask_conversation",
 	title: "Mask old tool results",
@@ -32,7 +26,7 @@ const maskConversation = defineTool({
 	annotations: fileWritingTool,
 	inputSchema: z.object({
 		...conversationInput,
-		idle_seconds: idleSeconds,
+		idle_seconds: z.number().optional().describe("Since the last call."),
 		policy: policyInput(["media", "thinking", "mask"]),
 	}),
 	outputSchema: conversationOutput,
@@ -57,7 +51,7 @@ const guardContext = defineTool({
 		reserve_tokens: z.int().optional().describe("Tokens to leave for the answer."),
 		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
 		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer."),
-		idle_seconds: idleSeconds,
+		idle_seconds: z.number().optional(),
 		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
 		policy: policyInput(["media", "thinking", "mask", "guard", "truncate"]),
 	}),
