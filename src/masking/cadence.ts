@@ -19,7 +19,8 @@ const foreseenCalls = 8;
  * behind it are masked too. Masking begins where the gain is largest: the waste so far and of the next 8 calls, less
  * `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
- * pause that lost the cache, everything is written anew in any case, so masking is free.
+ * pause that lost the cache, everything is written anew in any case, so the cost of rewriting counts once less: masking is
+ * free, and only a `patience` of more than 1, which keeps results for their worth, still waits.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
@@ -46,8 +47,9 @@ export function startBreakEven(
 		choose(candidates: readonly number[], mustAct: boolean): number {
 			if (candidates.length === 0) return 0;
 			const input = view.total();
-			const cached = view.cached();
-			const now = costOf({ input, cached });
+			const prefix = view.prefix();
+			const isCold = view.isCold();
+			const unmasked = costOf({ input, cached: prefix });
 			const rawBill = bill.raw + costOf(rawCall(input));
 			const ahead = Math.max(repaidWithin, expectedCalls - calls - 1);
 			const rawLater = rawBill + ahead * read * (input + saved);
@@ -61,9 +63,11 @@ export function startBreakEven(
 				gone += saves[place] as number;
 				wasted += waste[place] as number;
 				if (first > 0 && messages[candidates[first - 1] as number] === message) continue;
-				const same = Math.min(view.before(message), cached);
-				const then = costOf({ input: input - gone, cached: same });
-				const gain = wasted + foreseenCalls * read * gone - patience * (then - now);
+				const same = Math.min(view.before(message), prefix);
+				const masked = { input: input - gone, cached: same };
+				const cost = Math.max(0, isCold ? patience - 1 : patience) * (costOf(masked) - unmasked);
+				const gain = wasted + foreseenCalls * read * gone - cost;
+				const then = costOf(isCold ? { ...masked, cached: 0 } : masked);
 				const ownLater = bill.own + then + ahead * read * (input - gone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;
 				best = first;

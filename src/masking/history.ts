@@ -224,7 +224,8 @@ export function startView({ messageTokens, surroundingTokens, results, cold }: R
 		return sums[message] as number;
 	};
 	const isCold = () => cold[appended] === 1;
-	const cached = () => (sent === undefined || isCold() ? 0 : before(Math.min(sent, firstChanged)));
+	const prefix = () => (sent === undefined ? 0 : before(Math.min(sent, firstChanged)));
+	const cached = () => (isCold() ? 0 : prefix());
 	return {
 		append(message: number): void {
 			appended = message + 1;
@@ -238,7 +239,8 @@ export function startView({ messageTokens, surroundingTokens, results, cold }: R
 		total: () => before(appended),
 		/** Tokens before a message, surroundings included. */
 		before,
-		cached,
+		/** Tokens that are as they were in the last call. */
+		prefix,
 		/** Whether a pause lost the cache. */
 		isCold,
 		/** Makes a call: the whole context is then in the cache. */
