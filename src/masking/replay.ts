@@ -1,5 +1,6 @@
 import type { TokenMeter } from "../conversation/measure.ts";
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
+import { cacheSecondsOf, pricesFor } from "./cache-time.ts";
 import { startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
@@ -14,16 +15,19 @@ export interface Replaying {
 	readonly budget?: number | undefined;
 	/** Tokens by which a context that stays over the budget grows before all are masked again. */
 	readonly slack?: number | undefined;
+	/** Seconds since the last call. */
+	readonly idleSeconds?: number | undefined;
 }
 
 /** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */
 export function replay(
 	history: ReplayHistory,
-	how: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
+	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
 ): Schedule {
-	const { mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0 } = how;
+	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0 } = how;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
+	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
 	const view = startView(history);
 	const selector = startSelector(history, { mask, prices, view });
 	const cadence = startCadence({ history, mask, prices, view, selector });
