@@ -131,7 +131,23 @@ export const programs: readonly AgentProgram[] = [
 		title: "Cline CLI",
 		package: "cline",
 		command: "cline",
-		parameters: (prompt) => ["--yolo", prompt],
-		configure: () => ({ environment: { CLINE_TELEMETRY_DISABLED: "1" } }),
+		parameters: (prompt) => ["--auto-approve", "true", prompt],
+		configure: ({ origin }) => ({
+			environment: { CLINE_SESSION_BACKEND_MODE: "local", CLINE_NO_AUTO_UPDATE: "1" },
+			files: {
+				".cline/data/settings/providers.json": json({
+					version: 1,
+					lastUsedProvider: "openai-compatible",
+					modes: {},
+					providers: {
+						"openai-compatible": {
+							settings: { provider: "openai-compatible", apiKey: key, model: "gpt-5", baseUrl: `${origin}/v1` },
+							updatedAt: "2026-11-01T00:00:00.000Z",
+							tokenSource: "manual",
+						},
+					},
+				}),
+			},
+		}),
 	},
 ];
