@@ -107,7 +107,7 @@ async function withOwnPath(folder: string): Promise<Record<string, string>> {
 	if (words.length === 1) return {};
 	const isWindows = process.platform === "win32";
 	const file = path.join(folder, isWindows ? "palimpsest.cmd" : "palimpsest");
-	const quoted = words.map((word) => (isWindows ? `"${word}"` : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
+	const quoted = words.map((word) => (isWindows ? `"${word}"` : inShell(word))).join(" ");
 	await writeFile(file, isWindows ? `@${quoted} %*\r\n` : `#!/bin/sh\nexec ${quoted} "$@"\n`);
 	await chmod(file, 0o755);
 	return { PATH: `${folder}${path.delimiter}${process.env.PATH ?? ""}` };
@@ -119,19 +119,30 @@ async function showPlan(
 	options: ArchiveCommandOptions,
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
-	const pointing = await pointingOf(program, { port: 0, folder });
-	const placed = (text: string) => text.replaceAll("http://127.0.0.1:0", "http://127.0.0.1:PORT");
-	const upstreams = Object.entries(pointing.upstreams).map(([api, url]) => `upstream ${api}: ${url}`);
-	const environment = { ...pointing.environment, ...recallEnvironment(options) };
-	const files = Object.entries(pointing.files).map(([name, text]) => `file ${path.join(folder, name)}:\n${text}`);
-	const command = [program.command, ...pointing.parameters, ...parameters];
+	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
+	const variables = { ...environment, ...recallEnvironment(options) };
 	const lines = [
-		...upstreams,
-		...Object.entries(environment).map(([name, value]) => `set ${name}=${value}`),
-		...files,
-		`run ${command.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ")}`,
+		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
+		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
+		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
+		`run ${[program.command, ...ours, ...parameters].map(inShell).join(" ")}`,
 	];
-	show(`${placed(lines.join("\n"))}\n`);
+	show(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`);
+}
+
+const unknownOrigin = "http://127.0.0.1:0";
+
+/** JSON with our addresses alone: the settings that they are laid over hold keys. */
+function withoutSettings(text: string): string {
+	if (!text.startsWith("{")) return text;
+	return JSON.stringify(JSON.parse(text), (_, value: unknown) => {
+		const isInner = typeof value === "object" && value !== null;
+		return isInner || (typeof value === "string" && value.includes(unknownOrigin)) ? value : "…";
+	});
+}
+
+function inShell(word: string): string {
+	return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** One line on all requests. */
