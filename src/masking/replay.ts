@@ -14,6 +14,8 @@ export interface Replaying {
 	readonly budget?: number | undefined;
 	/** Tokens by which a context that stays over the budget grows before all are masked again. */
 	readonly slack?: number | undefined;
+	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
+	readonly coldAt?: ReadonlySet<number> | undefined;
 }
 
 /** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */
@@ -21,7 +23,7 @@ export function replay(
 	history: ReplayHistory,
 	how: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
 ): Schedule {
-	const { mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0 } = how;
+	const { mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt } = how;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const view = startView(history);
@@ -30,7 +32,7 @@ export function replay(
 	let ceiling = budget;
 	const act = (index: number) => {
 		const isTooMuch = view.total() > ceiling;
-		const leaving = cadence.choose(isTooMuch);
+		const leaving = cadence.choose(isTooMuch || coldAt?.has(index) === true);
 		for (const place of leaving) {
 			schedule[place] = index;
 			view.mask(place);
@@ -40,8 +42,9 @@ export function replay(
 	};
 	walk(history, {
 		beforeAnswer: act,
-		call() {
-			cadence.called(view.call());
+		call(index) {
+			const tokens = view.call();
+			cadence.called(coldAt?.has(index) ? { ...tokens, cached: 0 } : tokens);
 		},
 		append(index) {
 			view.append(index);

@@ -3,7 +3,10 @@ import type { Archive } from "../archive/archive.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type Asked, connectTo, passOn, type Upstream } from "./forward.ts";
+import { readBody } from "./body.ts";
+import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
+import { type Asked, connectTo, discard, passOn, type Upstream } from "./forward.ts";
+import { createMemory } from "./memory.ts";
 import { type Api, checkUpstreams, type Route, routeOf, type Upstreams } from "./routes.ts";
 
 export interface ProxyOptions {
@@ -14,7 +17,17 @@ export interface ProxyOptions {
 	readonly policy: Policy;
 	/** Absent: results are masked without a reference, and cannot be recalled. */
 	readonly archive?: Archive | undefined;
+	/** Folder of what was decided for each conversation. Absent: it is forgotten when the proxy ends. */
+	readonly memoryFolder?: string | undefined;
+	/** The command that reads an original in a shell when a reference follows it. */
+	readonly recallCommand?: string | undefined;
+	/** Share of conversations that are never edited, from 0 to 1. */
+	readonly holdout?: number | undefined;
 	readonly log?: Log | undefined;
+	/** In ms since 1970. */
+	readonly now?: (() => number) | undefined;
+	/** For tests, which inject faults and time. */
+	readonly engine?: Pick<EditorOptions, "engine" | "worked"> | undefined;
 }
 
 /** Sums over all requests whose conversation may be edited. Bills are in prices of an input token. */
@@ -34,8 +47,9 @@ export async function startProxy(options: ProxyOptions): Promise<{
 }> {
 	const bases = checkUpstreams(options.upstreams);
 	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base)]));
+	const running = { options, upstreams, editor: await openEditor(options) };
 	const server = createServer(serverOptions, (request, response) => {
-		void handle(request, response, { options, upstreams }).catch((error) => fail(response, error));
+		void handle(request, response, running).catch((error) => fail(response, error));
 	});
 	// Codex tries a WebSocket first, and turns to plain requests at once after this answer.
 	server.on("upgrade", (_request, socket) => {
@@ -61,6 +75,25 @@ const serverOptions = { requestTimeout: 0, keepAliveTimeout: 125_000, maxHeaderS
 interface Running {
 	readonly options: ProxyOptions;
 	readonly upstreams: ReadonlyMap<Api, Upstream>;
+	readonly editor: Editor;
+}
+
+const day = 24 * 3_600_000;
+
+async function openEditor(options: ProxyOptions): Promise<Editor> {
+	const { policy, archive, memoryFolder, recallCommand = "palimpsest recall", holdout = 0, log, engine } = options;
+	const { now = Date.now } = options;
+	const memory = createMemory({ folder: memoryFolder, now });
+	await memory.sweep(policy.archive.max_age_days * day);
+	const ofProcess = () => (process.cpuUsage().user + process.cpuUsage().system) / 1_000;
+	const editing = { policy, archive, memory, now, recallCommand, holdout, archived: new Set<string>() };
+	return createEditor({
+		...editing,
+		log,
+		onFault: () => {},
+		worked: engine?.worked ?? ofProcess,
+		engine: engine?.engine,
+	});
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, running: Running): Promise<void> {
@@ -71,22 +104,68 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	if (!route) return refuse(response, { status: 404, message: "This proxy has no upstream for this request." });
 	const left = new AbortController();
 	response.on("close", () => left.abort());
-	const { signal } = left;
-	await exchange({ method, path, rawHeaders, body: { stream: request }, signal }, { response, route, running });
+	const asked = { method, path, rawHeaders, signal: left.signal };
+	const upstream = running.upstreams.get(route.api) as Upstream;
+	const exchange = { response, route, upstream };
+	if (route.kind === "passed" || isSigned(headers)) return pass({ ...asked, body: { stream: request } }, exchange);
+	const read = await readBody(request, mostEditedBytes);
+	if (read.kind === "too_large") return pass({ ...asked, body: { stream: read.stream } }, exchange);
+	await exchangeEdited({ ...asked, body: read }, { ...exchange, running, encoding: headers["content-encoding"] });
 }
 
-async function exchange(
+/** A body whose digest stands in the headers goes out as it came. */
+function isSigned(headers: IncomingMessage["headers"]): boolean {
+	return ["content-digest", "digest", "content-md5", "x-amz-content-sha256"].some(
+		(name) => headers[name] !== undefined,
+	);
+}
+
+interface Exchange {
+	readonly response: ServerResponse;
+	readonly route: Route;
+	readonly upstream: Upstream;
+}
+
+async function pass(asked: Asked, exchange: Exchange): Promise<void> {
+	const answer = await askOrRefuse(asked, exchange);
+	if (answer) await passOn(answer, exchange.response);
+}
+
+/** Answers 502 itself if the upstream cannot be reached. */
+async function askOrRefuse(
 	asked: Asked,
-	{ response, route, running }: { response: ServerResponse; route: Route; running: Running },
-): Promise<void> {
-	const upstream = running.upstreams.get(route.api) as Upstream;
-	let answer: IncomingMessage;
+	{ response, route, upstream }: Exchange,
+): Promise<IncomingMessage | undefined> {
 	try {
-		answer = await upstream.ask(asked);
+		return await upstream.ask(asked);
 	} catch (error) {
-		if (asked.signal.aborted) return;
+		if (asked.signal.aborted) return undefined;
 		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		return refuse(response, { status: 502, message: `The upstream of ${route.api} cannot be reached (${code}).` });
+		refuse(response, { status: 502, message: `The upstream of ${route.api} cannot be reached (${code}).` });
+		return undefined;
+	}
+}
+
+async function exchangeEdited(
+	asked: Omit<Asked, "body"> & { readonly body: { readonly bytes: Buffer } },
+	exchange: Exchange & { readonly running: Running; readonly encoding: string | undefined },
+): Promise<void> {
+	const { response, route, running, encoding } = exchange;
+	const { editor } = running;
+	const came = { ...asked, body: { bytes: asked.body.bytes, decoded: false } };
+	const { text, facts } = await editor.edit(asked.body.bytes, { encoding, route });
+	if (asked.signal.aborted) return;
+	const sent = text === undefined ? came : { ...asked, body: { bytes: Buffer.from(text), decoded: true } };
+	let answer = await askOrRefuse(sent, exchange);
+	if (!answer) return;
+	if (text !== undefined && answer.statusCode === 400) {
+		// The upstream may have refused our edit, for example for a signature that is bound to what stood there.
+		discard(answer);
+		answer = await askOrRefuse(came, exchange);
+		if (!answer) return;
+		const isOurs = (answer.statusCode ?? 500) < 400;
+		if (isOurs && facts?.conversation !== undefined)
+			await editor.leaveAlone(facts.conversation, "its edits were refused");
 	}
 	await passOn(answer, response);
 }
