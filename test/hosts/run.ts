@@ -26,7 +26,11 @@ if (unknown.length > 0)
 
 const rows: string[][] = [];
 let failed = false;
-for (const program of chosen) rows.push(await compare(program));
+for (const program of chosen) {
+	const row = await compare(program);
+	process.stderr.write(`${row.join(" | ")}\n`);
+	rows.push(row);
+}
 const head = [
 	"program",
 	"version",

@@ -48,7 +48,7 @@ export async function writeProject(folder: string, { toolTurns, fileChars }: Ses
  */
 export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Set<number>): ScriptedAnswer {
 	const tool = shellTool(api, body);
-	if (tool === undefined) return { kind: "text", text: sideAnswer };
+	if (tool === undefined) return { kind: "text", text: answerInForm(body) ?? sideAnswer };
 	const turn = callsIn(api, body);
 	const tail = JSON.stringify(messagesOf(api, body).slice(-3));
 	if (turn > 0 && tail.includes(marker(turn))) seen.add(turn);
@@ -61,6 +61,18 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 		tool: tool.name,
 		input: argumentsFor(tool.schema, `cat ${fileName(turn + 1)}`),
 	};
+}
+
+/** JSON where a request to Gemini wants it: Gemini CLI asks in this way whether a session goes in circles. */
+function answerInForm(body: Json): string | undefined {
+	const { responseMimeType, responseJsonSchema, responseSchema } = (body.generationConfig ?? {}) as Json;
+	if (responseMimeType !== "application/json") return undefined;
+	const { properties = {} } = (responseJsonSchema ?? responseSchema ?? {}) as {
+		properties?: Readonly<Record<string, Json>>;
+	};
+	return JSON.stringify(
+		Object.fromEntries(Object.entries(properties).map(([name, shape]) => [name, plainValue(shape, 0)])),
+	);
 }
 
 const shellNames =
@@ -112,7 +124,7 @@ function argumentsFor(schema: Json, command: string): Json {
 	return Object.fromEntries(
 		wanted.map((name) => {
 			const shape = properties[name] ?? {};
-			return [name, name === named ? commandValue(name, shape, command) : plainValue(shape)];
+			return [name, name === named ? commandValue(name, shape, command) : plainValue(shape, 60_000)];
 		}),
 	);
 }
@@ -124,11 +136,11 @@ function commandValue(name: string, shape: Json, command: string): unknown {
 	return name === "command" ? ["bash", "-lc", command] : [command];
 }
 
-function plainValue(shape: Json): unknown {
+function plainValue(shape: Json, number: number): unknown {
 	if (Array.isArray(shape.enum)) return shape.enum[0];
 	const type = typeOf(shape);
 	if (type === "boolean") return false;
-	if (type === "number" || type === "integer") return 60_000;
+	if (type === "number" || type === "integer") return number;
 	if (type === "array") return [];
 	return type === "object" ? {} : "Read a file";
 }
