@@ -31,6 +31,7 @@ export function createEditor(options: EditorOptions) {
 	const { log, onFault, worked, memory, engine = editRequest } = options;
 	// One after the other, so that the time of one is not that of others.
 	let last: Promise<unknown> = Promise.resolve();
+	const slowBefore = new Set<string>();
 
 	const fault = (kind: Fault, reason: string): EditOutcome => {
 		onFault(kind);
@@ -59,8 +60,10 @@ export function createEditor(options: EditorOptions) {
 		if (outcome === undefined) return fault("archive", "its originals were not archived in time.");
 		const took = worked() - start;
 		if (took <= limit || outcome.text === undefined) return outcome;
-		const { conversation } = outcome.facts ?? {};
-		if (conversation !== undefined) await leaveAlone(conversation, "its edits take too long");
+		const { conversation = "" } = outcome.facts ?? {};
+		// The first edit of a long conversation counts and cuts everything in it; the next one remembers that.
+		if (slowBefore.has(conversation)) await leaveAlone(conversation, "its edits take too long");
+		slowBefore.add(conversation);
 		return fault("too_slow", `its edit took ${Math.round(took)} ms.`);
 	};
 

@@ -86,7 +86,16 @@ async function openEditor(options: ProxyOptions): Promise<Editor> {
 	const memory = createMemory({ folder: memoryFolder, now });
 	await memory.sweep(policy.archive.max_age_days * day);
 	const ofProcess = () => (process.cpuUsage().user + process.cpuUsage().system) / 1_000;
-	const editing = { policy, archive, memory, now, recallCommand, holdout, archived: new Set<string>() };
+	const editing = {
+		policy,
+		archive,
+		memory,
+		now,
+		recallCommand,
+		holdout,
+		archived: new Set<string>(),
+		cuts: new Map(),
+	};
 	return createEditor({
 		...editing,
 		log,
