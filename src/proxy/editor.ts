@@ -13,6 +13,7 @@ export type Fault = (typeof faults)[number];
 export interface EditorOptions extends Editing {
 	readonly log: Log | undefined;
 	readonly onFault: (fault: Fault) => void;
+	readonly onLeftAlone?: (() => void) | undefined;
 	/** Milliseconds that this process has worked. Waiting for other programs does not count. */
 	readonly worked: () => number;
 	/** `editRequest`; tests inject faults. */
@@ -28,7 +29,7 @@ const slow = { atLeastMs: 250, msOfMegabyte: 100 };
 
 /** Edits requests so that no fault of ours gets in their way: after any, `text` is `undefined`, and the request goes out as it came. */
 export function createEditor(options: EditorOptions) {
-	const { log, onFault, worked, memory, engine = editRequest } = options;
+	const { log, onFault, onLeftAlone, worked, memory, engine = editRequest } = options;
 	// One after the other, so that the time of one is not that of others.
 	let last: Promise<unknown> = Promise.resolve();
 	const slowBefore = new Set<string>();
@@ -41,6 +42,7 @@ export function createEditor(options: EditorOptions) {
 	};
 
 	const leaveAlone = async (conversation: string, reason: string): Promise<void> => {
+		onLeftAlone?.();
 		const note = (kept: string) =>
 			log?.({
 				level: "warning",
