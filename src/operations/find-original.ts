@@ -252,7 +252,11 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 
 /** The reference in the notice at the top of a text that was shortened and archived; `undefined` for other texts. */
 export function shortenedRef(text: string): string | undefined {
-	return noticesWithReference(text.slice(0, mostBeforeText)).find(({ isAtTop, ref }) => isAtTop && ref !== undefined)?.ref;
+	const start = text.slice(0, mostBeforeText);
+	const [firstLine = ""] = start.split("\n", 1);
+	// Of a hook or of `run`: the notice closes with the command that reads all of it.
+	const ofCommand = /^\[.* recall (?<ref>[A-Za-z0-9-]{5,40})\]/.exec(firstLine)?.groups?.ref;
+	return ofCommand ?? noticesWithReference(start).find(({ isAtTop, ref }) => isAtTop && ref !== undefined)?.ref;
 }
 
 /** A notice with its hint is far shorter. */

@@ -9,6 +9,7 @@ import { readTextDocument } from "../json-text/read.ts";
 import { applyAndVerify, completePlan, openConversation } from "../operations/conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type CacheTerms, cacheTerms } from "./cache-time.ts";
+import type { KnownCuts } from "./cut-on-arrival.ts";
 import { conversationKey, messageKey } from "./identity.ts";
 import type { Decisions, Memory, Remembered } from "./memory.ts";
 import { type EditedResult, planEdits } from "./plan.ts";
@@ -26,6 +27,7 @@ export interface Editing {
 	readonly holdout: number;
 	/** References of originals that this process has archived. */
 	readonly archived: Set<string>;
+	readonly cuts: KnownCuts;
 }
 
 export interface SizedPart {

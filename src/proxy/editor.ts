@@ -13,6 +13,7 @@ export type Fault = (typeof faults)[number];
 export interface EditorOptions extends Editing {
 	readonly log: Log | undefined;
 	readonly onFault: (fault: Fault) => void;
+	readonly onLeftAlone?: (() => void) | undefined;
 	/** Milliseconds that this process has worked. Waiting for other programs does not count. */
 	readonly worked: () => number;
 	/** `editRequest`; tests inject faults. */
@@ -28,9 +29,10 @@ const slow = { atLeastMs: 250, msOfMegabyte: 100 };
 
 /** Edits requests so that no fault of ours gets in their way: after any, `text` is `undefined`, and the request goes out as it came. */
 export function createEditor(options: EditorOptions) {
-	const { log, onFault, worked, memory, engine = editRequest } = options;
+	const { log, onFault, onLeftAlone, worked, memory, engine = editRequest } = options;
 	// One after the other, so that the time of one is not that of others.
 	let last: Promise<unknown> = Promise.resolve();
+	const slowBefore = new Set<string>();
 
 	const fault = (kind: Fault, reason: string): EditOutcome => {
 		onFault(kind);
@@ -40,6 +42,7 @@ export function createEditor(options: EditorOptions) {
 	};
 
 	const leaveAlone = async (conversation: string, reason: string): Promise<void> => {
+		onLeftAlone?.();
 		const note = (kept: string) =>
 			log?.({
 				level: "warning",
@@ -59,8 +62,10 @@ export function createEditor(options: EditorOptions) {
 		if (outcome === undefined) return fault("archive", "its originals were not archived in time.");
 		const took = worked() - start;
 		if (took <= limit || outcome.text === undefined) return outcome;
-		const { conversation } = outcome.facts ?? {};
-		if (conversation !== undefined) await leaveAlone(conversation, "its edits take too long");
+		const { conversation = "" } = outcome.facts ?? {};
+		// The first edit of a long conversation counts and cuts everything in it; the next one remembers that.
+		if (slowBefore.has(conversation)) await leaveAlone(conversation, "its edits take too long");
+		slowBefore.add(conversation);
 		return fault("too_slow", `its edit took ${Math.round(took)} ms.`);
 	};
 

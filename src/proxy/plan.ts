@@ -12,7 +12,7 @@ import type { Schedule } from "../masking/replay.ts";
 import type { openConversation } from "../operations/conversation.ts";
 import { shortenedRef } from "../operations/find-original.ts";
 import type { Policy, Prices } from "../policy/schema.ts";
-import { planCuts } from "./cut-on-arrival.ts";
+import { type KnownCuts, planCuts } from "./cut-on-arrival.ts";
 import { messageKey, resultKeys } from "./identity.ts";
 import type { Decisions, Memory, Remembered } from "./memory.ts";
 
@@ -41,6 +41,8 @@ export async function planEdits(what: {
 	readonly policy: Policy;
 	readonly memory: Memory;
 	readonly archive: Archive | undefined;
+	/** The cuts of this process, which it also changes. */
+	readonly cuts: KnownCuts;
 }) {
 	const { opened, body, conversation, remembered, isCold, prices, policy, memory, archive } = what;
 	const { transcript, source, meter, wording } = opened;
@@ -48,7 +50,16 @@ export async function planEdits(what: {
 	const paired = pairResults(transcript);
 	const keys = resultKeys(transcript, conversation);
 	const archiving = opened.archiving && (await namingWholes(opened.archiving, paired, archive));
-	const cuts = planCuts({ transcript, policy, wording, countTokens, isPlaceholder: opened.isPlaceholder, archiving });
+	const cuts = planCuts({
+		transcript,
+		policy,
+		wording,
+		countTokens,
+		isPlaceholder: opened.isPlaceholder,
+		archiving,
+		keys,
+		known: what.cuts,
+	});
 
 	const { messages } = transcript;
 	const pauseHere = isCold ? messageKey(messages.at(-1) as Message) : undefined;

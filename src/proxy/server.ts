@@ -1,13 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Archive } from "../archive/archive.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
+import { tokenMeter } from "../operations/count.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
 import { readBody } from "./body.ts";
 import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
-import { type Asked, connectTo, discard, passOn, type Upstream } from "./forward.ts";
+import { exchangeEdited, pass, refuse } from "./exchange.ts";
+import { connectTo, type Upstream } from "./forward.ts";
+import { createLedger, type Ledger, type ProxyTotals } from "./ledger.ts";
+import { livePages } from "./live-pages.ts";
 import { createMemory } from "./memory.ts";
-import { type Api, checkUpstreams, type Route, routeOf, type Upstreams } from "./routes.ts";
+import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
 export interface ProxyOptions {
 	/** On loopback; 0 takes a free one. */
@@ -30,15 +34,6 @@ export interface ProxyOptions {
 	readonly engine?: Pick<EditorOptions, "engine" | "worked"> | undefined;
 }
 
-/** Sums over all requests whose conversation may be edited. Bills are in prices of an input token. */
-export interface ProxyTotals {
-	readonly requests: number;
-	readonly tokensSent: number;
-	readonly tokensLeftOut: number;
-	readonly billed: number;
-	readonly billedUnedited: number;
-}
-
 /** Throws PalimpsestError `invalid_argument` for an upstream that is no base URL, and for a port in use. */
 export async function startProxy(options: ProxyOptions): Promise<{
 	readonly port: number;
@@ -47,9 +42,25 @@ export async function startProxy(options: ProxyOptions): Promise<{
 }> {
 	const bases = checkUpstreams(options.upstreams);
 	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base)]));
-	const running = { options, upstreams, editor: await openEditor(options) };
+	const { log, archive, now = Date.now } = options;
+	const ledger = createLedger({ now });
+	const running = {
+		options,
+		upstreams,
+		ledger,
+		editor: await openEditor(options, ledger),
+		pages: livePages({ ledger, archive }),
+	};
 	const server = createServer(serverOptions, (request, response) => {
-		void handle(request, response, running).catch((error) => fail(response, error));
+		void handle(request, response, running).catch((error) => {
+			const name = error instanceof Error ? error.name : typeof error;
+			log?.({
+				level: "error",
+				message: "A request failed by a defect of the proxy",
+				data: { event: "defect", error: name },
+			});
+			fail(response);
+		});
 	});
 	// Codex tries a WebSocket first, and turns to plain requests at once after this answer.
 	server.on("upgrade", (_request, socket) => {
@@ -59,7 +70,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const port = await listen(server, { host: "127.0.0.1", port: options.port });
 	return {
 		port,
-		totals: () => ({ requests: 0, tokensSent: 0, tokensLeftOut: 0, billed: 0, billedUnedited: 0 }),
+		totals: ledger.totals,
 		async close() {
 			const closed = new Promise((resolve) => server.close(resolve));
 			server.closeAllConnections();
@@ -76,41 +87,57 @@ interface Running {
 	readonly options: ProxyOptions;
 	readonly upstreams: ReadonlyMap<Api, Upstream>;
 	readonly editor: Editor;
+	readonly ledger: Ledger;
+	readonly pages: ReturnType<typeof livePages>;
 }
 
 const day = 24 * 3_600_000;
 
-async function openEditor(options: ProxyOptions): Promise<Editor> {
+async function openEditor(options: ProxyOptions, ledger: Ledger): Promise<Editor> {
 	const { policy, archive, memoryFolder, recallCommand = "palimpsest recall", holdout = 0, log, engine } = options;
 	const { now = Date.now } = options;
 	const memory = createMemory({ folder: memoryFolder, now });
 	await memory.sweep(policy.archive.max_age_days * day);
-	const ofProcess = () => (process.cpuUsage().user + process.cpuUsage().system) / 1_000;
-	const editing = { policy, archive, memory, now, recallCommand, holdout, archived: new Set<string>() };
-	return createEditor({
-		...editing,
-		log,
-		onFault: () => {},
-		worked: engine?.worked ?? ofProcess,
-		engine: engine?.engine,
-	});
+	// The first request should not wait for the tokenizer.
+	await tokenMeter(policy, undefined);
+	const editing = {
+		policy,
+		archive,
+		memory,
+		now,
+		recallCommand,
+		holdout,
+		archived: new Set<string>(),
+		cuts: new Map(),
+	};
+	const faults = { log, onFault: ledger.fault, onLeftAlone: () => ledger.count("left_alone") };
+	return createEditor({ ...editing, ...faults, worked: engine?.worked ?? workedMs, engine: engine?.engine });
+}
+
+function workedMs(): number {
+	const { user, system } = process.cpuUsage();
+	return (user + system) / 1_000;
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, running: Running): Promise<void> {
 	const refusal = refusalOf(request);
 	if (refusal) return refuse(response, refusal);
 	const { method = "GET", url: path = "/", headers, rawHeaders } = request;
-	const route = routeOf({ method, path, headers }, running.options.upstreams);
+	const { options, upstreams, ledger, pages } = running;
+	if (await pages(method, path, response)) return;
+	const route = routeOf({ method, path, headers }, options.upstreams);
 	if (!route) return refuse(response, { status: 404, message: "This proxy has no upstream for this request." });
+	ledger.count("requests");
 	const left = new AbortController();
 	response.on("close", () => left.abort());
 	const asked = { method, path, rawHeaders, signal: left.signal };
-	const upstream = running.upstreams.get(route.api) as Upstream;
-	const exchange = { response, route, upstream };
+	const exchange = { ...running, response, route, upstream: upstreams.get(route.api) as Upstream };
 	if (route.kind === "passed" || isSigned(headers)) return pass({ ...asked, body: { stream: request } }, exchange);
-	const read = await readBody(request, mostEditedBytes);
+	const read = await readBody(request, mostEditedBytes).catch(() => undefined);
+	// The client left.
+	if (!read) return;
 	if (read.kind === "too_large") return pass({ ...asked, body: { stream: read.stream } }, exchange);
-	await exchangeEdited({ ...asked, body: read }, { ...exchange, running, encoding: headers["content-encoding"] });
+	await exchangeEdited({ ...asked, body: read, encoding: headers["content-encoding"] }, exchange);
 }
 
 /** A body whose digest stands in the headers goes out as it came. */
@@ -120,62 +147,11 @@ function isSigned(headers: IncomingMessage["headers"]): boolean {
 	);
 }
 
-interface Exchange {
-	readonly response: ServerResponse;
-	readonly route: Route;
-	readonly upstream: Upstream;
-}
-
-async function pass(asked: Asked, exchange: Exchange): Promise<void> {
-	const answer = await askOrRefuse(asked, exchange);
-	if (answer) await passOn(answer, exchange.response);
-}
-
-/** Answers 502 itself if the upstream cannot be reached. */
-async function askOrRefuse(
-	asked: Asked,
-	{ response, route, upstream }: Exchange,
-): Promise<IncomingMessage | undefined> {
-	try {
-		return await upstream.ask(asked);
-	} catch (error) {
-		if (asked.signal.aborted) return undefined;
-		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		refuse(response, { status: 502, message: `The upstream of ${route.api} cannot be reached (${code}).` });
-		return undefined;
-	}
-}
-
-async function exchangeEdited(
-	asked: Omit<Asked, "body"> & { readonly body: { readonly bytes: Buffer } },
-	exchange: Exchange & { readonly running: Running; readonly encoding: string | undefined },
-): Promise<void> {
-	const { response, route, running, encoding } = exchange;
-	const { editor } = running;
-	const came = { ...asked, body: { bytes: asked.body.bytes, decoded: false } };
-	const { text, facts } = await editor.edit(asked.body.bytes, { encoding, route });
-	if (asked.signal.aborted) return;
-	const sent = text === undefined ? came : { ...asked, body: { bytes: Buffer.from(text), decoded: true } };
-	let answer = await askOrRefuse(sent, exchange);
-	if (!answer) return;
-	if (text !== undefined && answer.statusCode === 400) {
-		// The upstream may have refused our edit, for example for a signature that is bound to what stood there.
-		discard(answer);
-		answer = await askOrRefuse(came, exchange);
-		if (!answer) return;
-		const isOurs = (answer.statusCode ?? 500) < 400;
-		if (isOurs && facts?.conversation !== undefined)
-			await editor.leaveAlone(facts.conversation, "its edits were refused");
-	}
-	await passOn(answer, response);
-}
-
-interface Refusal {
-	readonly status: number;
-	readonly message: string;
-}
-
-function refusalOf({ headers, headersDistinct, url = "/" }: IncomingMessage): Refusal | undefined {
+function refusalOf({
+	headers,
+	headersDistinct,
+	url = "/",
+}: IncomingMessage): { readonly status: number; readonly message: string } | undefined {
 	// Two Host headers: Node keeps the first, another program may use the last (RFC 9112, section 3.2).
 	if ((headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: "Expected one Host header." };
 	const host = headers.host ?? "";
@@ -189,14 +165,7 @@ function refusalOf({ headers, headersDistinct, url = "/" }: IncomingMessage): Re
 	return undefined;
 }
 
-/** In a shape that the clients of all three APIs can show. */
-function refuse(response: ServerResponse, { status, message }: Refusal): void {
-	const body = JSON.stringify({ type: "error", error: { type: "palimpsest_proxy", code: status, message } });
-	response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
-	response.end(body);
-}
-
-function fail(response: ServerResponse, _error: unknown): void {
+function fail(response: ServerResponse): void {
 	if (response.headersSent) response.destroy();
 	else refuse(response, { status: 502, message: "The proxy failed by a defect of its own." });
 }
