@@ -12,6 +12,7 @@ Examples:
   palimpsest                                            serve MCP on standard input and output
   palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
   palimpsest proxy                                      mask what agent programs send, at http://127.0.0.1:8787
+  palimpsest launch claude                              start Claude Code behind a proxy that keeps its context small
   palimpsest install claude-code                        enter the server in a host's configuration
   palimpsest doctor                                     look whether everything works
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
@@ -43,6 +44,7 @@ export function createProgram(): Command {
 	addConversationCommands(program);
 	addOutputCommands(program);
 	addHookCommands(program);
+	addLaunchCommand(program);
 	addArchiveReaders(program);
 	addReportCommands(program);
 	addSetupCommands(program);
@@ -227,6 +229,16 @@ function addHookCommands(program: Command): void {
 	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
 		(await import("./hook-install.ts")).uninstallHook(host, options),
 	);
+}
+
+function addLaunchCommand(program: Command): void {
+	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay as they are.";
+	addArchiving(program, "launch <program> [parameters...]", launches)
+		.usage("[options] <program> [-- parameters...]")
+		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
+		.action(async (name: string, parameters: string[], options) =>
+			(await import("./launch.ts")).launch(name, parameters, options),
+		);
 }
 
 function addArchiveReaders(program: Command): void {
