@@ -27,6 +27,9 @@ export const mostEditedBytes = 64 * 1024 * 1024;
 
 const slow = { atLeastMs: 250, msOfMegabyte: 100 };
 
+/** For a disk that is busy, or an archive that is elsewhere. */
+const longestWaitMs = 2_000;
+
 /** Edits requests so that no fault of ours gets in their way: after any, `text` is `undefined`, and the request goes out as it came. */
 export function createEditor(options: EditorOptions) {
 	const { log, onFault, onLeftAlone, worked, memory, engine = editRequest } = options;
@@ -58,7 +61,7 @@ export function createEditor(options: EditorOptions) {
 	const editOne = async (text: string, route: Route): Promise<EditOutcome> => {
 		const limit = Math.max(slow.atLeastMs, (text.length / 1_000_000) * slow.msOfMegabyte);
 		const start = worked();
-		const outcome = await inTime(engine(text, route, options), limit);
+		const outcome = await inTime(engine(text, route, options), limit + longestWaitMs);
 		if (outcome === undefined) return fault("archive", "its originals were not archived in time.");
 		const took = worked() - start;
 		if (took <= limit || outcome.text === undefined) return outcome;

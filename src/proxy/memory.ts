@@ -1,5 +1,6 @@
 import { appendFile, chmod, readFile, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
+import type { Archive } from "../archive/archive.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { inFolder, namesIn } from "../files/disk.ts";
 
@@ -115,6 +116,12 @@ export function createMemory({ folder, now }: { readonly folder: string | undefi
 			}
 		},
 	};
+}
+
+/** Beside an archive in a folder; its name is that of no namespace. `undefined` for other archives. */
+export function memoryFolderOf(archive: Archive | undefined): string | undefined {
+	if (!archive || !path.isAbsolute(archive.location)) return undefined;
+	return path.join(archive.location, `${archive.namespace}.conversations`);
 }
 
 interface Entry extends Remembered {

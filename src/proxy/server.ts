@@ -8,9 +8,9 @@ import { readBody } from "./body.ts";
 import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
 import { exchangeEdited, pass, refuse } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
-import { createLedger, type Ledger, type ProxyTotals } from "./ledger.ts";
+import { createLedger, type Ledger, type LedgerTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
-import { createMemory } from "./memory.ts";
+import { createMemory, memoryFolderOf } from "./memory.ts";
 import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
 export interface ProxyOptions {
@@ -21,7 +21,7 @@ export interface ProxyOptions {
 	readonly policy: Policy;
 	/** Absent: results are masked without a reference, and cannot be recalled. */
 	readonly archive?: Archive | undefined;
-	/** Folder of what was decided for each conversation. Absent: it is forgotten when the proxy ends. */
+	/** Folder of what was decided for each conversation. Absent: beside an archive of files, else only in memory. */
 	readonly memoryFolder?: string | undefined;
 	/** The command that reads an original in a shell when a reference follows it. */
 	readonly recallCommand?: string | undefined;
@@ -33,6 +33,8 @@ export interface ProxyOptions {
 	/** For tests, which inject faults and time. */
 	readonly engine?: Pick<EditorOptions, "engine" | "worked"> | undefined;
 }
+
+export type ProxyTotals = LedgerTotals;
 
 /** Throws PalimpsestError `invalid_argument` for an upstream that is no base URL, and for a port in use. */
 export async function startProxy(options: ProxyOptions): Promise<{
@@ -94,9 +96,9 @@ interface Running {
 const day = 24 * 3_600_000;
 
 async function openEditor(options: ProxyOptions, ledger: Ledger): Promise<Editor> {
-	const { policy, archive, memoryFolder, recallCommand = "palimpsest recall", holdout = 0, log, engine } = options;
+	const { policy, archive, recallCommand = "palimpsest recall", holdout = 0, log, engine } = options;
 	const { now = Date.now } = options;
-	const memory = createMemory({ folder: memoryFolder, now });
+	const memory = createMemory({ folder: options.memoryFolder ?? memoryFolderOf(archive), now });
 	await memory.sweep(policy.archive.max_age_days * day);
 	// The first request should not wait for the tokenizer.
 	await tokenMeter(policy, undefined);
