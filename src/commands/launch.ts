@@ -5,10 +5,9 @@ import path from "node:path";
 import { archivePlace } from "../archive/open.ts";
 import { archiveLocation } from "../config/archive.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
-import { ownCommand } from "../hosts/own-command.ts";
-import { resolvePolicy } from "../policy/layers.ts";
-import type { ProxyTotals } from "../proxy/ledger.ts";
-import { startProxy } from "../proxy/server.ts";
+import { ownCommand, ownCommandLine } from "../hosts/own-command.ts";
+import { proxyPolicy } from "../proxy/defaults.ts";
+import { type ProxyTotals, startProxy } from "../proxy/server.ts";
 import { exitCodeOfEnd, passSignals, startOf } from "./child-process.ts";
 import { type ArchiveCommandOptions, commandConfig, say, show, withArchive } from "./input-output.ts";
 import { refuseUnknown } from "./usage.ts";
@@ -25,13 +24,14 @@ export async function launch(name: string, parameters: readonly string[], option
 	const known = launchedPrograms.map((program) => program.name);
 	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
 	if (options.dryRun) return showPlan(program, parameters, options);
-	// A program that acts only when that pays.
-	const policy = resolvePolicy([{ preset: "balanced" }, ...(await commandConfig(options)).layers]);
+	const policy = proxyPolicy(await commandConfig(options));
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams } = await pointingOf(program, { port: 0, folder });
-			const proxy = await startProxy({ port: 0, upstreams, policy, archive });
+			// A login shell, which Codex starts, has a PATH of its own.
+			const recallCommand = `${ownCommandLine()} recall`;
+			const proxy = await startProxy({ port: 0, upstreams, policy, archive, recallCommand });
 			try {
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
 				process.exitCode = await runBehind(program, { pointing, parameters, options, folder });

@@ -9,6 +9,8 @@ const { values, positionals } = parseArgs({
 	options: {
 		turns: { type: "string", default: "34" },
 		chars: { type: "string", default: "12000" },
+		/** Behind the proxy, the model recalls a masked file at the end, which costs a request more. */
+		recall: { type: "boolean", default: false },
 		/** Keeps the bodies of all requests in this folder. */
 		bodies: { type: "string" },
 		/** Runs without the proxy only. */
@@ -16,7 +18,7 @@ const { values, positionals } = parseArgs({
 		verbose: { type: "boolean", default: false },
 	},
 });
-const script = { toolTurns: Number(values.turns), fileChars: Number(values.chars) };
+const script = { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
 const limitSeconds = 600;
 
 const chosen = positionals.length === 0 ? programs : programs.filter(({ name }) => positionals.includes(name));
