@@ -29,8 +29,7 @@ export async function launch(name: string, parameters: readonly string[], option
 	try {
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams } = await pointingOf(program, { port: 0, folder });
-			// A login shell, which Codex starts, has a PATH of its own.
-			const recallCommand = `${ownCommandLine()} recall`;
+			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const proxy = await startProxy({ port: 0, upstreams, policy, archive, recallCommand });
 			try {
 				const pointing = await pointingOf(program, { port: proxy.port, folder });

@@ -28,6 +28,8 @@ export interface LaunchedProgram {
 	readonly name: string;
 	readonly title: string;
 	readonly command: string;
+	/** Its shell tool starts a login shell, which sets a PATH of its own. */
+	readonly hasLoginShell?: true;
 	/** Throws PalimpsestError `invalid_argument` if a proxy cannot stand before the program as it is set up. */
 	readonly point: (where: LaunchSurroundings) => Promise<Pointing>;
 }
@@ -49,7 +51,7 @@ const nothing = { environment: {}, parameters: [], files: {} } as const;
 
 const rows: Readonly<Record<string, Omit<LaunchedProgram, "name">>> = {
 	claude: { title: "Claude Code", command: "claude", point: pointClaudeCode },
-	codex: { title: "Codex", command: "codex", point: pointCodex },
+	codex: { title: "Codex", command: "codex", point: pointCodex, hasLoginShell: true },
 	opencode: { title: "opencode", command: "opencode", point: pointOpencode },
 	gemini: { title: "Gemini CLI", command: "gemini", point: pointGeminiCli },
 	pi: { title: "pi", command: "pi", point: pointPi },
