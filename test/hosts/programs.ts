@@ -121,6 +121,7 @@ export const programs: readonly AgentProgram[] = [
 				COPILOT_PROVIDER_TYPE: "openai",
 				COPILOT_PROVIDER_API_KEY: key,
 				COPILOT_MODEL: "gpt-5",
+				COPILOT_PROVIDER_MAX_PROMPT_TOKENS: "272000",
 				COPILOT_OFFLINE: "true",
 				COPILOT_HOME: join(home, ".copilot"),
 			},
@@ -133,8 +134,9 @@ export const programs: readonly AgentProgram[] = [
 		command: "cline",
 		parameters: (prompt) => ["--auto-approve", "true", prompt],
 		configure: ({ origin }) => ({
-			environment: { CLINE_SESSION_BACKEND_MODE: "local", CLINE_NO_AUTO_UPDATE: "1" },
+			environment: { CLINE_SESSION_BACKEND_MODE: "local" },
 			files: {
+				".cline/data/settings/global-settings.json": json({ telemetryOptOut: true, autoUpdateEnabled: false }),
 				".cline/data/settings/providers.json": json({
 					version: 1,
 					lastUsedProvider: "openai-compatible",

@@ -49,7 +49,7 @@ export async function writeProject(folder: string, { toolTurns, fileChars }: Ses
 export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Set<number>): ScriptedAnswer {
 	const tool = shellTool(api, body);
 	if (tool === undefined) return { kind: "text", text: answerInForm(body) ?? sideAnswer };
-	const turn = callsIn(api, body);
+	const turn = newestTurn(api, body);
 	const tail = JSON.stringify(messagesOf(api, body).slice(-3));
 	if (turn > 0 && tail.includes(marker(turn))) seen.add(turn);
 	if (turn >= script.toolTurns) {
@@ -106,13 +106,18 @@ function messagesOf(api: Api, body: Json): readonly Json[] {
 	return list(api === "openai-responses" ? body.input : body.messages);
 }
 
-/** How many calls the model has made in this conversation. */
-function callsIn(api: Api, body: Json): number {
+/** The turn of the newest call. Some programs drop their oldest messages, so the calls are not counted. */
+function newestTurn(api: Api, body: Json): number {
+	const newest = JSON.stringify(callsIn(api, body).at(-1) ?? "");
+	return Number(/module-(\d+)\.ts/.exec(newest)?.[1] ?? 0);
+}
+
+function callsIn(api: Api, body: Json): readonly Json[] {
 	const messages = messagesOf(api, body);
-	if (api === "openai-responses") return messages.filter(({ type }) => type === "function_call").length;
-	if (api === "openai-chat") return messages.flatMap(({ tool_calls }) => list(tool_calls)).length;
-	if (api === "gemini") return messages.flatMap(({ parts }) => list(parts)).filter((part) => part.functionCall).length;
-	return messages.flatMap(({ content }) => list(content)).filter(({ type }) => type === "tool_use").length;
+	if (api === "openai-responses") return messages.filter(({ type }) => type === "function_call");
+	if (api === "openai-chat") return messages.flatMap(({ tool_calls }) => list(tool_calls));
+	if (api === "gemini") return messages.flatMap(({ parts }) => list(parts)).filter((part) => part.functionCall);
+	return messages.flatMap(({ content }) => list(content)).filter(({ type }) => type === "tool_use");
 }
 
 /** Arguments that the tool's schema takes: the command in its place, the plainest value for what else is required. */
