@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
+import crypto from "node:crypto";
+import { type Message, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { callArguments, isToolTurn, pairResults } from "../conversation/turns.ts";
 
 /** An id that a provider made at random, such as `toolu_01A09q90qw90lq917835lq9`; `call_1` may stand anywhere. */
@@ -27,7 +27,7 @@ export function conversationKey({ messages }: Transcript): string | undefined {
 export function resultKeys(transcript: Transcript, conversation: string): string[] {
 	const seen = new Map<string, number>();
 	return pairResults(transcript).map(({ result, call, caller }) => {
-		const text = resultText(result);
+		const text = textHash(result);
 		const id = result.callId;
 		if (id !== undefined && distinctId.test(id)) return hashOf([id, text]);
 		const calling = caller === undefined ? undefined : transcript.messages[caller];
@@ -41,9 +41,22 @@ export function resultKeys(transcript: Transcript, conversation: string): string
 
 /** Names a message by its texts, so that it is found again when a host has dropped others. */
 export function messageKey({ role, counted, results }: Pick<Message, "role" | "counted" | "results">): string {
-	return hashOf([role, counted, results.map(resultText)]);
+	return hashOf([role, counted, results.map(textHash)]);
+}
+
+/** Results are most of a request, and both keys need them. */
+const textHashes = new WeakMap<ToolResult, string>();
+
+function textHash(result: ToolResult): string {
+	const known = textHashes.get(result) ?? sha256(resultText(result));
+	textHashes.set(result, known);
+	return known;
 }
 
 function hashOf(value: unknown): string {
-	return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 32);
+	return sha256(JSON.stringify(value));
+}
+
+function sha256(text: string): string {
+	return crypto.hash("sha256", text, "hex").slice(0, 32);
 }

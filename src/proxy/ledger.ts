@@ -5,7 +5,7 @@ import type { Route } from "./routes.ts";
 import { inputBill, type Usage } from "./usage.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
-export interface LedgerTotals {
+export interface ProxyTotals {
 	readonly requests: number;
 	readonly tokensSent: number;
 	readonly tokensLeftOut: number;
@@ -94,7 +94,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				account.points.push([sent, leftOut, Math.round(billed), Math.round(billedUnedited)]);
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result, facts.isCold);
 		},
-		totals(): LedgerTotals {
+		totals(): ProxyTotals {
 			const { edited, held_out } = all;
 			return {
 				requests: edited.requests + held_out.requests,

@@ -8,7 +8,7 @@ import { readBody } from "./body.ts";
 import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
 import { exchangeEdited, pass, refuse } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
-import { createLedger, type Ledger, type LedgerTotals } from "./ledger.ts";
+import { createLedger, type Ledger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { createMemory, memoryFolderOf } from "./memory.ts";
 import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
@@ -33,8 +33,6 @@ export interface ProxyOptions {
 	/** For tests, which inject faults and time. */
 	readonly engine?: Pick<EditorOptions, "engine" | "worked"> | undefined;
 }
-
-export type ProxyTotals = LedgerTotals;
 
 /** Throws PalimpsestError `invalid_argument` for an upstream that is no base URL, and for a port in use. */
 export async function startProxy(options: ProxyOptions): Promise<{
