@@ -144,6 +144,11 @@ function commandValue(name: string, shape: Json, command: string): unknown {
 }
 
 function plainValue(shape: Json, number: number): unknown {
+	const choices = list(shape.anyOf ?? shape.oneOf);
+	// A strict schema requires every argument, and takes null for those that are optional.
+	if (choices.some(({ type }) => type === "null") || (Array.isArray(shape.type) && shape.type.includes("null")))
+		return null;
+	if (choices[0]) return plainValue(choices[0], number);
 	if (Array.isArray(shape.enum)) return shape.enum[0];
 	const type = typeOf(shape);
 	if (type === "boolean") return false;
