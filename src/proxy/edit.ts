@@ -85,7 +85,7 @@ export async function editRequest(text: string, route: Route, editing: Editing):
 	const { transcript, source, meter } = opened;
 	const conversation = conversationKey(transcript);
 	const terms = cacheTerms(body, route.api, policy.prices);
-	const remembered = conversation === undefined ? undefined : await memory.recall(conversation);
+	const remembered = conversation === undefined ? undefined : memory.recall(conversation);
 	const isCold = isExpired(remembered, terms, now());
 	const unedited = partsOf(transcript, opened);
 	const facts = (why: RequestFacts["why"], edits: readonly Edit[] = [], results: readonly EditedResult[] = []) => ({
@@ -110,14 +110,14 @@ export async function editRequest(text: string, route: Route, editing: Editing):
 	const planned = await planEdits({ ...editing, opened, body, conversation, remembered, isCold, prices: terms.prices });
 	const { plan } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
 	if (plan.length === 0) {
-		await keep(planned.decisions, conversation, { route, memory });
+		keep(planned.decisions, conversation, { route, memory });
 		return { text: undefined, facts: facts("nothing_to_edit") };
 	}
 	const { error } = applyAndVerify({ source, plan, meter });
 	if (error) throw error;
 	const edited = writeValues(document, plan);
 	await archiveOriginals(plan, opened.isPlaceholder, editing);
-	await keep(planned.decisions, conversation, { route, memory });
+	keep(planned.decisions, conversation, { route, memory });
 	return { text: edited, facts: facts("edited", plan, planned.results) };
 }
 
@@ -183,13 +183,13 @@ async function archiveOriginals(
 	for (const { takenOut } of plan) if (takenOut) archived.add(takenOut.ref);
 }
 
-async function keep(
+function keep(
 	decisions: Decisions,
 	conversation: string,
 	{ route, memory }: { readonly route: Route; readonly memory: Memory },
-): Promise<void> {
+): void {
 	// A request that counts tokens decides nothing: the provider's cache does not see it.
 	if (route.kind === "counted") return;
-	if (decisions.masked || decisions.pause !== undefined) await memory.remember(conversation, decisions);
-	await memory.called(conversation);
+	if (decisions.masked || decisions.pause !== undefined) memory.remember(conversation, decisions);
+	memory.called(conversation);
 }

@@ -44,18 +44,16 @@ export function createEditor(options: EditorOptions) {
 		return { text: undefined, facts: undefined };
 	};
 
-	const leaveAlone = async (conversation: string, reason: string): Promise<void> => {
+	const leaveAlone = (conversation: string, reason: string): void => {
 		onLeftAlone?.();
-		const note = (kept: string) =>
-			log?.({
-				level: "warning",
-				message: `A conversation is left alone from now on: ${reason}${kept}`,
-				data: { event: "left_alone" },
-			});
-		await memory.remember(conversation, { leftAlone: reason }).then(
-			() => note("."),
-			() => note(", as long as this proxy runs."),
-		);
+		let kept = "";
+		try {
+			memory.remember(conversation, { leftAlone: reason });
+		} catch {
+			kept = ", as long as this proxy runs";
+		}
+		const message = `A conversation is left alone from now on: ${reason}${kept}.`;
+		log?.({ level: "warning", message, data: { event: "left_alone" } });
 	};
 
 	const editOne = async (text: string, route: Route): Promise<EditOutcome> => {
@@ -67,7 +65,7 @@ export function createEditor(options: EditorOptions) {
 		if (took <= limit || outcome.text === undefined) return outcome;
 		const { conversation = "" } = outcome.facts ?? {};
 		// The first edit of a long conversation counts and cuts everything in it; the next one remembers that.
-		if (slowBefore.has(conversation)) await leaveAlone(conversation, "its edits take too long");
+		if (slowBefore.has(conversation)) leaveAlone(conversation, "its edits take too long");
 		slowBefore.add(conversation);
 		return fault("too_slow", `its edit took ${Math.round(took)} ms.`);
 	};

@@ -41,8 +41,7 @@ export async function exchangeEdited(
 		wasEdited = false;
 		answer = await askOrRefuse(came, exchange);
 		const isOurs = answer !== undefined && (answer.statusCode ?? 500) < 400;
-		if (isOurs && facts?.conversation !== undefined)
-			await editor.leaveAlone(facts.conversation, "its edits were refused");
+		if (isOurs && facts?.conversation !== undefined) editor.leaveAlone(facts.conversation, "its edits were refused");
 	}
 	if (!answer) return;
 	if (wasEdited) ledger.count("edited");

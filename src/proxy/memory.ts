@@ -1,8 +1,9 @@
-import { appendFile, chmod, readFile, rm, stat, utimes } from "node:fs/promises";
+import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { chmod, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { isJsonObject } from "../conversation/json.ts";
-import { inFolder, namesIn } from "../files/disk.ts";
+import { namesIn } from "../files/disk.ts";
 
 /** What was decided for one conversation, so that it is decided in the same way again. */
 export interface Remembered {
@@ -32,7 +33,8 @@ const mostFileBytes = 4_000_000;
 /**
  * Remembers decisions by conversation, in `folder` if one is given: a file of JSON lines for each conversation, to which
  * every process only appends. Its time is that of the last request. A file serves better than entries of the archive:
- * one `stat` tells whether another process has decided anything, and its time costs no entry a request.
+ * one `stat` tells whether another process has decided anything, and its time costs no entry a request. These calls are
+ * so short that a request waits for them less than it would for a thread.
  */
 export function createMemory({ folder, now }: { readonly folder: string | undefined; readonly now: () => number }) {
 	const conversations = new Map<string, Entry>();
@@ -59,12 +61,12 @@ export function createMemory({ folder, now }: { readonly folder: string | undefi
 		entry.leftAlone ??= decisions.leftAlone;
 	};
 
-	const readNew = async (entry: Entry, file: string): Promise<void> => {
-		const about = await stat(file).catch(() => undefined);
+	const readNew = (entry: Entry, file: string): void => {
+		const about = statSync(file, { throwIfNoEntry: false });
 		if (!about) return;
 		entry.lastCall = about.mtimeMs;
 		if (about.size === entry.read) return;
-		const bytes = await readFile(file);
+		const bytes = readFileSync(file);
 		// Another process may be in the middle of a line.
 		const end = bytes.lastIndexOf(10) + 1;
 		for (const line of bytes.subarray(Math.min(entry.read, end), end).toString("utf8").split("\n")) {
@@ -73,37 +75,43 @@ export function createMemory({ folder, now }: { readonly folder: string | undefi
 		entry.read = end;
 	};
 
+	const append = (file: string, line: string): void => {
+		const options = { mode: 0o600 };
+		try {
+			appendFileSync(file, line, options);
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+			mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+			appendFileSync(file, line, options);
+		}
+	};
+
 	return {
 		/** What is known of a conversation now, by this process or another. */
-		async recall(conversation: string): Promise<Remembered> {
+		recall(conversation: string): Remembered {
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
-			if (file) await readNew(entry, file);
+			if (file) readNew(entry, file);
 			return entry;
 		},
 		/** The same in any conversation: a host may compact one and go on with its last results. */
 		maskedAnywhere: (key: string): unknown => results.get(key),
-		/** Resolves once other processes can read the decisions. Rejects if they cannot be written. */
-		async remember(conversation: string, decisions: Decisions): Promise<void> {
+		/** Afterwards other processes can read the decisions. Throws if they cannot be written. */
+		remember(conversation: string, decisions: Decisions): void {
 			const entry = entryOf(conversation);
 			take(entry, decisions);
 			const file = fileOf(conversation);
-			if (!file || entry.read > mostFileBytes) return;
-			const line = `${lineOf(decisions)}\n`;
-			await inFolder(path.dirname(file), () => appendFile(file, line, { mode: 0o600 }));
+			if (file && entry.read <= mostFileBytes) append(file, `${lineOf(decisions)}\n`);
 		},
 		/** Notes the time of a request, from which its cache lives on. */
-		async called(conversation: string): Promise<void> {
+		called(conversation: string): void {
 			const entry = entryOf(conversation);
 			const at = now();
 			entry.lastCall = at;
 			const file = fileOf(conversation);
 			if (!file) return;
-			const seconds = at / 1_000;
-			await utimes(file, seconds, seconds).catch(async () => {
-				await inFolder(path.dirname(file), () => appendFile(file, "{}\n", { mode: 0o600 }));
-				await utimes(file, seconds, seconds);
-			});
+			if (!statSync(file, { throwIfNoEntry: false })) append(file, "{}\n");
+			utimesSync(file, at / 1_000, at / 1_000);
 		},
 		/** Deletes what no request has touched for that long. */
 		async sweep(maxAgeMs: number): Promise<void> {

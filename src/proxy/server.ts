@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Archive } from "../archive/archive.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
-import { tokenMeter } from "../operations/count.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
 import { readBody } from "./body.ts";
+import { type Editing, editRequest } from "./edit.ts";
 import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
 import { exchangeEdited, pass, refuse } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
@@ -98,8 +98,6 @@ async function openEditor(options: ProxyOptions, ledger: Ledger): Promise<Editor
 	const { now = Date.now } = options;
 	const memory = createMemory({ folder: options.memoryFolder ?? memoryFolderOf(archive), now });
 	await memory.sweep(policy.archive.max_age_days * day);
-	// The first request should not wait for the tokenizer.
-	await tokenMeter(policy, undefined);
 	const editing = {
 		policy,
 		archive,
@@ -110,8 +108,23 @@ async function openEditor(options: ProxyOptions, ledger: Ledger): Promise<Editor
 		archived: new Set<string>(),
 		cuts: new Map(),
 	};
+	await warmUp(editing);
 	const faults = { log, onFault: ledger.fault, onLeftAlone: () => ledger.count("left_alone") };
 	return createEditor({ ...editing, ...faults, worked: engine?.worked ?? workedMs, engine: engine?.engine });
+}
+
+/** The first request should not wait until the tokenizer is read and the engine compiled. */
+async function warmUp(editing: Editing): Promise<void> {
+	const memory = createMemory({ folder: undefined, now: () => 0 });
+	const text = "A line of an output, one of many.\n".repeat(200);
+	const turn = (id: number) => [
+		{ role: "assistant", content: [{ type: "tool_use", id: `call_${id}`, name: "bash", input: { command: "ls" } }] },
+		{ role: "user", content: [{ type: "tool_result", tool_use_id: `call_${id}`, content: `${id} ${text}` }] },
+	];
+	const messages = [{ role: "user", content: "Look." }, ...Array.from({ length: 30 }, (_, id) => turn(id)).flat()];
+	const route = { api: "anthropic", kind: "edited" } as const;
+	const cold = { ...editing, archive: undefined, memory, archived: new Set<string>(), cuts: new Map() };
+	await editRequest(JSON.stringify({ messages }), route, cold).catch(() => undefined);
 }
 
 function workedMs(): number {

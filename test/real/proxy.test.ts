@@ -34,7 +34,10 @@ const requestsOf: Readonly<Record<string, Requests>> = {
 	},
 };
 
-const mostRequests = 60;
+const mostRequests = 30;
+
+/** `balanced` masks little in sessions as short as most of these. */
+const early = { window_turns: 2, selection: "age", cadence: "stride", stride_turns: 3 } as const;
 
 /** The request before each answer of a recorded session, as its program sent it; of long ones the last. */
 function bodiesOf({ format, document }: RealConversation): string[] {
@@ -69,7 +72,7 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 		const { route } = requestsOf[one.format] as Requests;
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const editing = {
-			policy: policyOf({ preset: "balanced" }),
+			policy: policyOf({ preset: "balanced", mask: early }),
 			archive,
 			memory: createMemory({ folder: undefined, now: () => 0 }),
 			now: () => 0,
@@ -98,7 +101,7 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 			requests += 1;
 		}
 		maskedInAll += before?.masked ?? 0;
-		expect(breaks).toBeLessThanOrEqual(1 + requests / 5);
+		expect(breaks).toBeLessThanOrEqual(1 + requests / 2);
 	});
 
 	it("have many results masked", () => {
