@@ -101,9 +101,9 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 
 	it("says so where the program is not installed", async () => {
 		const environment = { ...(await install("other", "")), PATH: join(folder, "bin") };
-		const { code, lines } = await runCli(["launch", "gemini"], { folder, environment });
+		const { code, lines } = await runCli(["launch", "opencode"], { folder, environment });
 		expect(code).toBe(127);
-		expect(lines[0]).toBe("palimpsest: cannot run gemini (Gemini CLI): there is no such command");
+		expect(lines[0]).toBe("palimpsest: cannot run opencode (opencode): there is no such command");
 	});
 
 	it("writes nothing beside the settings, and removes its temporary files", async () => {
@@ -135,6 +135,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 
 describe("a dry run", () => {
 	const set = {
+		gemini: { GOOGLE_GEMINI_BASE_URL: "https://gateway.example" },
 		copilot: { COPILOT_PROVIDER_BASE_URL: "https://gateway.example/v1" },
 		cline: { CLINE_PROVIDER_SETTINGS_PATH: "settings.json" },
 	} as Readonly<Record<string, Record<string, string>>>;
