@@ -2,7 +2,7 @@ import type { Archive } from "../archive/archive.ts";
 import { refusePlaceholders } from "../archive/store.ts";
 import { measure } from "../conversation/measure.ts";
 import type { Edit } from "../conversation/plan.ts";
-import type { Message, Transcript } from "../conversation/transcript.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
@@ -138,7 +138,7 @@ function isHeldOut(conversation: string, share: number): boolean {
 	return Number.parseInt(conversation.slice(0, 8), 16) / 2 ** 32 < share;
 }
 
-const noMessage: Pick<Message, "role" | "counted" | "results"> = { role: "other", counted: [], results: [] };
+const noMessage: Parameters<typeof messageKey>[0] = { role: "other", counted: [], calls: [], results: [] };
 
 function partsOf(transcript: Transcript, { meter, requestOverhead }: Opened): SizedPart[] {
 	const { messages, surroundingTokens } = measure(transcript, meter, requestOverhead(meter.countTokens));
