@@ -5,8 +5,8 @@ import path from "node:path";
 import { archivePlace } from "../archive/open.ts";
 import { archiveLocation } from "../config/archive.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
-import { ownCommand } from "../hosts/own-command.ts";
-import { resolvePolicy } from "../policy/layers.ts";
+import { ownCommand, ownCommandLine } from "../hosts/own-command.ts";
+import { proxyPolicy } from "../proxy/defaults.ts";
 import type { ProxyTotals } from "../proxy/ledger.ts";
 import { startProxy } from "../proxy/server.ts";
 import { exitCodeOfEnd, passSignals, startOf } from "./child-process.ts";
@@ -25,13 +25,13 @@ export async function launch(name: string, parameters: readonly string[], option
 	const known = launchedPrograms.map((program) => program.name);
 	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
 	if (options.dryRun) return showPlan(program, parameters, options);
-	// A program that acts only when that pays.
-	const policy = resolvePolicy([{ preset: "balanced" }, ...(await commandConfig(options)).layers]);
+	const policy = proxyPolicy(await commandConfig(options));
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams } = await pointingOf(program, { port: 0, folder });
-			const proxy = await startProxy({ port: 0, upstreams, policy, archive });
+			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
+			const proxy = await startProxy({ port: 0, upstreams, policy, archive, recallCommand });
 			try {
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
 				process.exitCode = await runBehind(program, { pointing, parameters, options, folder });
@@ -73,9 +73,10 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch): P
 		...recallEnvironment(options),
 		...(await withOwnPath(folder)),
 	};
+	const words = [...pointing.parameters, ...parameters];
 	// npm's commands are scripts on Windows, which only a shell can run.
 	const shell = process.platform === "win32";
-	const child = spawn(command, [...pointing.parameters, ...parameters], { stdio: "inherit", env, shell });
+	const child = spawn(command, shell ? words.map(inWindowsShell) : words, { stdio: "inherit", env, shell });
 	const keepSignals = passSignals(child);
 	const ended = new Promise<number>((resolve) => {
 		child.on("exit", (code, signal) => resolve(exitCodeOfEnd(code, signal)));
@@ -108,7 +109,7 @@ async function withOwnPath(folder: string): Promise<Record<string, string>> {
 	if (words.length === 1) return {};
 	const isWindows = process.platform === "win32";
 	const file = path.join(folder, isWindows ? "palimpsest.cmd" : "palimpsest");
-	const quoted = words.map((word) => (isWindows ? `"${word}"` : inShell(word))).join(" ");
+	const quoted = words.map(isWindows ? inWindowsShell : inShell).join(" ");
 	await writeFile(file, isWindows ? `@${quoted} %*\r\n` : `#!/bin/sh\nexec ${quoted} "$@"\n`);
 	await chmod(file, 0o755);
 	return { PATH: `${folder}${path.delimiter}${process.env.PATH ?? ""}` };
@@ -144,6 +145,10 @@ function withoutSettings(text: string): string {
 
 function inShell(word: string): string {
 	return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function inWindowsShell(word: string): string {
+	return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, "$1$1")}"`;
 }
 
 /** One line on all requests. */

@@ -28,6 +28,8 @@ export interface LaunchedProgram {
 	readonly name: string;
 	readonly title: string;
 	readonly command: string;
+	/** Its shell tool starts a login shell, which sets a PATH of its own. */
+	readonly hasLoginShell?: true;
 	/** Throws PalimpsestError `invalid_argument` if a proxy cannot stand before the program as it is set up. */
 	readonly point: (where: LaunchSurroundings) => Promise<Pointing>;
 }
@@ -49,7 +51,7 @@ const nothing = { environment: {}, parameters: [], files: {} } as const;
 
 const rows: Readonly<Record<string, Omit<LaunchedProgram, "name">>> = {
 	claude: { title: "Claude Code", command: "claude", point: pointClaudeCode },
-	codex: { title: "Codex", command: "codex", point: pointCodex },
+	codex: { title: "Codex", command: "codex", point: pointCodex, hasLoginShell: true },
 	opencode: { title: "opencode", command: "opencode", point: pointOpencode },
 	gemini: { title: "Gemini CLI", command: "gemini", point: pointGeminiCli },
 	pi: { title: "pi", command: "pi", point: pointPi },
@@ -159,8 +161,17 @@ async function pointOpencode({
 	};
 }
 
-/** Source: https://github.com/google-gemini/gemini-cli, `createContentGenerator`. */
-async function pointGeminiCli({ environment, origin }: LaunchSurroundings): Promise<Pointing> {
+/** Source: https://github.com/google-gemini/gemini-cli, `createContentGenerator`: only keys and gateways take an address. */
+async function pointGeminiCli({ homeFolder, environment, origin }: LaunchSurroundings): Promise<Pointing> {
+	const settings = await readJsonSettings(path.join(homeFolder, ".gemini", "settings.json"));
+	const signIn =
+		textAt(settings, ["security", "auth", "selectedType"]) ??
+		(isOn(environment.GOOGLE_GENAI_USE_GCA) ? "oauth-personal" : undefined) ??
+		(isOn(environment.GOOGLE_GENAI_USE_VERTEXAI) ? "vertex-ai" : undefined);
+	if (signIn !== undefined && signIn !== "gemini-api-key" && signIn !== "gateway") {
+		const reason = `its sign-in is ${signIn}, which takes no other address. Choose a Gemini API key (/auth)`;
+		throw refused("Gemini CLI", reason);
+	}
 	return {
 		...nothing,
 		upstreams: { gemini: environment.GOOGLE_GEMINI_BASE_URL || providers.gemini },
@@ -189,7 +200,7 @@ async function pointPi({ homeFolder, environment, origin, folder }: LaunchSurrou
 	};
 }
 
-/** Source: `copilot help environment` (an own provider). GitHub's own models have no address that can be set. */
+/** Source: `copilot help providers`. GitHub's own models have no address that can be set. */
 async function pointCopilotCli({ environment, origin }: LaunchSurroundings): Promise<Pointing> {
 	const { COPILOT_PROVIDER_BASE_URL: base, COPILOT_PROVIDER_TYPE: type } = environment;
 	if (!base) {
@@ -200,7 +211,8 @@ async function pointCopilotCli({ environment, origin }: LaunchSurroundings): Pro
 	return {
 		...nothing,
 		upstreams: type === "anthropic" ? { anthropic: base } : { openai: base },
-		environment: { COPILOT_PROVIDER_BASE_URL: withVersionOf(base, origin) },
+		// The proxy reads requests, and no WebSocket.
+		environment: { COPILOT_PROVIDER_BASE_URL: withVersionOf(base, origin), COPILOT_PROVIDER_TRANSPORT: "http" },
 	};
 }
 

@@ -139,6 +139,19 @@ describe("Gemini CLI and aider", () => {
 	});
 });
 
+describe("Gemini CLI", () => {
+	it("is refused with a sign-in that takes no address", async () => {
+		const signIn = (selectedType: string) =>
+			settings(".gemini/settings.json", { security: { auth: { selectedType } } });
+		await signIn("oauth-personal");
+		await expect(point("gemini")).rejects.toEqual(refusal(/its sign-in is oauth-personal.*Gemini API key/));
+		await signIn("gemini-api-key");
+		await expect(point("gemini")).resolves.toBeDefined();
+		await settings(".gemini/settings.json", {});
+		await expect(point("gemini", { GOOGLE_GENAI_USE_VERTEXAI: "true" })).rejects.toEqual(refusal(/vertex-ai/));
+	});
+});
+
 describe("pi", () => {
 	it("gets an extension that changes the addresses of its providers and nothing else", async () => {
 		await settings(".pi/agent/models.json", { providers: { anthropic: { baseUrl: "https://gateway.example" } } });
@@ -165,7 +178,7 @@ describe("Copilot CLI", () => {
 		const openai = await point("copilot", { COPILOT_PROVIDER_BASE_URL: "https://api.openai.com/v1" });
 		expect([openai.upstreams, openai.environment]).toEqual([
 			{ openai: "https://api.openai.com/v1" },
-			{ COPILOT_PROVIDER_BASE_URL: `${origin}/v1` },
+			{ COPILOT_PROVIDER_BASE_URL: `${origin}/v1`, COPILOT_PROVIDER_TRANSPORT: "http" },
 		]);
 		const environment = { COPILOT_PROVIDER_BASE_URL: "https://api.anthropic.com", COPILOT_PROVIDER_TYPE: "anthropic" };
 		const anthropic = await point("copilot", environment);

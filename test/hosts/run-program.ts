@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { finalText, type SessionScript, writeProject } from "../support/scripted-session.ts";
+import { finalText, recallText, type SessionScript, writeProject } from "../support/scripted-session.ts";
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
 import { projectFolder } from "./install-programs.ts";
 import type { AgentProgram } from "./programs.ts";
@@ -11,7 +11,7 @@ const builtCli = join(projectFolder, "dist/cli.js");
 
 export interface ProgramRun {
 	readonly totals: ProviderTotals;
-	/** Whether the program printed the last answer of a session in which the model saw every file. */
+	/** The program printed the last answer of a session in which the model saw every file (and recalled one). */
 	readonly isRight: boolean;
 	readonly code: number | null;
 	/** Everything the program wrote, on both streams. */
@@ -52,7 +52,9 @@ export async function runProgram(run: {
 			environment: { ...quietEnvironment(home, binFolder), ...environment },
 			limitSeconds,
 		});
-		const isRight = output.includes(finalText(script));
+		const isRight = output.includes(
+			withProxy && script.recalls ? `${finalText(script)} ${recallText}` : finalText(script),
+		);
 		const seconds = (Date.now() - started) / 1000;
 		return { totals: provider.totals(), isRight, code, output, seconds, paths: provider.paths };
 	} finally {

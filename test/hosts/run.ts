@@ -9,6 +9,8 @@ const { values, positionals } = parseArgs({
 	options: {
 		turns: { type: "string", default: "34" },
 		chars: { type: "string", default: "12000" },
+		/** Behind the proxy, the model recalls a masked file at the end, which costs a request more. */
+		recall: { type: "boolean", default: false },
 		/** Keeps the bodies of all requests in this folder. */
 		bodies: { type: "string" },
 		/** Runs without the proxy only. */
@@ -16,7 +18,7 @@ const { values, positionals } = parseArgs({
 		verbose: { type: "boolean", default: false },
 	},
 });
-const script = { toolTurns: Number(values.turns), fileChars: Number(values.chars) };
+const script = { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
 const limitSeconds = 600;
 
 const chosen = positionals.length === 0 ? programs : programs.filter(({ name }) => positionals.includes(name));
@@ -24,6 +26,7 @@ const unknown = positionals.filter((name) => !programs.some((program) => program
 if (unknown.length > 0)
 	throw new Error(`Expected ${programs.map(({ name }) => name).join(", ")}; got ${unknown.join(", ")}.`);
 
+const columns = ["program", "tokens without → with", "billed without → with", "cache breaks", "right last answer"];
 const rows: string[][] = [];
 let failed = false;
 for (const program of chosen) {
@@ -31,27 +34,16 @@ for (const program of chosen) {
 	process.stderr.write(`${row.join(" | ")}\n`);
 	rows.push(row);
 }
-const head = [
-	"program",
-	"version",
-	"requests",
-	"tokens without → with",
-	"ratio",
-	"billed without → with",
-	"ratio",
-	"cache breaks",
-	"right",
-];
 process.stdout.write(
 	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs 0.1, a token written to the cache 1.25 (2 for an hour).\n\n`,
 );
-process.stdout.write(table([head, ...rows]));
+process.stdout.write(table([columns, ...rows]));
 process.exitCode = failed ? 1 : 0;
 
 async function compare(program: AgentProgram): Promise<string[]> {
 	const installed = installProgram(program.package);
-	const { version } = installed;
-	if (installed.kind === "absent") return [program.title, version, `not installed: ${installed.reason}`];
+	const name = `${program.title} ${installed.version}`;
+	if (installed.kind === "absent") return [name, `not installed: ${installed.reason}`];
 	const run = (withProxy: boolean) =>
 		runProgram({
 			program,
@@ -63,20 +55,16 @@ async function compare(program: AgentProgram): Promise<string[]> {
 		});
 	const without = await run(false);
 	say(program, "without", without);
-	if (!without.isRight) return [program.title, version, `does not run here: ${lastLine(without)}`];
-	if (values.without) return [program.title, version, String(without.totals.requests)];
+	if (!without.isRight) return [name, `does not run here: ${lastLine(without)}`];
+	if (values.without) return [name, grouped(without.totals.sent), grouped(without.totals.billed)];
 	const withProxy = await run(true);
 	say(program, "with", withProxy);
 	failed ||= !withProxy.isRight;
 	const [a, b] = [without.totals, withProxy.totals];
 	return [
-		program.title,
-		version,
-		`${a.requests} → ${b.requests}`,
-		`${grouped(a.sent)} → ${grouped(b.sent)}`,
-		(b.sent / a.sent).toFixed(2),
-		`${grouped(a.billed)} → ${grouped(b.billed)}`,
-		(b.billed / a.billed).toFixed(2),
+		name,
+		`${grouped(a.sent)} → ${grouped(b.sent)} (× ${(b.sent / a.sent).toFixed(2)})`,
+		`${grouped(a.billed)} → ${grouped(b.billed)} (× ${(b.billed / a.billed).toFixed(2)})`,
 		`${a.cacheBreaks} → ${b.cacheBreaks}`,
 		withProxy.isRight ? "yes" : "no",
 	];
@@ -101,7 +89,8 @@ function grouped(count: number): string {
 }
 
 function table(lines: readonly (readonly string[])[]): string {
-	const [head = [], ...body] = lines.map((cells) => `| ${cells.join(" | ")} |`);
-	const rule = `|${lines[0]?.map(() => "---").join("|")}|`;
+	const filled = lines.map((cells) => [...cells, ...columns.slice(cells.length).map(() => "")]);
+	const [head = "", ...body] = filled.map((cells) => `| ${cells.join(" | ")} |`);
+	const rule = `|${columns.map(() => "---").join("|")}|`;
 	return `${[head, rule, ...body].join("\n")}\n`;
 }

@@ -10,6 +10,8 @@ export interface SessionScript {
 	readonly toolTurns: number;
 	/** Characters of a file. */
 	readonly fileChars: number;
+	/** After the last file, the model runs the command that the first placeholder names. */
+	readonly recalls?: boolean;
 }
 
 /** A tool that a request offers, with the JSON Schema of its arguments. */
@@ -28,6 +30,9 @@ export const sideAnswer = "A short title";
 export function finalText(script: SessionScript): string {
 	return `Saw ${script.toolTurns} of ${script.toolTurns} files. The work is done.`;
 }
+
+/** Behind the last answer, if the command of a placeholder brought a file back. */
+export const recallText = "Recalled one.";
 
 const fileName = (turn: number) => `module-${String(turn).padStart(2, "0")}.ts`;
 /** Stands in the first and in the last line of a file, so that a cut text still shows it. */
@@ -49,18 +54,21 @@ export async function writeProject(folder: string, { toolTurns, fileChars }: Ses
 export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Set<number>): ScriptedAnswer {
 	const tool = shellTool(api, body);
 	if (tool === undefined) return { kind: "text", text: answerInForm(body) ?? sideAnswer };
-	const turn = newestTurn(api, body);
+	const calls = callsIn(api, body).map((call) => JSON.stringify(call));
+	// Some programs drop their oldest messages, so the calls are not counted.
+	const turn = Number(calls.map((call) => /module-(\d+)\.ts/.exec(call)?.[1]).findLast((one) => one) ?? 0);
 	const tail = JSON.stringify(messagesOf(api, body).slice(-3));
 	if (turn > 0 && tail.includes(marker(turn))) seen.add(turn);
-	if (turn >= script.toolTurns) {
-		return { kind: "text", text: `Saw ${seen.size} of ${script.toolTurns} files. The work is done.` };
-	}
-	return {
-		kind: "call",
-		turn: turn + 1,
-		tool: tool.name,
-		input: argumentsFor(tool.schema, `cat ${fileName(turn + 1)}`),
+	const run = (next: number, command: string): ScriptedAnswer => {
+		return { kind: "call", turn: next, tool: tool.name, input: argumentsFor(tool.schema, command) };
 	};
+	if (turn < script.toolTurns) return run(turn + 1, `cat ${fileName(turn + 1)}`);
+	const done = `Saw ${seen.size} of ${script.toolTurns} files. The work is done.`;
+	const hint = /`([^`]+ recall \w+)`/.exec(JSON.stringify(messagesOf(api, body)))?.[1];
+	if (!script.recalls || hint === undefined) return { kind: "text", text: done };
+	if (!calls.at(-1)?.includes(" recall ")) return run(turn + 1, hint);
+	const recalled = Array.from(tail.matchAll(/seen-\d+-module-(\d+)/g), ([, number]) => Number(number));
+	return { kind: "text", text: `${done} ${recalled.some((one) => one !== turn) ? recallText : "Recall failed."}` };
 }
 
 /** JSON where a request to Gemini wants it: Gemini CLI asks in this way whether a session goes in circles. */
@@ -106,12 +114,6 @@ function messagesOf(api: Api, body: Json): readonly Json[] {
 	return list(api === "openai-responses" ? body.input : body.messages);
 }
 
-/** The turn of the newest call. Some programs drop their oldest messages, so the calls are not counted. */
-function newestTurn(api: Api, body: Json): number {
-	const newest = JSON.stringify(callsIn(api, body).at(-1) ?? "");
-	return Number(/module-(\d+)\.ts/.exec(newest)?.[1] ?? 0);
-}
-
 function callsIn(api: Api, body: Json): readonly Json[] {
 	const messages = messagesOf(api, body);
 	if (api === "openai-responses") return messages.filter(({ type }) => type === "function_call");
@@ -142,6 +144,11 @@ function commandValue(name: string, shape: Json, command: string): unknown {
 }
 
 function plainValue(shape: Json, number: number): unknown {
+	const choices = list(shape.anyOf ?? shape.oneOf);
+	// A strict schema requires every argument, and takes null for those that are optional.
+	if (choices.some(({ type }) => type === "null") || (Array.isArray(shape.type) && shape.type.includes("null")))
+		return null;
+	if (choices[0]) return plainValue(choices[0], number);
 	if (Array.isArray(shape.enum)) return shape.enum[0];
 	const type = typeOf(shape);
 	if (type === "boolean") return false;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Api } from "./provider-cache.ts";
 import { scratchFolder } from "./scratch-folder.ts";
-import { finalText, writeProject } from "./scripted-session.ts";
+import { finalText, recallText, writeProject } from "./scripted-session.ts";
 import { type StandInProvider, startStandInProvider } from "./stand-in-provider.ts";
 
 type Json = Record<string, unknown>;
@@ -143,6 +143,23 @@ describe("the stand-in", () => {
 		const loses = (command: string) =>
 			command.includes("02") ? Promise.resolve("[Observation masked]") : runCommand(command);
 		expect(await play("anthropic", true, loses)).toBe("Saw 2 of 3 files. The work is done.");
+	});
+
+	it("recalls a file at the end by the command of a placeholder, where the script says so", async () => {
+		const folder = await scratchFolder();
+		await writeProject(folder, script);
+		provider = await startStandInProvider({ script: { ...script, recalls: true } });
+		const commands: string[] = [];
+		const masking = (recalled: string) => async (command: string) => {
+			commands.push(command);
+			if (command.startsWith("palimpsest")) return recalled;
+			const text = await readFile(join(folder, command.replace(/^cat /, "")), "utf8");
+			return command.includes("02") ? `${text}[Observation masked. Read it with \`palimpsest recall abc1\`.]` : text;
+		};
+		const first = await readFile(join(folder, "module-01.ts"), "utf8");
+		expect(await play("openai-chat", false, masking(first))).toBe(`${finalText(script)} ${recallText}`);
+		expect(commands.slice(3)).toEqual(["palimpsest recall abc1"]);
+		expect(await play("openai-responses", false, masking("not found"))).toBe(`${finalText(script)} Recall failed.`);
 	});
 
 	it("bills what was sent, and counts a rewritten beginning as a cache break", async () => {
