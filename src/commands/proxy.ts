@@ -1,7 +1,6 @@
 import { request } from "node:http";
 import path from "node:path";
 import { archivePlace } from "../archive/open.ts";
-import { archiveLocation } from "../config/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { ownCommandLine, shellArgument } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
@@ -51,7 +50,6 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		say,
 		write: (line) => void process.stderr.write(`${line}\n`),
 	});
-	const { where } = archiveLocation({ ...options, environment: process.env });
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
 			port,
@@ -63,9 +61,11 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			log,
 		});
 		const url = `http://127.0.0.1:${running.port}`;
-		const data = { event: "listening", url, archive: where };
+		// Before the announcement, whose readers may end the proxy.
+		const ended = untilSignal();
+		const data = { event: "listening", url, archive: archive?.location ?? "none" };
 		announce({ level: "notice", message: `proxy at ${url}, live page at ${url}/palimpsest/`, data });
-		await untilSignal();
+		await ended;
 		await running.close();
 	});
 }

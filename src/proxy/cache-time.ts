@@ -8,6 +8,8 @@ export interface CacheTerms {
 	/** Milliseconds that a prefix stays in the cache after its last use. */
 	readonly lifetime: number;
 	readonly prices: Prices;
+	/** Prices of a token written for a while, of a request that asks for different times. */
+	readonly writes: { readonly minutes: number; readonly hour: number };
 }
 
 const minute = 60_000;
@@ -26,14 +28,19 @@ export function cacheTerms(body: unknown, api: Api, prices: Prices): CacheTerms 
 			? prices
 			: { ...prices, cache_read: cache_read * prices.input, cache_write: cache_write * prices.input };
 	};
-	if (api !== "anthropic") return { lifetime: 5 * minute, prices: at(usual.cache_read, 1) };
+	const writes = {
+		minutes: at(usual.cache_read, usual.cache_write).cache_write,
+		hour: at(usual.cache_read, hourWrite).cache_write,
+	};
+	if (api !== "anthropic") return { lifetime: 5 * minute, prices: at(usual.cache_read, 1), writes };
 	const breakpoint = lastBreakpoint(objectOf(body));
-	if (!breakpoint) return { lifetime: 0, prices: at(1, 1) };
-	if (breakpoint.ttl === "1h") return { lifetime: 60 * minute, prices: at(usual.cache_read, 2) };
-	return { lifetime: 5 * minute, prices: at(usual.cache_read, usual.cache_write) };
+	if (!breakpoint) return { lifetime: 0, prices: at(1, 1), writes };
+	if (breakpoint.ttl === "1h") return { lifetime: 60 * minute, prices: at(usual.cache_read, hourWrite), writes };
+	return { lifetime: 5 * minute, prices: at(usual.cache_read, usual.cache_write), writes };
 }
 
 const usual = { cache_read: 0.1, cache_write: 1.25 };
+const hourWrite = 2;
 
 /** In the order of the prompt: tools, system, messages. The one of the whole request stands for the last message. */
 function lastBreakpoint(body: JsonObject): JsonObject | undefined {

@@ -2,7 +2,7 @@ import type { Archive } from "../archive/archive.ts";
 import { refusePlaceholders } from "../archive/store.ts";
 import { measure } from "../conversation/measure.ts";
 import type { Edit } from "../conversation/plan.ts";
-import type { Message, Transcript } from "../conversation/transcript.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
@@ -25,8 +25,8 @@ export interface Editing {
 	readonly recallCommand: string;
 	/** Share of conversations that are never edited. */
 	readonly holdout: number;
-	/** References of originals that this process has archived. */
-	readonly archived: Set<string>;
+	/** When this process has archived an original, by its reference. */
+	readonly archived: Map<string, number>;
 	readonly cuts: KnownCuts;
 }
 
@@ -138,7 +138,7 @@ function isHeldOut(conversation: string, share: number): boolean {
 	return Number.parseInt(conversation.slice(0, 8), 16) / 2 ** 32 < share;
 }
 
-const noMessage: Pick<Message, "role" | "counted" | "results"> = { role: "other", counted: [], results: [] };
+const noMessage: Parameters<typeof messageKey>[0] = { role: "other", counted: [], calls: [], results: [] };
 
 function partsOf(transcript: Transcript, { meter, requestOverhead }: Opened): SizedPart[] {
 	const { messages, surroundingTokens } = measure(transcript, meter, requestOverhead(meter.countTokens));
@@ -165,14 +165,19 @@ function partsAfter(parts: readonly SizedPart[], edits: readonly Edit[]): SizedP
 
 const mostArchived = 100_000;
 
+/** Archiving an original again marks it as used, so that the retention keeps it as long as its placeholder is sent. */
+const archivedForMs = 24 * 3_600_000;
+
 async function archiveOriginals(
 	plan: readonly Edit[],
 	isPlaceholder: (text: string) => boolean,
 	editing: Editing,
 ): Promise<void> {
-	const { archive, archived } = editing;
+	const { archive, archived, now } = editing;
 	if (!archive) return;
-	const isNew = ({ takenOut }: Edit) => takenOut !== undefined && !archived.has(takenOut.ref);
+	const at = now();
+	const isNew = ({ takenOut }: Edit) =>
+		takenOut !== undefined && at - (archived.get(takenOut.ref) ?? Number.NEGATIVE_INFINITY) > archivedForMs;
 	const originals = plan.filter(isNew).flatMap(({ takenOut, result }) => {
 		return takenOut
 			? [{ kind: takenOut.kind, text: takenOut.text, toolCallId: result?.toolCallId, toolName: result?.toolName }]
@@ -180,7 +185,7 @@ async function archiveOriginals(
 	});
 	if (originals.length > 0) await refusePlaceholders(archive, isPlaceholder).put(originals);
 	if (archived.size > mostArchived) archived.clear();
-	for (const { takenOut } of plan) if (takenOut) archived.add(takenOut.ref);
+	for (const edit of plan) if (edit.takenOut && isNew(edit)) archived.set(edit.takenOut.ref, at);
 }
 
 function keep(

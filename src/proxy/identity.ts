@@ -39,9 +39,10 @@ export function resultKeys(transcript: Transcript, conversation: string): string
 	});
 }
 
-/** Names a message by its texts, so that it is found again when a host has dropped others. */
-export function messageKey({ role, counted, results }: Pick<Message, "role" | "counted" | "results">): string {
-	return hashOf([role, counted, results.map(textHash)]);
+/** Names a message by its texts and the ids of its calls, so that it is found again when a host has dropped others. */
+export function messageKey(message: Pick<Message, "role" | "counted" | "calls" | "results">): string {
+	const { role, counted, calls, results } = message;
+	return hashOf([role, counted, calls.map(({ id }) => id), results.map((one) => [one.callId, textHash(one)])]);
 }
 
 /** Results are most of a request, and both keys need them. */

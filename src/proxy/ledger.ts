@@ -69,7 +69,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				const cached = facts.isCold ? 0 : commonTokens(parts, before);
 				return (cached * prices.cache_read + (tokensOf(parts) - cached) * prices.cache_write) * scale;
 			};
-			const billed = usage ? inputBill(usage, prices) : estimate(sentParts, account.sent);
+			const billed = usage ? inputBill(usage, facts.terms) : estimate(sentParts, account.sent);
 			account.wasEdited ||= wasEdited;
 			const billedUnedited = account.wasEdited ? estimate(facts.unedited, account.unedited) : billed;
 			const sums = {

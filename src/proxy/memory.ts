@@ -96,12 +96,12 @@ export function createMemory({ folder, now }: { readonly folder: string | undefi
 		},
 		/** The same in any conversation: a host may compact one and go on with its last results. */
 		maskedAnywhere: (key: string): unknown => results.get(key),
-		/** Afterwards other processes can read the decisions. Throws if they cannot be written. */
+		/** Afterwards other processes can read the decisions. Begins a line, since a full disk may have cut the last one. */
 		remember(conversation: string, decisions: Decisions): void {
 			const entry = entryOf(conversation);
 			take(entry, decisions);
 			const file = fileOf(conversation);
-			if (file && entry.read <= mostFileBytes) append(file, `${lineOf(decisions)}\n`);
+			if (file && entry.read <= mostFileBytes) append(file, `\n${lineOf(decisions)}\n`);
 		},
 		/** Notes the time of a request, from which its cache lives on. */
 		called(conversation: string): void {

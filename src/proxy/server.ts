@@ -105,7 +105,7 @@ async function openEditor(options: ProxyOptions, ledger: Ledger): Promise<Editor
 		now,
 		recallCommand,
 		holdout,
-		archived: new Set<string>(),
+		archived: new Map<string, number>(),
 		cuts: new Map(),
 	};
 	await warmUp(editing);
@@ -123,7 +123,7 @@ async function warmUp(editing: Editing): Promise<void> {
 	];
 	const messages = [{ role: "user", content: "Look." }, ...Array.from({ length: 30 }, (_, id) => turn(id)).flat()];
 	const route = { api: "anthropic", kind: "edited" } as const;
-	const cold = { ...editing, archive: undefined, memory, archived: new Set<string>(), cuts: new Map() };
+	const cold = { ...editing, archive: undefined, memory, archived: new Map<string, number>(), cuts: new Map() };
 	await editRequest(JSON.stringify({ messages }), route, cold).catch(() => undefined);
 }
 

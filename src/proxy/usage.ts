@@ -3,7 +3,7 @@ import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { objectOf } from "../formats/json-values.ts";
-import type { Prices } from "../policy/schema.ts";
+import type { CacheTerms } from "./cache-time.ts";
 import type { Api } from "./routes.ts";
 
 /** The tokens that a provider says it has billed. */
@@ -12,6 +12,8 @@ export interface Usage {
 	readonly input: number;
 	readonly cacheRead: number;
 	readonly cacheWrite: number;
+	/** Among those written, the ones written for an hour. */
+	readonly cacheWriteForHour?: number;
 	readonly output: number;
 }
 
@@ -116,6 +118,7 @@ function usageOf(found: JsonObject, api: Api): Usage | undefined {
 			input: number(found.input_tokens),
 			cacheRead: number(found.cache_read_input_tokens),
 			cacheWrite: number(found.cache_creation_input_tokens),
+			...hourOf(found.cache_creation),
 			output: number(found.output_tokens),
 		};
 	}
@@ -134,7 +137,17 @@ function usageOf(found: JsonObject, api: Api): Usage | undefined {
 	return { input: number(input) - cacheRead, cacheRead, cacheWrite: 0, output };
 }
 
-/** The bill of the input, in prices of an input token. */
-export function inputBill({ input, cacheRead, cacheWrite }: Usage, prices: Prices): number {
-	return input * prices.input + cacheRead * prices.cache_read + cacheWrite * prices.cache_write;
+function hourOf(creation: unknown): Pick<Usage, "cacheWriteForHour"> {
+	const { ephemeral_1h_input_tokens: tokens } = objectOf(creation);
+	return typeof tokens === "number" ? { cacheWriteForHour: tokens } : {};
+}
+
+/** The bill of the input, in prices of an input token. An answer may tell for how long tokens were written. */
+export function inputBill(usage: Usage, { prices, writes }: CacheTerms): number {
+	const { input, cacheRead, cacheWrite, cacheWriteForHour: forHour } = usage;
+	const written =
+		forHour === undefined
+			? cacheWrite * prices.cache_write
+			: forHour * writes.hour + (cacheWrite - forHour) * writes.minutes;
+	return input * prices.input + cacheRead * prices.cache_read + written;
 }

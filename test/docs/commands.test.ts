@@ -22,6 +22,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 	[/^claude mcp add /, "Claude Code's own; hosts-page.test.ts starts what it enters"],
 	[/^docker |docker compose /, "needs a Docker engine"],
 	[/^(?:install -m|echo "alice)/, "makes a file of the operator's"],
+	[/^palimpsest proxy status$/, "asks a running proxy; test/commands/proxy.test.ts has one"],
 	[/--auth-issuer /, "needs the issuer; test/mcp/http/jwt.test.ts has one"],
 ];
 /** Commands that end with another code than 0, as they should. */
@@ -103,6 +104,7 @@ function placed(line: string): string {
 		.replace(/\b(?:[a-z]{2}\d{3}){4}\b/g, reference)
 		.replace("0.0.0.0:8765", "0.0.0.0:0")
 		.replace(/--metrics 127\.0\.0\.1:9464/, "--metrics 127.0.0.1:0")
+		.replace(/^palimpsest proxy(?= |$)/, "palimpsest proxy --port 0")
 		.replace(/--http(?= --| *$)/, "--http 127.0.0.1:0");
 }
 

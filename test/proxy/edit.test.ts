@@ -118,4 +118,16 @@ describe("what was decided once", () => {
 			expect([...before].filter((text) => outputs.includes(text)).length).toBeGreaterThanOrEqual(before.size - 7);
 		}
 	});
+
+	it("holds for requests that only count tokens, which decide nothing themselves", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url, { archive: await memoryArchive() });
+		const request = requestOf("anthropic", turns.slice(0, 18));
+		const count = { ...request, path: "/v1/messages/count_tokens?beta=true" };
+		for (const one of [count, request, count]) await send(proxy.url, one);
+		const [first, second, third] = upstream.received.map(({ body }) => body.toString());
+		expect(maskedIn(Buffer.from(first as string)).length).toBeGreaterThan(5);
+		expect([second, third]).toEqual([first, first]);
+		expect(proxy.totals().requests).toBe(1);
+	});
 });

@@ -145,6 +145,23 @@ describe("usage", () => {
 		expect((await status(proxy.url)).edited).toMatchObject({ output_tokens: 50, cache_read_tokens: 100 });
 	});
 
+	it("that tells for how long tokens were written is billed at both prices", async () => {
+		const upstream = await startUpstream((_, response) => {
+			const cache_creation = { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 300 };
+			const usage = {
+				input_tokens: 10,
+				cache_creation_input_tokens: 400,
+				cache_read_input_tokens: 1_000,
+				cache_creation,
+			};
+			response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ usage }));
+		});
+		const proxy = await startProxyTo(upstream.url);
+		await send(proxy.url, requestOf("anthropic", turns.slice(0, 2)));
+		await until(() => proxy.totals().requests === 1);
+		expect(proxy.totals().billed).toBeCloseTo(10 + 100 + 100 * 1.25 + 300 * 2, 6);
+	});
+
 	it("that an answer does not tell is estimated", async () => {
 		const upstream = await startUpstream((_, response) => response.end("no JSON"));
 		const proxy = await startProxyTo(upstream.url);

@@ -55,6 +55,28 @@ describe("a request that the proxy does not edit", () => {
 		expect(got.headers["set-cookie"]).toEqual(["a", "b"]);
 	});
 
+	it("uses the connection of the one before to its upstream again", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		for (let time = 0; time < 5; time += 1) {
+			await send(proxy.url, { method: "POST", path: "/v1/messages", body: "{}" });
+		}
+		expect(upstream.received).toHaveLength(5);
+		expect(upstream.connections()).toBe(1);
+	});
+
+	it("is sent once more when the upstream closes a connection just as it is used again", async () => {
+		const upstream = await startUpstream((received, response) => {
+			const isSecond = upstream.received.length === 2;
+			if (isSecond) response.socket?.resetAndDestroy();
+			else response.end(received.path);
+		});
+		const proxy = await startProxyTo(upstream.url);
+		const request = { method: "POST", path: "/v1/messages", body: "{}" };
+		for (let time = 0; time < 2; time += 1) expect((await send(proxy.url, request)).status).toBe(200);
+		expect(upstream.received).toHaveLength(3);
+	});
+
 	it("gets a redirect passed back, not followed", async () => {
 		const upstream = await startUpstream((_, response) => response.writeHead(307, { Location: "/elsewhere" }).end());
 		const proxy = await startProxyTo(upstream.url);

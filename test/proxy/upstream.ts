@@ -23,6 +23,7 @@ afterEach(async () => {
 export async function startUpstream(answer: Answer = (_, response) => response.end("{}")) {
 	const received: Received[] = [];
 	const left: string[] = [];
+	let connections = 0;
 	const server = createServer((request, response) => {
 		const pieces: Buffer[] = [];
 		response.on("close", () => response.writableFinished || left.push(request.url ?? ""));
@@ -35,6 +36,9 @@ export async function startUpstream(answer: Answer = (_, response) => response.e
 			answer(one, response);
 		});
 	});
+	server.on("connection", () => {
+		connections += 1;
+	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	const close = () => {
 		server.closeAllConnections();
@@ -42,7 +46,7 @@ export async function startUpstream(answer: Answer = (_, response) => response.e
 	};
 	closing.push(close);
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-	return { url, received, left, close };
+	return { url, received, left, connections: () => connections, close };
 }
 
 /** A proxy in front of it with the policy `balanced`. It is gone after the test. */

@@ -78,7 +78,7 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 			now: () => 0,
 			recallCommand: "palimpsest recall",
 			holdout: 0,
-			archived: new Set<string>(),
+			archived: new Map<string, number>(),
 			cuts: new Map(),
 		};
 		let before: { readonly items: readonly string[]; readonly masked: number } | undefined;
