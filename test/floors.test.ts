@@ -27,6 +27,8 @@ const rooms: readonly string[] = [
 	"index.ts",
 	"pages",
 	"hosts",
+	"http",
+	"proxy",
 	"mcp",
 	"commands",
 	"cli.ts",

@@ -6,7 +6,7 @@ import { archiveLocation } from "../config/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { hostStates } from "../hosts/install.ts";
-import { parseAddress } from "../mcp/http/address.ts";
+import { parseAddress } from "../http/address.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";

@@ -11,6 +11,8 @@ const examples = `
 Examples:
   palimpsest                                            serve MCP on standard input and output
   palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
+  palimpsest proxy                                      mask what agent programs send, at http://127.0.0.1:8787
+  palimpsest launch claude                              start Claude Code behind a proxy that keeps its context small
   palimpsest install claude-code                        enter the server in a host's configuration
   palimpsest doctor                                     look whether everything works
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
@@ -38,9 +40,11 @@ export function createProgram(): Command {
 		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutControls(text)) })
 		.exitOverride();
 	addServeCommand(program);
+	addProxyCommand(program);
 	addConversationCommands(program);
 	addOutputCommands(program);
 	addHookCommands(program);
+	addLaunchCommand(program);
 	addArchiveReaders(program);
 	addReportCommands(program);
 	addSetupCommands(program);
@@ -109,6 +113,26 @@ function addServeCommand(program: Command): void {
 			if (extra !== undefined) refuseExtra(program, extra);
 			return (await import("./serve.ts")).serve(options);
 		});
+}
+
+function addProxyCommand(program: Command): void {
+	const port = ["--port <port>", "port of the proxy, if not 8787", wholeNumber] as const;
+	const proxy = program
+		.command("proxy")
+		.description("Mask old tool results in what agent programs send to their models.");
+	withArchive(withPolicy(proxy))
+		.option(...port)
+		.option("--host <host>", "address to listen on, which has to be on loopback")
+		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini, if not the provider's own", repeatable)
+		.option("--holdout <share>", "share of conversations that are never edited, to compare with", shareOfAll)
+		.addOption(new Option("--log <kind>", "what standard error says, if not text").choices([...logKinds]))
+		.action(async (options) => (await import("./proxy.ts")).proxy(options));
+	proxy
+		.command("status")
+		.description("Print what a running proxy has sent, left out and billed.")
+		.option(...port)
+		.option("--json", "as JSON")
+		.action(async (_, command: Command) => (await import("./proxy.ts")).proxyStatus(command.optsWithGlobals()));
 }
 
 function refuseExtra(program: Command, extra: string): never {
@@ -210,6 +234,16 @@ function addHookCommands(program: Command): void {
 	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
 		(await import("./hook-install.ts")).uninstallHook(host, options),
 	);
+}
+
+function addLaunchCommand(program: Command): void {
+	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay as they are.";
+	addArchiving(program, "launch <program> [parameters...]", launches)
+		.usage("[options] <program> [-- parameters...]")
+		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
+		.action(async (name: string, parameters: string[], options) =>
+			(await import("./launch.ts")).launch(name, parameters, options),
+		);
 }
 
 function addArchiveReaders(program: Command): void {
@@ -350,6 +384,12 @@ function numberFrom(least: number): (text: string) => number {
 		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
 		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
 	};
+}
+
+function shareOfAll(text: string): number {
+	const value = Number(text);
+	if (text.trim() !== "" && value >= 0 && value <= 1) return value;
+	throw new InvalidArgumentError("Expected a share from 0 to 1.");
 }
 
 function seconds(text: string): number {

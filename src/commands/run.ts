@@ -3,13 +3,14 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
-import { constants, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
 import { type ExcerptLimit, limitCheck, limitTooSmall } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
+import { exitCodeOfEnd, passSignals, startOf } from "./child-process.ts";
 import { type ArchiveCommandOptions, commandConfig, say, withArchive } from "./input-output.ts";
 import type { LimitOptions } from "./truncate.ts";
 
@@ -62,7 +63,6 @@ async function requireRoomForNotice(limit: ExcerptLimit, policy: Policy): Promis
 	if (limit.most < least) throw limitTooSmall({ name: `max_${limit.kind}`, given: limit.most, least });
 }
 
-const passedOn = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 const patienceMs = 2_000;
 
 /** No shell. The command has our standard input and gets our signals. Without a start, exit codes are those of shells. */
@@ -73,33 +73,22 @@ async function startCommand(command: string, parameters: readonly string[]) {
 	const child = spawn(command, parameters, { stdio: ["inherit", output, output], windowsHide: true });
 	const source: Readable = merged?.readable ?? mergeRoughly([child.stdout, child.stderr]);
 
-	const signalled = (signal: NodeJS.Signals) => {
-		// The terminal has sent it to both processes.
-		if ((signal === "SIGINT" || signal === "SIGQUIT") && process.stdin.isTTY) return;
-		child.kill(signal);
-	};
-	const signals = process.platform === "win32" ? passedOn.slice(0, 3) : passedOn;
-	for (const signal of signals) process.on(signal, signalled);
+	const keepSignals = passSignals(child);
 	const ending = new Promise<RunEnding>((resolve) => {
 		child.on("exit", (code, signal) => {
-			for (const one of signals) process.off(one, signalled);
+			keepSignals();
 			const durationMs = performance.now() - startedAt;
-			const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-			resolve({ exitCode, durationMs, ...(signal === null ? {} : { signal }) });
+			resolve({ exitCode: exitCodeOfEnd(code, signal), durationMs, ...(signal === null ? {} : { signal }) });
 			// A process that it left behind may keep the output open.
 			setTimeout(() => source.destroy(), patienceMs).unref();
 		});
 	});
-	const started = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-		child.once("spawn", () => resolve(undefined)).once("error", resolve);
-	});
+	const started = await startOf(child);
 	merged?.writable.destroy();
-	if (started !== undefined) {
+	if (started.kind === "not_started") {
 		source.destroy();
-		for (const one of signals) process.off(one, signalled);
-		const isAbsent = started.code === "ENOENT";
-		const reason = isAbsent ? "there is no such command" : `it cannot be run (${started.code})`;
-		return { kind: "not_started", exitCode: isAbsent ? 127 : 126, reason } as const;
+		keepSignals();
+		return started;
 	}
 	return { kind: "running", output: untilItEnds(source), ending } as const;
 }

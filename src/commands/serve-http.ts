@@ -1,9 +1,8 @@
 import { isIPv6 } from "node:net";
-import { constants } from "node:os";
 import type { ArchiveLocation } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
+import { type Address, parseAddress, parsePublicUrl } from "../http/address.ts";
 import { createPrincipalArchives } from "../mcp/archives.ts";
-import { type Address, parseAddress, parsePublicUrl } from "../mcp/http/address.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
 import type { LogKind } from "../mcp/http/logs.ts";
 import { createMetrics, type MetricsService, serveMetrics } from "../mcp/http/metrics.ts";
@@ -11,6 +10,7 @@ import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { Log } from "../operations/edit-record.ts";
+import { endBySignal } from "./signals.ts";
 
 export interface HttpServeOptions {
 	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
@@ -126,16 +126,4 @@ export async function serveOverHttp(
 function metricsAddressOf(text: string): Address {
 	const address = parseAddress(text);
 	return !isIPv6(text) && /(?:^|:)\d+$/.test(text) ? address : { ...address, port: metricsPort };
-}
-
-/** Exits with 0 once `end` has run, successful or not; at a second signal at once, as if it had not been caught. */
-function endBySignal(end: (signal: string) => Promise<void>): void {
-	let isEnding = false;
-	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-		process.on(signal, () => {
-			if (isEnding) process.exit(128 + constants.signals[signal]);
-			isEnding = true;
-			void end(signal).finally(() => process.exit(0));
-		});
-	}
 }

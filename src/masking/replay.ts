@@ -17,6 +17,8 @@ export interface Replaying {
 	readonly slack?: number | undefined;
 	/** Seconds since the last call. */
 	readonly idleSeconds?: number | undefined;
+	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
+	readonly coldAt?: ReadonlySet<number> | undefined;
 }
 
 /** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */
@@ -24,7 +26,7 @@ export function replay(
 	history: ReplayHistory,
 	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
 ): Schedule {
-	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0 } = how;
+	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt } = how;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
@@ -34,7 +36,7 @@ export function replay(
 	let ceiling = budget;
 	const act = (index: number) => {
 		const isTooMuch = view.total() > ceiling;
-		hide(cadence.choose(isTooMuch), index);
+		hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
 		if (isTooMuch && mask.selection === "use") hide(oldestOver(budget - slack), index);
 		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
 	};
@@ -56,8 +58,9 @@ export function replay(
 	};
 	walk(history, {
 		beforeAnswer: act,
-		call() {
-			cadence.called(view.call());
+		call(index) {
+			const tokens = view.call();
+			cadence.called(coldAt?.has(index) ? { ...tokens, cached: 0 } : tokens);
 		},
 		append(index) {
 			view.append(index);

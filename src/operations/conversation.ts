@@ -80,7 +80,7 @@ export async function openConversation(request: ConversationRequest) {
 		meter,
 		estimate,
 		...asSent(source, { model, tools: request.tools }),
-		isPlaceholder: placeholdersOf(policy),
+		isPlaceholder: placeholdersOf(policy, originalsOf(request)),
 		wording: wordings(policy, originalsOf(request)),
 		archiving: archivingOf(archive, conversation),
 	};

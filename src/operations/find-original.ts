@@ -8,7 +8,7 @@ import type { ValueEdit } from "../json-text/edit.ts";
 import { cleanValue, placeholderReader, type ReadPlaceholder } from "../masking/placeholder.ts";
 import { presets, trimMarker } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
-import { locales, wordings } from "../policy/wordings.ts";
+import { locales, type Originals, wordings } from "../policy/wordings.ts";
 import {
 	type FoundMarker,
 	type FoundNotice,
@@ -228,6 +228,7 @@ const archivedMarkers = [...everyLocale.map(({ archived }) => archived.truncatio
 const noticeForms = ["notice", "whole", "short", "html"] as const;
 const plainNotices = everyLocale.flatMap(({ notices }) => noticeForms.map((form) => notices[form]));
 const archivedNotices = everyLocale.flatMap(({ archived }) => noticeForms.map((form) => archived.notices[form]));
+const noticesWithReference = noticeFinder(archivedNotices);
 
 /**
  * Recognises truncated texts without a reference. Claude Code truncates with the words of our English marker, and the
@@ -252,13 +253,28 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 		[...placed].some((marker) => isPlaced(text, marker));
 }
 
-export function placeholdersOf(policy: Policy): (text: string) => boolean {
-	const read = placeholderReaderOf(policy);
+/** The reference in the notice at the top of a text that was shortened and archived; `undefined` for other texts. */
+export function shortenedRef(text: string): string | undefined {
+	const start = text.slice(0, mostBeforeText);
+	const [firstLine = ""] = start.split("\n", 1);
+	// Of a hook or of `run`: the notice closes with the command that reads all of it.
+	const ofCommand = /^\[.* recall (?<ref>[A-Za-z0-9-]{5,40})\]/.exec(firstLine)?.groups?.ref;
+	return ofCommand ?? noticesWithReference(start).find(({ isAtTop, ref }) => isAtTop && ref !== undefined)?.ref;
+}
+
+/** A notice with its hint is far shorter. */
+const mostBeforeText = 1_000;
+
+export function placeholdersOf(policy: Policy, originals?: Originals): (text: string) => boolean {
+	const read = placeholderReaderOf(policy, originals);
 	return (text) => read(text) !== undefined;
 }
 
-export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlaceholder | undefined {
-	const { placeholder } = wordings(policy);
+export function placeholderReaderOf(
+	policy: Policy,
+	originals?: Originals,
+): (text: string) => ReadPlaceholder | undefined {
+	const { placeholder } = wordings(policy, typeof originals === "object" ? originals : undefined);
 	const known = readers.get(placeholder);
 	if (known) return known;
 	const read = placeholderReader([...new Set([placeholder, ...placeholderTemplates])]);

@@ -246,11 +246,12 @@ function archived({ document, transcript }: ReadConversation, messages: readonly
 export interface KeepsOriginals {
 	/** Without it, placeholders name no reference. */
 	readonly archive?: Archive | undefined;
-	/** Whether the agent has `recall_original`. */
-	readonly recall?: "offered" | undefined;
+	/** Whether the agent has `recall_original`, or how else it reads an original: a tool, or a command with `{ref}`. */
+	readonly recall?: "offered" | { readonly by: string } | undefined;
 }
 
 export function originalsOf({ archive, recall, policy }: KeepsOriginals & { readonly policy: Policy }): Originals {
 	if (!archive) return "not_archived";
-	return recall === "offered" && policy.archive.recall_hint ? "recallable" : "archived";
+	if (recall === undefined || !policy.archive.recall_hint) return "archived";
+	return recall === "offered" ? "recallable" : { recalledBy: recall.by };
 }

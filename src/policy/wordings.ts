@@ -21,14 +21,14 @@ export interface Wordings {
 export type NoticeWordings = NoticeTemplates &
 	Readonly<Record<"archived" | "wholeArchived" | "shortArchived" | "htmlArchived", string>>;
 
-/** Whether originals are archived, and whether the reader of a placeholder is offered `recall_original`. */
-export type Originals = "not_archived" | "archived" | "recallable";
+/** Whether originals are archived, and how the reader of a placeholder reads one: by `recall_original`, or as named. */
+export type Originals = "not_archived" | "archived" | "recallable" | { readonly recalledBy: string };
 
 /** A template that equals one of ours gets our wording with the reference; any other stays as it is. */
 export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
 	const inForce = originals === "not_archived" ? locale : locale.archived;
-	const hint = originals === "recallable" ? locale.recall_hint : "";
+	const hint = hintOf(locale, originals);
 	const own = (template: string) => (originals !== "not_archived" && withReference.get(template)) || template;
 	const { placeholder_template: ownPlaceholder, placeholder: style } = policy.mask;
 	const usual =
@@ -52,6 +52,11 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 		},
 		unknownTool: locale.unknown_tool,
 	};
+}
+
+function hintOf({ recall_hint: hint }: Words, originals: Originals): string {
+	if (typeof originals === "object") return hint.replace("recall_original", () => originals.recalledBy);
+	return originals === "recallable" ? hint : "";
 }
 
 /** The first four are lines at the top of an output, the others replace omitted parts. */

@@ -11,13 +11,18 @@ import { commandsOf, pages } from "./markdown.ts";
 /** Commands that are not run here, and why. */
 const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 	[/^(?:npm ci\b|npm test$|npm run (?:test:all|lint|typecheck|demo|conformance)\b|\.ci\/run)/, "CI runs them"],
-	[/^npm run (?:bench|load)\b/, "minutes of work"],
+	[/^npm run (?:bench|load|hosts)\b/, "minutes of work"],
+	[
+		/^(?:palimpsest|npx -y palimpsest-mcp) launch (?!.*--dry-run)/,
+		"needs the program; launch.test.ts has one in its place",
+	],
 	[/^npx vitest run /, "part of the tests"],
 	[/^npm install prom-client$/, "changes an installation"],
 	[/^node examples\//, "examples.test.ts runs them all"],
 	[/^claude mcp add /, "Claude Code's own; hosts-page.test.ts starts what it enters"],
 	[/^docker |docker compose /, "needs a Docker engine"],
 	[/^(?:install -m|echo "alice)/, "makes a file of the operator's"],
+	[/^palimpsest proxy status$/, "asks a running proxy; test/commands/proxy.test.ts has one"],
 	[/--auth-issuer /, "needs the issuer; test/mcp/http/jwt.test.ts has one"],
 ];
 /** Commands that end with another code than 0, as they should. */
@@ -116,6 +121,7 @@ function placed(line: string): string {
 		.replace(/\b[a-z]{3}\d{3}[a-z]{2}\b/g, reference)
 		.replace("0.0.0.0:8765", "0.0.0.0:0")
 		.replace(/--metrics 127\.0\.0\.1:9464/, "--metrics 127.0.0.1:0")
+		.replace(/^palimpsest proxy(?= |$)/, "palimpsest proxy --port 0")
 		.replace(/--http(?= --| *$)/, "--http 127.0.0.1:0");
 }
 

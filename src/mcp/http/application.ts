@@ -1,11 +1,10 @@
-import { once } from "node:events";
-import type { OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
-import { type AddressInfo, isIP } from "node:net";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { isIP } from "node:net";
 import { hostHeaderValidation } from "@modelcontextprotocol/sdk/server/middleware/hostHeaderValidation.js";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { PalimpsestError } from "../../errors.ts";
+import { hostInUrl, isFromOwnPage } from "../../http/address.ts";
 import type { Log } from "../../operations/edit-record.ts";
-import { type Address, hostInUrl, isLoopback } from "./address.ts";
 
 /** Makes an Express application that checks Host and Origin before any route, also for unknown paths. */
 export function createApplication(options: {
@@ -56,23 +55,6 @@ function refusalOf(error: unknown): Refusal {
 	return { status: 500, code: -32_603, message: "The request failed by a defect of the server." };
 }
 
-/** Returns the port, also for port 0. Throws `invalid_argument` if the address is not available. */
-export async function listen(server: Server, { host, port }: Address): Promise<number> {
-	server.listen(port, host);
-	try {
-		await once(server, "listening");
-	} catch (cause) {
-		const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
-		const reasons: Readonly<Record<string, string>> = {
-			EADDRINUSE: `Port ${port} of ${host} is in use. End the program that holds it, or choose another port; 0 takes a free one.`,
-			EACCES: `Port ${port} needs rights that this process has not. Choose one from 1024 on.`,
-		};
-		const other = `Cannot listen on port ${port} of ${host} (${code}). Choose another address, such as 127.0.0.1.`;
-		throw new PalimpsestError("invalid_argument", reasons[code] ?? other, { cause });
-	}
-	return (server.address() as AddressInfo).port;
-}
-
 export interface Refusal {
 	readonly status: number;
 	readonly code?: number;
@@ -110,22 +92,12 @@ function isAddress(hostHeader: string): boolean {
 	return isIP(address?.six ?? address?.four ?? "") !== 0;
 }
 
-/** Refuses requests that a foreign web page makes a browser send. Other programs send no Origin, and pass. */
+/** Refuses requests that a foreign web page makes a browser send. */
 function checkOrigin(publicUrl: URL | undefined): RequestHandler {
 	return (request, response, next) => {
-		const { origin, "sec-fetch-site": site } = request.headers;
-		// An image or a link makes a browser send a GET without Origin; /sse would open a session for it.
-		const isOwn = origin === undefined ? site !== "cross-site" && site !== "same-site" : isOwnOrigin(origin, publicUrl);
-		if (isOwn) return next();
+		if (isFromOwnPage(request.headers, publicUrl)) return next();
 		refuse(response, { status: 403, message: "Requests from web pages of other origins are refused." });
 	};
-}
-
-function isOwnOrigin(origin: string, publicUrl: URL | undefined): boolean {
-	if (origin === publicUrl?.origin) return true;
-	if (!URL.canParse(origin)) return false;
-	const { protocol, hostname } = new URL(origin);
-	return (protocol === "http:" || protocol === "https:") && isLoopback(hostname);
 }
 
 export const requireJson: RequestHandler = (request, response, next) => {

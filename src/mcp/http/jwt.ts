@@ -3,7 +3,7 @@ import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/p
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import { isLoopback } from "./address.ts";
+import { isLoopback } from "../../http/address.ts";
 import { callerAuthInfo } from "./tokens.ts";
 
 /** Only signatures with the issuer's private key: whoever can check an HS… signature could also make one. */

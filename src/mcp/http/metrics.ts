@@ -3,12 +3,12 @@ import { createServer } from "node:http";
 import { Router } from "express";
 import type { Gauge, Registry } from "prom-client";
 import { PalimpsestError } from "../../errors.ts";
+import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { version } from "../../version.ts";
 import type { CallPool } from "../pool/pool.ts";
 import type { CallEnd, OnCallEnd } from "../run-tool.ts";
-import { type Address, hostInUrl, isLoopback } from "./address.ts";
-import { checkHost, createApplication, listen, onlyMethods, requireOneHost } from "./application.ts";
+import { checkHost, createApplication, onlyMethods, requireOneHost } from "./application.ts";
 import { tokensOf } from "./logs.ts";
 import { healthRoutes, type ReadinessCheck } from "./readiness.ts";
 

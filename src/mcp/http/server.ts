@@ -3,9 +3,9 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { PalimpsestError } from "../../errors.ts";
-import { type Address, hostInUrl, isLoopback } from "./address.ts";
+import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
-import { checkHost, createApplication, listen } from "./application.ts";
+import { checkHost, createApplication } from "./application.ts";
 import { authenticate, metadataRoutes } from "./authenticate.ts";
 import { createBodyReader } from "./body.ts";
 import { defaultQuotas, limitRequests, type Quotas } from "./limits.ts";

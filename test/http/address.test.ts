@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { PalimpsestError } from "../../../src/errors.ts";
-import { parseAddress } from "../../../src/mcp/http/address.ts";
-import { serveHttp } from "../../../src/mcp/http/server.ts";
-import { send, start, stubPolicySource } from "./harness.ts";
+import { PalimpsestError } from "../../src/errors.ts";
+import { parseAddress } from "../../src/http/address.ts";
+import { serveHttp } from "../../src/mcp/http/server.ts";
+import { send, start, stubPolicySource } from "../mcp/http/harness.ts";
 
 describe("parseAddress", () => {
 	test.each([

@@ -1,5 +1,7 @@
-import { BlockList, isIP, isIPv6 } from "node:net";
-import { PalimpsestError } from "../../errors.ts";
+import { once } from "node:events";
+import type { IncomingHttpHeaders, Server } from "node:http";
+import { type AddressInfo, BlockList, isIP, isIPv6 } from "node:net";
+import { PalimpsestError } from "../errors.ts";
 
 export interface Address {
 	readonly host: string;
@@ -45,4 +47,32 @@ export function isLoopback(host: string): boolean {
 	const address = host.replace(/^\[(.*)\]$/, "$1");
 	const family = isIP(address);
 	return family !== 0 && loopback.check(address, family === 6 ? "ipv6" : "ipv4");
+}
+
+/** Whether no foreign web page made a browser send a request. Other programs send no Origin, and pass. */
+export function isFromOwnPage(headers: IncomingHttpHeaders, publicUrl?: URL): boolean {
+	const { origin, "sec-fetch-site": site } = headers;
+	// An image or a link makes a browser send a GET without Origin.
+	if (origin === undefined) return site !== "cross-site" && site !== "same-site";
+	if (origin === publicUrl?.origin) return true;
+	if (!URL.canParse(origin)) return false;
+	const { protocol, hostname } = new URL(origin);
+	return (protocol === "http:" || protocol === "https:") && isLoopback(hostname);
+}
+
+/** Returns the port, also for port 0. Throws `invalid_argument` if the address is not available. */
+export async function listen(server: Server, { host, port }: Address): Promise<number> {
+	server.listen(port, host);
+	try {
+		await once(server, "listening");
+	} catch (cause) {
+		const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+		const reasons: Readonly<Record<string, string>> = {
+			EADDRINUSE: `Port ${port} of ${host} is in use. End the program that holds it, or choose another port; 0 takes a free one.`,
+			EACCES: `Port ${port} needs rights that this process has not. Choose one from 1024 on.`,
+		};
+		const other = `Cannot listen on port ${port} of ${host} (${code}). Choose another address, such as 127.0.0.1.`;
+		throw new PalimpsestError("invalid_argument", reasons[code] ?? other, { cause });
+	}
+	return (server.address() as AddressInfo).port;
 }

@@ -1,0 +1,38 @@
+import type { ChildProcess } from "node:child_process";
+import { constants } from "node:os";
+
+const passedOn = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
+
+/** Gives our signals to a child process until the returned function is called. */
+export function passSignals(child: ChildProcess): () => void {
+	const signalled = (signal: NodeJS.Signals) => {
+		// The terminal has sent it to both processes.
+		if ((signal === "SIGINT" || signal === "SIGQUIT") && process.stdin.isTTY) return;
+		child.kill(signal);
+	};
+	const signals = process.platform === "win32" ? passedOn.slice(0, 3) : passedOn;
+	for (const signal of signals) process.on(signal, signalled);
+	return () => {
+		for (const signal of signals) process.off(signal, signalled);
+	};
+}
+
+/** As a shell gives it: 128 and the number of the signal that ended the process. */
+export function exitCodeOfEnd(code: number | null, signal: NodeJS.Signals | null): number {
+	return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+}
+
+/** Waits until a child process runs. Otherwise says why not, with the exit code of shells. */
+export async function startOf(
+	child: ChildProcess,
+): Promise<
+	{ readonly kind: "running" } | { readonly kind: "not_started"; readonly exitCode: number; readonly reason: string }
+> {
+	const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+		child.once("spawn", () => resolve(undefined)).once("error", resolve);
+	});
+	if (failure === undefined) return { kind: "running" };
+	const isAbsent = failure.code === "ENOENT";
+	const reason = isAbsent ? "there is no such command" : `it cannot be run (${failure.code})`;
+	return { kind: "not_started", exitCode: isAbsent ? 127 : 126, reason };
+}

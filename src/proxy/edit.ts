@@ -1,0 +1,200 @@
+import type { Archive } from "../archive/archive.ts";
+import { refusePlaceholders } from "../archive/store.ts";
+import { measure } from "../conversation/measure.ts";
+import type { Edit } from "../conversation/plan.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { PalimpsestError } from "../errors.ts";
+import { writeValues } from "../json-text/edit.ts";
+import { readTextDocument } from "../json-text/read.ts";
+import { applyAndVerify, completePlan, openConversation } from "../operations/conversation.ts";
+import type { Policy } from "../policy/schema.ts";
+import { type CacheTerms, cacheTerms } from "./cache-time.ts";
+import type { KnownCuts } from "./cut-on-arrival.ts";
+import { conversationKey, messageKey } from "./identity.ts";
+import type { Decisions, Memory, Remembered } from "./memory.ts";
+import { type EditedResult, planEdits } from "./plan.ts";
+import { recallOffered } from "./recall-hint.ts";
+import type { Route } from "./routes.ts";
+
+export interface Editing {
+	readonly policy: Policy;
+	readonly archive: Archive | undefined;
+	readonly memory: Memory;
+	readonly now: () => number;
+	/** Reads an original in a shell when its reference follows. */
+	readonly recallCommand: string;
+	/** Share of conversations that are never edited. */
+	readonly holdout: number;
+	/** When this process has archived an original, by its reference. */
+	readonly archived: Map<string, number>;
+	readonly cuts: KnownCuts;
+}
+
+export interface SizedPart {
+	/** Equal for equal content. */
+	readonly key: string;
+	readonly tokens: number;
+}
+
+export interface EditOutcome {
+	/** The edited body; `undefined` if the request goes out as it came. */
+	readonly text: string | undefined;
+	readonly facts: RequestFacts | undefined;
+}
+
+/** What the ledger keeps of a request. Tokens are counted in the nearest public encoding. */
+export interface RequestFacts {
+	/** `undefined` before the first tool turn. */
+	readonly conversation: string | undefined;
+	readonly model: string | undefined;
+	readonly terms: CacheTerms;
+	readonly why: "edited" | "nothing_to_edit" | "left_alone" | "held_out";
+	/** Whether the cache of the provider had expired. */
+	readonly isCold: boolean;
+	/** A name of the first user message, by which a conversation is known before its first tool turn. */
+	readonly start: string;
+	/** What surrounds the messages, and then each message, as they came and as they go out. */
+	readonly unedited: readonly SizedPart[];
+	readonly sent: readonly SizedPart[];
+	readonly results: readonly EditedResult[];
+}
+
+const formatsOfApi = {
+	anthropic: ["anthropic-messages"],
+	openai: ["openai-chat", "openai-responses"],
+	gemini: ["gemini"],
+} as const;
+
+/**
+ * Masks and cuts the old and the large results in the body of a request. Everything else stays to the byte. Decides
+ * nothing twice: results that were masked before stay masked, by the same bytes. Throws if a promise would be broken, or
+ * if an original cannot be archived; then the request goes out as it came.
+ */
+export async function editRequest(text: string, route: Route, editing: Editing): Promise<EditOutcome> {
+	const { policy, archive, memory, now } = editing;
+	const document = readTextDocument(text, "the request");
+	const body = document.value;
+	if (document.kind !== "json" || !holdsMessages(body)) return { text: undefined, facts: undefined };
+	const opened = await openConversation({
+		conversation: body,
+		policy,
+		model: route.model,
+		archive,
+		recall: recallOffered(body, editing.recallCommand),
+	});
+	const { transcript, source, meter } = opened;
+	const conversation = conversationKey(transcript);
+	const terms = cacheTerms(body, route.api, policy.prices);
+	const remembered = conversation === undefined ? undefined : memory.recall(conversation);
+	const isCold = isExpired(remembered, terms, now());
+	const unedited = partsOf(transcript, opened);
+	const facts = (why: RequestFacts["why"], edits: readonly Edit[] = [], results: readonly EditedResult[] = []) => ({
+		conversation,
+		start: messageKey(transcript.messages.find(({ role }) => role === "user") ?? noMessage),
+		model: opened.model,
+		terms,
+		why,
+		isCold,
+		unedited,
+		sent: partsAfter(unedited, edits),
+		results,
+	});
+	if (conversation === undefined || remembered === undefined)
+		return { text: undefined, facts: facts("nothing_to_edit") };
+	if (remembered.leftAlone !== undefined) return { text: undefined, facts: facts("left_alone") };
+	if (isHeldOut(conversation, editing.holdout)) return { text: undefined, facts: facts("held_out") };
+	if (!(formatsOfApi[route.api] as readonly string[]).includes(transcript.format)) {
+		throw new PalimpsestError("not_a_conversation", `Expected the format of ${route.api}; got ${transcript.format}.`);
+	}
+
+	const planned = await planEdits({ ...editing, opened, body, conversation, remembered, isCold, prices: terms.prices });
+	const { plan } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
+	if (plan.length === 0) {
+		keep(planned.decisions, conversation, { route, memory });
+		return { text: undefined, facts: facts("nothing_to_edit") };
+	}
+	const { error } = applyAndVerify({ source, plan, meter });
+	if (error) throw error;
+	const edited = writeValues(document, plan);
+	await archiveOriginals(plan, opened.isPlaceholder, editing);
+	keep(planned.decisions, conversation, { route, memory });
+	return { text: edited, facts: facts("edited", plan, planned.results) };
+}
+
+type Opened = Awaited<ReturnType<typeof openConversation>>;
+
+function holdsMessages(body: unknown): boolean {
+	const { messages, contents, input } = (body ?? {}) as Record<string, unknown>;
+	return [messages, contents, input].some(Array.isArray);
+}
+
+function isExpired(remembered: Remembered | undefined, { lifetime }: CacheTerms, now: number): boolean {
+	const { lastCall } = remembered ?? {};
+	return lastCall !== undefined && lifetime > 0 && now - lastCall > lifetime;
+}
+
+/** By the name of the conversation, so that every process holds out the same ones. */
+function isHeldOut(conversation: string, share: number): boolean {
+	return Number.parseInt(conversation.slice(0, 8), 16) / 2 ** 32 < share;
+}
+
+const noMessage: Parameters<typeof messageKey>[0] = { role: "other", counted: [], calls: [], results: [] };
+
+function partsOf(transcript: Transcript, { meter, requestOverhead }: Opened): SizedPart[] {
+	const { messages, surroundingTokens } = measure(transcript, meter, requestOverhead(meter.countTokens));
+	const surroundings = messageKey({ ...noMessage, counted: transcript.surroundings });
+	return [
+		{ key: surroundings, tokens: surroundingTokens },
+		...transcript.messages.map((message, index) => ({
+			key: messageKey(message),
+			tokens: messages[index]?.tokens ?? 0,
+		})),
+	];
+}
+
+function partsAfter(parts: readonly SizedPart[], edits: readonly Edit[]): SizedPart[] {
+	const after = [...parts];
+	for (const { message, reason, before, after: left, takenOut } of edits) {
+		const part = after[message + 1];
+		if (!part) continue;
+		const key = `${part.key} ${reason} ${takenOut?.ref ?? ""}`;
+		after[message + 1] = { key, tokens: part.tokens - before.tokens + left.tokens };
+	}
+	return after;
+}
+
+const mostArchived = 100_000;
+
+/** Archiving an original again marks it as used, so that the retention keeps it as long as its placeholder is sent. */
+const archivedForMs = 24 * 3_600_000;
+
+async function archiveOriginals(
+	plan: readonly Edit[],
+	isPlaceholder: (text: string) => boolean,
+	editing: Editing,
+): Promise<void> {
+	const { archive, archived, now } = editing;
+	if (!archive) return;
+	const at = now();
+	const isNew = ({ takenOut }: Edit) =>
+		takenOut !== undefined && at - (archived.get(takenOut.ref) ?? Number.NEGATIVE_INFINITY) > archivedForMs;
+	const originals = plan.filter(isNew).flatMap(({ takenOut, result }) => {
+		return takenOut
+			? [{ kind: takenOut.kind, text: takenOut.text, toolCallId: result?.toolCallId, toolName: result?.toolName }]
+			: [];
+	});
+	if (originals.length > 0) await refusePlaceholders(archive, isPlaceholder).put(originals);
+	if (archived.size > mostArchived) archived.clear();
+	for (const edit of plan) if (edit.takenOut && isNew(edit)) archived.set(edit.takenOut.ref, at);
+}
+
+function keep(
+	decisions: Decisions,
+	conversation: string,
+	{ route, memory }: { readonly route: Route; readonly memory: Memory },
+): void {
+	// A request that counts tokens decides nothing: the provider's cache does not see it.
+	if (route.kind === "counted") return;
+	if (decisions.masked || decisions.pause !== undefined) memory.remember(conversation, decisions);
+	memory.called(conversation);
+}

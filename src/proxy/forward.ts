@@ -1,0 +1,121 @@
+import http, { type IncomingMessage, type ServerResponse } from "node:http";
+import https from "node:https";
+import type { Readable } from "node:stream";
+import { upstreamPath } from "./routes.ts";
+
+/** RFC 9110, section 7.6.1; `Expect` is answered by Node. */
+const hopByHop = new Set([
+	...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"],
+	...["te", "trailer", "transfer-encoding", "upgrade", "expect"],
+]);
+
+export interface Asked {
+	readonly method: string;
+	readonly path: string;
+	/** Name and value in turn, as they came. */
+	readonly rawHeaders: readonly string[];
+	/** `decoded`: it no longer has the encoding that its headers name. */
+	readonly body: { readonly bytes: Buffer; readonly decoded: boolean } | { readonly stream: Readable };
+	/** Ends the request, also while its answer arrives. */
+	readonly signal: AbortSignal;
+}
+
+export type Upstream = ReturnType<typeof connectTo>;
+
+/** Connections to one upstream. They have no time-out: a model may think for long. */
+export function connectTo(base: URL) {
+	const { Agent, request } = base.protocol === "https:" ? https : http;
+	const agent = new Agent({ keepAlive: true });
+
+	const askOnce = (asked: Asked): Promise<IncomingMessage> =>
+		new Promise((resolve, reject) => {
+			const { method, path, body, signal } = asked;
+			const headers = requestHeaders(asked, base.host);
+			// Redirects are passed back: Node follows none.
+			const sent = request(base, { agent, method, path: upstreamPath(base, path), headers, signal });
+			sent.on("response", resolve);
+			sent.on("error", (error) => reject(Object.assign(error, { wasReused: sent.reusedSocket })));
+			if ("bytes" in body) sent.end(body.bytes);
+			else {
+				body.stream.on("error", (error) => sent.destroy(error));
+				body.stream.pipe(sent);
+			}
+		});
+
+	return {
+		/** Resolves with the head of the answer. Rejects if the upstream cannot be reached. */
+		async ask(asked: Asked): Promise<IncomingMessage> {
+			try {
+				return await askOnce(asked);
+			} catch (error) {
+				// The upstream closed a connection just as it was used again, as the documentation of `reusedSocket` describes.
+				const { code, wasReused } = error as { code?: string; wasReused?: boolean };
+				const isStale = wasReused === true && code === "ECONNRESET" && "bytes" in asked.body;
+				if (!isStale || asked.signal.aborted) throw error;
+				return askOnce(asked);
+			}
+		},
+		close: () => agent.destroy(),
+	};
+}
+
+function requestHeaders({ rawHeaders, body }: Asked, host: string): string[] {
+	const kept = withoutHopByHop(rawHeaders, (name) => {
+		if (name === "host") return false;
+		if ("stream" in body) return true;
+		return name !== "content-length" && !(body.decoded && name === "content-encoding");
+	});
+	const isChunked = "stream" in body && hasHeader(rawHeaders, "transfer-encoding");
+	const length = "bytes" in body ? ["Content-Length", String(body.bytes.length)] : [];
+	return ["Host", host, ...kept, ...length, ...(isChunked ? ["Transfer-Encoding", "chunked"] : [])];
+}
+
+function hasHeader(rawHeaders: readonly string[], name: string): boolean {
+	return rawHeaders.some((one, index) => index % 2 === 0 && one.toLowerCase() === name);
+}
+
+function withoutHopByHop(rawHeaders: readonly string[], keep: (name: string) => boolean = () => true): string[] {
+	const named = new Set(hopByHop);
+	const pairs: [string, string][] = [];
+	for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+		const [name, value] = [rawHeaders[at] as string, rawHeaders[at + 1] as string];
+		if (name.toLowerCase() === "connection") {
+			for (const option of value.split(",")) named.add(option.trim().toLowerCase());
+		}
+		pairs.push([name, value]);
+	}
+	return pairs.filter(([name]) => !named.has(name.toLowerCase()) && keep(name.toLowerCase())).flat();
+}
+
+/** `broken`: the upstream ended its answer too early. */
+export type Passed = "whole" | "broken" | "client_left";
+
+/** Passes an answer on as it arrives. `observe` sees each piece of the body; it must not throw. */
+export function passOn(
+	answer: IncomingMessage,
+	response: ServerResponse,
+	observe?: (piece: Buffer) => void,
+): Promise<Passed> {
+	response.sendDate = false;
+	response.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHopByHop(answer.rawHeaders));
+	response.flushHeaders();
+	if (observe) answer.on("data", observe);
+	return new Promise((resolve) => {
+		answer.on("error", () => {
+			response.destroy();
+			resolve("broken");
+		});
+		response.on("close", () => {
+			resolve(response.writableFinished ? "whole" : "client_left");
+			answer.destroy();
+		});
+		response.on("error", () => {});
+		answer.pipe(response);
+	});
+}
+
+/** Reads the rest of an answer that nobody gets, so that its connection can be used again. */
+export function discard(answer: IncomingMessage): void {
+	answer.on("error", () => {});
+	answer.resume();
+}

@@ -1,0 +1,31 @@
+import { isJsonObject } from "../conversation/json.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
+
+/** The shell tools of Claude Code, Codex, opencode, Gemini CLI, pi, Copilot CLI and Cline. */
+const shells =
+	/^(?:functions\.)?(?:bash|powershell|shell|local_shell|shell_command|exec_command|run_shell_command|execute_command|run_terminal_cmd|run_commands?|terminal)$/i;
+
+const recallTool = /(?:^|[^a-z0-9])recall_original$/i;
+
+/**
+ * How a placeholder says that its original can be read: by the tool of this request that is named like `recall_original`,
+ * else by the command in a shell, else not at all.
+ */
+export function recallOffered(body: unknown, command: string): { readonly by: string } | undefined {
+	const names = toolNames(body);
+	const tool = names.find((name) => recallTool.test(name));
+	if (tool !== undefined) return { by: tool };
+	return names.some((name) => shells.test(name)) ? { by: `\`${command} {ref}\`` } : undefined;
+}
+
+/** The names in a request of any API: `tools` of Anthropic, of OpenAI, nested or not, and of Gemini. */
+function toolNames(body: unknown): string[] {
+	const tools = listOf(objectOf(body).tools);
+	return tools.filter(isJsonObject).flatMap((tool) => {
+		const declared = listOf(tool.functionDeclarations ?? tool.function_declarations).filter(isJsonObject);
+		const holders = [tool, objectOf(tool.function), ...declared];
+		const named = holders.flatMap((holder) => stringAt(holder, "name") ?? []);
+		// OpenAI's own shell has a type and no name.
+		return tool.type === "local_shell" || tool.type === "shell" ? [...named, "shell"] : named;
+	});
+}

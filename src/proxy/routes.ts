@@ -1,0 +1,82 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { PalimpsestError } from "../errors.ts";
+
+export const apis = ["anthropic", "openai", "gemini"] as const;
+
+export type Api = (typeof apis)[number];
+
+/** Base URLs, fixed at the start. */
+export type Upstreams = Readonly<Partial<Record<Api, string>>>;
+
+export interface Route {
+	readonly api: Api;
+	/** `edited`: its conversation may be edited. `counted`: the same for a request that only counts tokens. */
+	readonly kind: "edited" | "counted" | "passed";
+	/** Gemini names the model in the path alone. */
+	readonly model?: string | undefined;
+}
+
+/** The part of a path that names an operation, behind the base path of a client: some leave `/v1` out. */
+const messages = /(?:^|\/)messages(\/count_tokens)?$/;
+const openai = /(?:^|\/)(?:chat\/completions|responses)$/;
+const gemini = /(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/;
+
+/** The route of a request among the upstreams; `undefined` if none of them can be meant. */
+export function routeOf(
+	request: { readonly method: string; readonly path: string; readonly headers: IncomingHttpHeaders },
+	upstreams: Upstreams,
+): Route | undefined {
+	const route = recognised(request);
+	if (route && upstreams[route.api] !== undefined) return route;
+	if (route?.kind === "edited" || route?.kind === "counted") return undefined;
+	const named = apis.filter((api) => upstreams[api] !== undefined);
+	const only = named.length === 1 ? named[0] : undefined;
+	return only && { api: only, kind: "passed" };
+}
+
+function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): Route | undefined {
+	const [pathname = ""] = path.split("?", 1);
+	if (method === "POST") {
+		const counts = messages.exec(pathname);
+		if (counts) return { api: "anthropic", kind: counts[1] === undefined ? "edited" : "counted" };
+		if (openai.test(pathname)) return { api: "openai", kind: "edited" };
+		const model = gemini.exec(pathname)?.groups?.model;
+		if (model !== undefined) return { api: "gemini", kind: "edited", model };
+	}
+	return { api: apiOf(pathname, headers), kind: "passed" };
+}
+
+/** Lists of models, files and the like: their paths are alike, so the headers of each API decide. */
+function apiOf(pathname: string, headers: IncomingHttpHeaders): Api {
+	if (headers["x-goog-api-key"] !== undefined || /\/v1(?:beta|internal)\w*(?:\/|:|$)/.test(pathname)) return "gemini";
+	if (headers["anthropic-version"] !== undefined || headers["x-api-key"] !== undefined) return "anthropic";
+	// Claude Code looks whether anybody is there.
+	return pathname === "/" || /\/messages(?:\/|$)/.test(pathname) ? "anthropic" : "openai";
+}
+
+/** Checks base URLs. Throws PalimpsestError `invalid_argument`. */
+export function checkUpstreams(upstreams: Upstreams): ReadonlyMap<Api, URL> {
+	const checked = new Map<Api, URL>();
+	for (const api of apis) {
+		const given = upstreams[api];
+		if (given === undefined) continue;
+		const url = URL.canParse(given) ? new URL(given) : undefined;
+		const isPlain =
+			url && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
+		if (!isPlain) {
+			const form = "the base URL of an API, with https or http and without a query or a password";
+			throw new PalimpsestError("invalid_argument", `Expected the upstream of ${api} to be ${form}.`);
+		}
+		checked.set(api, url);
+	}
+	if (checked.size > 0) return checked;
+	throw new PalimpsestError("invalid_argument", `Expected an upstream for one of ${apis.join(", ")}; got none.`);
+}
+
+/** The path at the upstream. A version that ends the base URL and begins the path is written once. */
+export function upstreamPath({ pathname }: URL, path: string): string {
+	const base = pathname.replace(/\/+$/, "");
+	const version = /\/v1\w*$/.exec(base)?.[0];
+	const isTwice = version !== undefined && (path === version || path.startsWith(`${version}/`));
+	return isTwice ? base.slice(0, -version.length) + path : base + path;
+}

@@ -1,0 +1,167 @@
+import { spawn } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { launchedPrograms } from "../../src/hosts/base-url.ts";
+import { builtCli } from "../support/built-cli.ts";
+import { runCli } from "../support/run-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { type StandInProvider, startStandInProvider } from "../support/stand-in-provider.ts";
+
+let folder: string;
+let provider: StandInProvider;
+beforeEach(async () => {
+	folder = await scratchFolder();
+	provider = await startStandInProvider({ script: { toolTurns: 3, fileChars: 2000 } });
+});
+afterEach(() => provider.close());
+
+/** Puts a program of Node on the PATH. */
+async function install(name: string, text: string): Promise<Record<string, string>> {
+	const bin = join(folder, "bin");
+	await mkdir(bin, { recursive: true });
+	await writeFile(join(bin, name), `#!${process.execPath}\n${text}\n`);
+	await chmod(join(bin, name), 0o755);
+	return {
+		PATH: `${bin}:${process.env.PATH}`,
+		ANTHROPIC_BASE_URL: provider.origin,
+		PALIMPSEST_ARCHIVE: join(folder, "archive"),
+	};
+}
+
+const asking = `
+(async () => {
+	const body = JSON.stringify({ model: "m", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] });
+	const headers = { "content-type": "application/json" };
+	const answer = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", headers, body });
+	const { content } = await answer.json();
+	console.log(JSON.stringify({ base: process.env.ANTHROPIC_BASE_URL, text: content[0].text, arguments: process.argv.slice(2) }));
+	process.exitCode = 7;
+})();`;
+
+describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
+	it("starts the program behind a proxy to its own provider, and ends with its exit code and one line", async () => {
+		const environment = await install("claude", asking);
+		const { code, text, lines } = await runCli(["launch", "claude", "--", "-p", "two words", "--settings"], {
+			folder,
+			environment,
+		});
+		const said = JSON.parse(text);
+		expect(code).toBe(7);
+		expect(said).toMatchObject({ text: "A short title", arguments: ["-p", "two words", "--settings"] });
+		expect(said.base).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+		expect(said.base).not.toBe(provider.origin);
+		expect(provider.paths).toEqual(["POST /v1/messages"]);
+		expect(lines).toEqual([
+			expect.stringMatching(
+				/^palimpsest: [\d,]+ requests?, [\d,]+ tokens sent, [\d,]+ left out, billed \d+\.\d\d × raw$/,
+			),
+		]);
+		await expect(fetch(said.base)).rejects.toThrow();
+	});
+
+	it("passes our standard input through, and puts palimpsest on the PATH with the proxy's archive", async () => {
+		const program = `
+			const { execFileSync } = require("node:child_process");
+			const version = execFileSync("palimpsest", ["--version"], { encoding: "utf8" }).trim();
+			const input = require("node:fs").readFileSync(0, "utf8");
+			console.log(JSON.stringify({ version, input, archive: process.env.PALIMPSEST_ARCHIVE, namespace: process.env.PALIMPSEST_NAMESPACE }));`;
+		const environment = await install("claude", program);
+		const parameters = ["launch", "--archive", "./kept", "--namespace", "mine", "claude"];
+		const { code, text } = await runCli(parameters, { folder, environment, input: "typed" });
+		expect(code).toBe(0);
+		expect(JSON.parse(text)).toEqual({
+			version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+			input: "typed",
+			archive: join(folder, "kept"),
+			namespace: "mine",
+		});
+	});
+
+	it("passes signals on, and waits for the program to end", async () => {
+		const program = `
+			process.on("SIGTERM", () => setTimeout(() => { console.log("ended well"); process.exit(5); }, 200));
+			setInterval(() => {}, 1000);
+			console.log("ready");`;
+		const environment = { ...cleanEnvironment(folder), ...(await install("claude", program)) };
+		const child = spawn(process.execPath, [builtCli, "launch", "claude"], { cwd: folder, env: environment });
+		let output = "";
+		child.stdout.on("data", (chunk) => {
+			if (output === "") child.kill("SIGTERM");
+			output += chunk;
+		});
+		const code = await new Promise((resolve) => child.on("close", resolve));
+		expect([code, output]).toEqual([5, "ready\nended well\n"]);
+	});
+
+	it("gives the exit code of a shell where a signal ends the program", async () => {
+		const environment = await install("claude", 'process.kill(process.pid, "SIGKILL");');
+		expect((await runCli(["launch", "claude"], { folder, environment })).code).toBe(137);
+	});
+
+	it("says so where the program is not installed", async () => {
+		const environment = { ...(await install("other", "")), PATH: join(folder, "bin") };
+		const { code, lines } = await runCli(["launch", "opencode"], { folder, environment });
+		expect(code).toBe(127);
+		expect(lines[0]).toBe("palimpsest: cannot run opencode (opencode): there is no such command");
+	});
+
+	it("writes nothing beside the settings, and removes its temporary files", async () => {
+		const program = `
+			const { readFileSync, statSync } = require("node:fs");
+			const file = process.env.CLINE_PROVIDER_SETTINGS_PATH;
+			console.log(readFileSync(file, "utf8"));
+			console.error("mode " + (statSync(file).mode & 0o777).toString(8));`;
+		const environment = { ...(await install("cline", program)), TMPDIR: join(folder, "tmp") };
+		await mkdir(join(folder, "tmp"));
+		const file = join(folder, ".cline/data/settings/providers.json");
+		await mkdir(join(folder, ".cline/data/settings"), { recursive: true });
+		const settings = { providers: { anthropic: { settings: { apiKey: "k" } } }, lastUsedProvider: "anthropic" };
+		await writeFile(file, JSON.stringify(settings));
+		const { code, text, lines } = await runCli(["launch", "cline"], { folder, environment });
+		expect([code, lines[0]]).toEqual([0, "mode 600"]);
+		expect(JSON.parse(text).providers.anthropic.settings).toMatchObject({
+			apiKey: "k",
+			baseUrl: expect.stringMatching(/^http:\/\/127/),
+		});
+		expect(await readFile(file, "utf8")).toBe(JSON.stringify(settings));
+		expect(await readdir(join(folder, "tmp"))).toEqual([]);
+		expect(await readdir(join(folder, ".cline/data/settings"))).toEqual(["providers.json"]);
+	});
+
+	it("refuses a name that it does not know, and options of the program without --", async () => {
+		const unknown = await runCli(["launch", "clode"], { folder });
+		expect([unknown.code, unknown.lines[0]]).toEqual([2, expect.stringContaining('"clode". Did you mean claude?')]);
+		const option = await runCli(["launch", "claude", "--print"], { folder });
+		expect([option.code, option.lines[0]]).toEqual([2, "error: unknown option '--print'"]);
+	});
+});
+
+describe("a dry run", () => {
+	const set = {
+		gemini: { GOOGLE_GEMINI_BASE_URL: "https://gateway.example" },
+		copilot: { COPILOT_PROVIDER_BASE_URL: "https://gateway.example/v1" },
+		cline: { CLINE_PROVIDER_SETTINGS_PATH: "settings.json" },
+	} as Readonly<Record<string, Record<string, string>>>;
+
+	it.each(launchedPrograms.map(({ name, command }) => [name, command]))(
+		"shows %s, and starts nothing",
+		async (name, command) => {
+			const settings = {
+				providers: {
+					"openai-compatible": { settings: { apiKey: "secret-of-cline", baseUrl: "https://gateway.example/v1" } },
+				},
+				lastUsedProvider: "openai-compatible",
+			};
+			await writeFile(join(folder, "settings.json"), JSON.stringify(settings));
+			const environment = { ...(set[name] ?? {}), PATH: "", TMPDIR: folder };
+			const { code, text, lines } = await runCli(["launch", name, "--dry-run", "--", "a b"], { folder, environment });
+			expect([code, lines]).toEqual([0, []]);
+			expect(text).toMatch(/^upstream (?:anthropic|openai|gemini): https:\/\/\S+$/m);
+			expect(text).toContain("http://127.0.0.1:PORT");
+			expect(text.trimEnd().split("\n").at(-1)).toMatch(new RegExp(`^run ${command} .*'a b'$`));
+			expect(text).not.toContain("secret-of-cline");
+			expect(await readdir(folder)).toEqual(["settings.json"]);
+		},
+	);
+});

@@ -1,0 +1,246 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { beforeEach, describe, expect, it } from "vitest";
+import { launchedPrograms } from "../../src/hosts/base-url.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+const origin = "http://127.0.0.1:41234";
+let home: string;
+let folder: string;
+beforeEach(async () => {
+	home = await scratchFolder();
+	folder = await scratchFolder();
+});
+
+async function settings(name: string, value: unknown): Promise<void> {
+	await mkdir(dirname(join(home, name)), { recursive: true });
+	await writeFile(join(home, name), typeof value === "string" ? value : JSON.stringify(value));
+}
+
+function point(name: string, environment: Record<string, string> = {}) {
+	const program = launchedPrograms.find((one) => one.name === name);
+	if (program === undefined) throw new Error(`There is no program ${name}.`);
+	const where = { platform: "linux", homeFolder: home, projectFolder: join(home, "project") } as const;
+	return program.point({ ...where, environment, origin, folder });
+}
+
+const refusal = (reason: RegExp) =>
+	expect.objectContaining({ code: "invalid_argument", message: expect.stringMatching(reason) });
+
+describe("Claude Code", () => {
+	it("gets the address and its deferred tools from the environment", async () => {
+		const { upstreams, environment, parameters } = await point("claude");
+		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
+		expect(environment).toEqual({ ANTHROPIC_BASE_URL: origin, ENABLE_TOOL_SEARCH: "true" });
+		expect(parameters).toEqual([]);
+	});
+
+	it("keeps a gateway as the upstream, and the user's choice on deferred tools", async () => {
+		const gateway = "https://gateway.example/anthropic";
+		const pointed = await point("claude", { ANTHROPIC_BASE_URL: gateway, ENABLE_TOOL_SEARCH: "false" });
+		expect(pointed.upstreams).toEqual({ anthropic: gateway });
+		expect(pointed.environment).toEqual({ ANTHROPIC_BASE_URL: origin });
+	});
+
+	it("gets a flag where its settings name an address, which would win over the environment", async () => {
+		await settings(".claude/settings.json", { env: { ANTHROPIC_BASE_URL: "https://user.example" } });
+		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://user.example" });
+		await settings("project/.claude/settings.local.json", { env: { ANTHROPIC_BASE_URL: "https://project.example" } });
+		const { upstreams, parameters } = await point("claude", { ANTHROPIC_BASE_URL: "https://shell.example" });
+		expect(upstreams).toEqual({ anthropic: "https://project.example" });
+		expect(parameters[0]).toBe("--settings");
+		expect(JSON.parse(parameters[1] ?? "").env.ANTHROPIC_BASE_URL).toBe(origin);
+	});
+
+	it("is refused with a cloud whose requests the proxy cannot read", async () => {
+		await expect(point("claude", { CLAUDE_CODE_USE_BEDROCK: "1" })).rejects.toEqual(refusal(/CLAUDE_CODE_USE_BEDROCK/));
+		await expect(point("claude", { CLAUDE_CODE_USE_BEDROCK: "0" })).resolves.toBeDefined();
+	});
+});
+
+describe("Codex", () => {
+	it("gets a flag, with the version that its address ends with", async () => {
+		const { upstreams, parameters, environment } = await point("codex");
+		expect(upstreams).toEqual({ openai: "https://api.openai.com/v1" });
+		expect([parameters, environment]).toEqual([["-c", `openai_base_url="${origin}/v1"`], {}]);
+		await settings(".codex/config.toml", 'openai_base_url = "https://gateway.example/codex"\n');
+		const gateway = await point("codex");
+		expect(gateway.upstreams).toEqual({ openai: "https://gateway.example/codex" });
+		expect(gateway.parameters).toEqual(["-c", `openai_base_url="${origin}"`]);
+	});
+
+	it("keeps a provider of the user's", async () => {
+		const config = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
+		await settings("elsewhere/config.toml", config);
+		const { upstreams, parameters } = await point("codex", { CODEX_HOME: join(home, "elsewhere") });
+		expect(upstreams).toEqual({ openai: "https://mine.example/v1" });
+		expect(parameters).toEqual(["-c", `model_providers.mine.base_url="${origin}/v1"`]);
+	});
+
+	it("takes the provider of the profile in force, and is refused with one that has no address", async () => {
+		const mine = '[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
+		const profile = 'profile = "work"\nmodel_provider = "openai"\n[profiles.work]\nmodel_provider = "mine"\n';
+		await settings(".codex/config.toml", profile + mine);
+		expect((await point("codex")).upstreams).toEqual({ openai: "https://mine.example/v1" });
+		await settings(".codex/config.toml", 'model_provider = "ollama"\n');
+		await expect(point("codex")).rejects.toEqual(refusal(/its provider is ollama/));
+	});
+
+	it("is refused with a ChatGPT sign-in, and taken with a key", async () => {
+		await settings(".codex/auth.json", { OPENAI_API_KEY: null, tokens: { access_token: "x" } });
+		await expect(point("codex")).rejects.toEqual(refusal(/signed in with ChatGPT.*login --with-api-key/));
+		await expect(point("codex", { CODEX_API_KEY: "k" })).resolves.toBeDefined();
+		await settings(".codex/auth.json", { OPENAI_API_KEY: "k", tokens: null });
+		await expect(point("codex")).resolves.toBeDefined();
+	});
+});
+
+describe("opencode", () => {
+	const baseUrlOf = (content: string | undefined, provider: string) =>
+		JSON.parse(content ?? "").provider[provider].options.baseURL;
+
+	it("gets its configuration over that of its files, which name the upstreams", async () => {
+		const jsonc = `{ // mine
+			"provider": { "anthropic": { "options": { "baseURL": "https://gateway.example/anthropic/v1" } } }, }`;
+		await settings(".config/opencode/opencode.jsonc", jsonc);
+		const inline = { model: "anthropic/x", provider: { anthropic: { options: { apiKey: "k" } } } };
+		const { upstreams, environment } = await point("opencode", { OPENCODE_CONFIG_CONTENT: JSON.stringify(inline) });
+		expect(upstreams).toEqual({
+			anthropic: "https://gateway.example/anthropic/v1",
+			openai: "https://api.openai.com/v1",
+			gemini: "https://generativelanguage.googleapis.com/v1beta",
+		});
+		const content = environment.OPENCODE_CONFIG_CONTENT;
+		expect(JSON.parse(content ?? "")).toMatchObject({
+			model: "anthropic/x",
+			provider: { anthropic: { options: { apiKey: "k" } } },
+		});
+		expect(["anthropic", "openai", "google"].map((name) => baseUrlOf(content, name))).toEqual([
+			`${origin}/v1`,
+			`${origin}/v1`,
+			`${origin}/v1beta`,
+		]);
+	});
+
+	it("has its project's settings over the user's, and the inline ones over both", async () => {
+		const provider = (url: string) => ({ provider: { openai: { options: { baseURL: url } } } });
+		await settings(".config/opencode/opencode.json", provider("https://user.example/v1"));
+		await settings("project/opencode.json", provider("https://project.example/v1"));
+		expect((await point("opencode")).upstreams.openai).toBe("https://project.example/v1");
+		const inline = JSON.stringify(provider("https://inline.example/v1"));
+		expect((await point("opencode", { OPENCODE_CONFIG_CONTENT: inline })).upstreams.openai).toBe(
+			"https://inline.example/v1",
+		);
+	});
+});
+
+describe("Gemini CLI and aider", () => {
+	it("get the address from the environment, and name their upstreams there", async () => {
+		const gemini = await point("gemini", { GOOGLE_GEMINI_BASE_URL: "https://gateway.example" });
+		expect(gemini.upstreams).toEqual({ gemini: "https://gateway.example" });
+		expect(gemini.environment).toMatchObject({ GOOGLE_GEMINI_BASE_URL: origin });
+		const aider = await point("aider", { OPENAI_API_BASE: "https://gateway.example/v1" });
+		expect(aider.upstreams).toEqual({ openai: "https://gateway.example/v1", anthropic: "https://api.anthropic.com" });
+		expect(aider.environment).toMatchObject({ OPENAI_API_BASE: `${origin}/v1`, ANTHROPIC_API_BASE: origin });
+	});
+});
+
+describe("Gemini CLI", () => {
+	it("is refused with a sign-in that takes no address", async () => {
+		const signIn = (selectedType: string) =>
+			settings(".gemini/settings.json", { security: { auth: { selectedType } } });
+		await signIn("oauth-personal");
+		await expect(point("gemini")).rejects.toEqual(refusal(/its sign-in is oauth-personal.*Gemini API key/));
+		await signIn("gemini-api-key");
+		await expect(point("gemini")).resolves.toBeDefined();
+		await settings(".gemini/settings.json", {});
+		await expect(point("gemini")).rejects.toEqual(refusal(/only where a sign-in is chosen/));
+		await settings("project/.gemini/settings.json", { security: { auth: { selectedType: "gemini-api-key" } } });
+		await expect(point("gemini")).resolves.toBeDefined();
+		await settings("project/.gemini/settings.json", {});
+		await expect(point("gemini", { GOOGLE_GENAI_USE_VERTEXAI: "true" })).rejects.toEqual(refusal(/vertex-ai/));
+	});
+});
+
+describe("pi", () => {
+	it("gets an extension that changes the addresses of its providers and nothing else", async () => {
+		await settings(".pi/agent/models.json", { providers: { anthropic: { baseUrl: "https://gateway.example" } } });
+		const { upstreams, parameters, files, environment } = await point("pi");
+		expect(upstreams.anthropic).toBe("https://gateway.example");
+		expect(environment).toEqual({});
+		const [[name = "", text = ""] = []] = Object.entries(files);
+		expect(parameters).toEqual(["--extension", join(folder, name)]);
+		await writeFile(join(folder, "extension.mjs"), text);
+		const { default: extend } = await import(pathToFileURL(join(folder, "extension.mjs")).href);
+		const registered: unknown[] = [];
+		extend({ registerProvider: (...given: unknown[]) => registered.push(given) });
+		expect(registered).toEqual([
+			["anthropic", { baseUrl: origin }],
+			["openai", { baseUrl: `${origin}/v1` }],
+			["google", { baseUrl: `${origin}/v1beta` }],
+		]);
+	});
+});
+
+describe("Copilot CLI", () => {
+	it("is taken with a provider of its own, and refused without", async () => {
+		await expect(point("copilot")).rejects.toEqual(refusal(/COPILOT_PROVIDER_BASE_URL/));
+		const openai = await point("copilot", { COPILOT_PROVIDER_BASE_URL: "https://api.openai.com/v1" });
+		expect([openai.upstreams, openai.environment]).toEqual([
+			{ openai: "https://api.openai.com/v1" },
+			{ COPILOT_PROVIDER_BASE_URL: `${origin}/v1`, COPILOT_PROVIDER_TRANSPORT: "http" },
+		]);
+		const environment = { COPILOT_PROVIDER_BASE_URL: "https://api.anthropic.com", COPILOT_PROVIDER_TYPE: "anthropic" };
+		const anthropic = await point("copilot", environment);
+		expect(anthropic.upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
+	});
+});
+
+describe("Cline CLI", () => {
+	const file = ".cline/data/settings/providers.json";
+	const stored = {
+		version: 1,
+		lastUsedProvider: "openai-compatible",
+		providers: {
+			"openai-compatible": {
+				settings: { apiKey: "k", model: "m", baseUrl: "https://gateway.example/v1" },
+				updatedAt: "now",
+			},
+			anthropic: { settings: { apiKey: "a" } },
+		},
+	};
+
+	it("gets a copy of its provider settings with another address, and keeps its own file", async () => {
+		await settings(file, stored);
+		const { upstreams, environment, files } = await point("cline");
+		expect(upstreams).toEqual({ openai: "https://gateway.example/v1" });
+		expect(environment.CLINE_PROVIDER_SETTINGS_PATH).toBe(join(folder, "providers.json"));
+		const copy = JSON.parse(files["providers.json"] ?? "");
+		expect(copy.providers["openai-compatible"]).toEqual({
+			settings: { apiKey: "k", model: "m", baseUrl: `${origin}/v1` },
+			updatedAt: "now",
+		});
+		expect(copy.providers.anthropic).toEqual(stored.providers.anthropic);
+		expect(JSON.parse(await readFile(join(home, file), "utf8"))).toEqual(stored);
+	});
+
+	it("has the provider's own address for Anthropic, and is refused with an account of Cline's", async () => {
+		await settings(file, { ...stored, lastUsedProvider: "anthropic" });
+		const { upstreams, files } = await point("cline");
+		// Cline puts no version into the paths of its requests.
+		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com/v1" });
+		expect(JSON.parse(files["providers.json"] ?? "").providers.anthropic.settings.baseUrl).toBe(`${origin}/v1`);
+		await settings(file, { ...stored, lastUsedProvider: "cline" });
+		await expect(point("cline")).rejects.toEqual(refusal(/its provider is cline/));
+	});
+});
+
+describe("settings that cannot be read", () => {
+	it("count as none, as the program itself will complain of them", async () => {
+		await settings(".claude/settings.json", "{ broken");
+		await settings(".codex/config.toml", "also = = broken");
+		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
+		expect((await point("codex")).upstreams).toEqual({ openai: "https://api.openai.com/v1" });
+	});
+});

@@ -1,0 +1,46 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The folder of the checkout; this file runs as `test/hosts/build/test/hosts/install-programs.js`. */
+export const projectFolder = join(dirname(fileURLToPath(import.meta.url)), "../../../../..");
+
+const programsFolder = join(projectFolder, "test/hosts/programs");
+
+/** Hundreds of megabytes for some; and some need their install script, which puts the binary in its place. */
+const install = ["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"];
+
+export type Installed =
+	| { readonly kind: "installed"; readonly version: string; readonly binFolder: string }
+	| { readonly kind: "absent"; readonly version: string; readonly reason: string };
+
+/** Installs a package in its exact version into a folder of its own, where it is not there yet. */
+export function installProgram(name: string): Installed {
+	const { dependencies } = readJson<{ dependencies: Record<string, string> }>(join(programsFolder, "package.json"));
+	const version = dependencies[name];
+	if (version === undefined) throw new Error(`test/hosts/programs/package.json has no exact version of ${name}.`);
+	const folder = join(programsFolder, "installed", name.replace(/^@/, "").replace("/", "-"));
+	const installed = { kind: "installed", version, binFolder: join(folder, "node_modules/.bin") } as const;
+	if (installedVersion(folder, name) === version) return installed;
+	process.stderr.write(`Installing ${name}@${version}\n`);
+	mkdirSync(folder, { recursive: true });
+	const { status, stderr } = spawnSync("npm", [...install, "--prefix", folder, `${name}@${version}`], {
+		cwd: folder,
+		stdio: ["ignore", 2, "pipe"],
+		encoding: "utf8",
+		shell: process.platform === "win32",
+	});
+	if (installedVersion(folder, name) === version) return installed;
+	const [line = "npm gave no reason"] = stderr.split("\n").filter((one) => one.startsWith("npm error"));
+	return { kind: "absent", version, reason: status === 0 ? "npm left it out" : line };
+}
+
+function installedVersion(folder: string, name: string): string | undefined {
+	const manifest = join(folder, "node_modules", name, "package.json");
+	return existsSync(manifest) ? readJson<{ version: string }>(manifest).version : undefined;
+}
+
+function readJson<Value>(file: string): Value {
+	return JSON.parse(readFileSync(file, "utf8")) as Value;
+}

@@ -1,0 +1,155 @@
+import { join } from "node:path";
+
+/** An agent program, how it is run without a terminal, and where its settings name the provider. */
+export interface AgentProgram {
+	/** As `palimpsest launch` calls it. */
+	readonly name: string;
+	readonly title: string;
+	/** Its package on npm. */
+	readonly package: string;
+	readonly command: string;
+	readonly parameters: (prompt: string) => readonly string[];
+	/** Its own settings, with the provider at `origin`; telemetry and updates are off. Files are named from the home folder. */
+	readonly configure: (where: { readonly origin: string; readonly home: string }) => {
+		readonly environment: Readonly<Record<string, string>>;
+		readonly files?: Readonly<Record<string, string>>;
+	};
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+const key = "stand-in-key";
+
+export const programs: readonly AgentProgram[] = [
+	{
+		name: "claude",
+		title: "Claude Code",
+		package: "@anthropic-ai/claude-code",
+		command: "claude",
+		parameters: (prompt) => ["-p", prompt, "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"],
+		configure: ({ origin }) => ({
+			environment: {
+				ANTHROPIC_BASE_URL: origin,
+				ANTHROPIC_API_KEY: key,
+				CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+				DISABLE_AUTOUPDATER: "1",
+				DISABLE_TELEMETRY: "1",
+				DISABLE_ERROR_REPORTING: "1",
+				ENABLE_TOOL_SEARCH: "true",
+			},
+		}),
+	},
+	{
+		name: "codex",
+		title: "Codex",
+		package: "@openai/codex",
+		command: "codex",
+		parameters: (prompt) => ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt],
+		configure: ({ origin }) => ({
+			environment: { OPENAI_API_KEY: key, CODEX_API_KEY: key },
+			files: {
+				".codex/config.toml": [
+					'model = "gpt-5"',
+					`openai_base_url = "${origin}/v1"`,
+					"check_for_update_on_startup = false",
+					"[analytics]",
+					"enabled = false",
+					"",
+				].join("\n"),
+			},
+		}),
+	},
+	{
+		name: "pi",
+		title: "pi",
+		package: "@earendil-works/pi-coding-agent",
+		command: "pi",
+		parameters: (prompt) => ["--offline", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", prompt],
+		configure: ({ origin }) => ({
+			environment: { ANTHROPIC_API_KEY: key, PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PI_TELEMETRY: "0" },
+			files: { ".pi/agent/models.json": json({ providers: { anthropic: { baseUrl: origin } } }) },
+		}),
+	},
+	{
+		name: "opencode",
+		title: "opencode",
+		package: "opencode-ai",
+		command: "opencode",
+		parameters: (prompt) => ["run", "--model", "anthropic/claude-sonnet-4-5", prompt],
+		configure: ({ origin }) => ({
+			environment: {
+				ANTHROPIC_API_KEY: key,
+				OPENCODE_DISABLE_AUTOUPDATE: "1",
+				OPENCODE_DISABLE_MODELS_FETCH: "1",
+				OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+			},
+			files: {
+				".config/opencode/opencode.json": json({
+					autoupdate: false,
+					share: "disabled",
+					provider: { anthropic: { options: { baseURL: `${origin}/v1` } } },
+				}),
+			},
+		}),
+	},
+	{
+		name: "gemini",
+		title: "Gemini CLI",
+		package: "@google/gemini-cli",
+		command: "gemini",
+		parameters: (prompt) => ["--yolo", "--model", "gemini-2.5-pro", "--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: key, GEMINI_CLI_TRUST_WORKSPACE: "true" },
+			files: {
+				".gemini/settings.json": json({
+					general: { disableAutoUpdate: true, disableUpdateNag: true, enableAutoUpdate: false },
+					privacy: { usageStatisticsEnabled: false },
+					security: { auth: { selectedType: "gemini-api-key" } },
+					telemetry: { enabled: false },
+				}),
+			},
+		}),
+	},
+	{
+		name: "copilot",
+		title: "Copilot CLI",
+		package: "@github/copilot",
+		command: "copilot",
+		parameters: (prompt) => ["--allow-all-tools", "--no-auto-update", "-p", prompt],
+		configure: ({ origin, home }) => ({
+			environment: {
+				COPILOT_PROVIDER_BASE_URL: `${origin}/v1`,
+				COPILOT_PROVIDER_TYPE: "openai",
+				COPILOT_PROVIDER_API_KEY: key,
+				COPILOT_MODEL: "gpt-5",
+				COPILOT_PROVIDER_MAX_PROMPT_TOKENS: "272000",
+				COPILOT_OFFLINE: "true",
+				COPILOT_HOME: join(home, ".copilot"),
+			},
+		}),
+	},
+	{
+		name: "cline",
+		title: "Cline CLI",
+		package: "cline",
+		command: "cline",
+		parameters: (prompt) => ["--auto-approve", "true", prompt],
+		configure: ({ origin }) => ({
+			environment: { CLINE_SESSION_BACKEND_MODE: "local" },
+			files: {
+				".cline/data/settings/global-settings.json": json({ telemetryOptOut: true, autoUpdateEnabled: false }),
+				".cline/data/settings/providers.json": json({
+					version: 1,
+					lastUsedProvider: "openai-compatible",
+					modes: {},
+					providers: {
+						"openai-compatible": {
+							settings: { provider: "openai-compatible", apiKey: key, model: "gpt-5", baseUrl: `${origin}/v1` },
+							updatedAt: "2026-11-01T00:00:00.000Z",
+							tokenSource: "manual",
+						},
+					},
+				}),
+			},
+		}),
+	},
+];

@@ -1,0 +1,128 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { finalText, recallText, type SessionScript, writeProject } from "../support/scripted-session.ts";
+import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
+import { projectFolder } from "./install-programs.ts";
+import type { AgentProgram } from "./programs.ts";
+
+const builtCli = join(projectFolder, "dist/cli.js");
+
+export interface ProgramRun {
+	readonly totals: ProviderTotals;
+	/** The program printed the last answer of a session in which the model saw every file (and recalled one). */
+	readonly isRight: boolean;
+	readonly code: number | null;
+	/** Everything the program wrote, on both streams. */
+	readonly output: string;
+	readonly seconds: number;
+	/** Method and path of each request. */
+	readonly paths: readonly string[];
+}
+
+/** Plays the script in a program, with its own home and a project of its own. */
+export async function runProgram(run: {
+	readonly program: AgentProgram;
+	readonly binFolder: string;
+	readonly script: SessionScript;
+	readonly withProxy: boolean;
+	/** A folder that keeps the bodies of the requests. */
+	readonly bodies?: string | undefined;
+	readonly limitSeconds: number;
+}): Promise<ProgramRun> {
+	const { program, binFolder, script, withProxy, bodies, limitSeconds } = run;
+	const home = await realpath(await mkdtemp(join(tmpdir(), `palimpsest-hosts-${program.name}-`)));
+	const project = join(home, "project");
+	const provider = await startStandInProvider({ script, ...(bodies === undefined ? {} : { folder: bodies }) });
+	try {
+		await writeProject(project, script);
+		const { environment, files = {} } = program.configure({ origin: provider.origin, home });
+		for (const [name, text] of Object.entries(files)) {
+			await mkdir(dirname(join(home, name)), { recursive: true });
+			await writeFile(join(home, name), text);
+		}
+		const started = Date.now();
+		const command = [program.command, ...program.parameters(prompt)];
+		const launched = withProxy
+			? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)]
+			: command;
+		const { code, output } = await runToEnd(launched, {
+			cwd: project,
+			environment: { ...quietEnvironment(home, binFolder), ...environment },
+			limitSeconds,
+		});
+		const isRight = output.includes(
+			withProxy && script.recalls ? `${finalText(script)} ${recallText}` : finalText(script),
+		);
+		const seconds = (Date.now() - started) / 1000;
+		return { totals: provider.totals(), isRight, code, output, seconds, paths: provider.paths };
+	} finally {
+		await provider.close();
+		await rm(home, { recursive: true, force: true, maxRetries: 5 });
+	}
+}
+
+const prompt = "Read every module of this project, one file after the other, and say when the work is done.";
+
+/** Nothing of the user's, nothing that leaves this machine. */
+function quietEnvironment(home: string, binFolder: string): Record<string, string> {
+	return {
+		PATH: [binFolder, dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
+		HOME: home,
+		USERPROFILE: home,
+		XDG_CONFIG_HOME: join(home, ".config"),
+		XDG_DATA_HOME: join(home, ".local/share"),
+		XDG_STATE_HOME: join(home, ".local/state"),
+		XDG_CACHE_HOME: join(home, ".cache"),
+		TMPDIR: process.env.TMPDIR ?? tmpdir(),
+		LANG: "C.UTF-8",
+		SHELL: "/bin/bash",
+		TERM: "dumb",
+		NO_COLOR: "1",
+		DO_NOT_TRACK: "1",
+		// Whatever else a program asks for fails at once.
+		HTTP_PROXY: "http://127.0.0.1:9",
+		HTTPS_PROXY: "http://127.0.0.1:9",
+		NO_PROXY: "127.0.0.1,localhost",
+		no_proxy: "127.0.0.1,localhost",
+	};
+}
+
+function runToEnd(
+	[command = "", ...parameters]: readonly string[],
+	how: { readonly cwd: string; readonly environment: Record<string, string>; readonly limitSeconds: number },
+): Promise<{ readonly code: number | null; readonly output: string }> {
+	return new Promise((resolve, reject) => {
+		const child = spawn(command, parameters, {
+			cwd: how.cwd,
+			env: how.environment,
+			stdio: ["ignore", "pipe", "pipe"],
+			// The program's own children end with it.
+			detached: process.platform !== "win32",
+		});
+		let output = "";
+		const collect = (chunk: Buffer) => {
+			output += chunk.toString("utf8");
+		};
+		child.stdout.on("data", collect);
+		child.stderr.on("data", collect);
+		const timer = setTimeout(() => endGroup(child.pid), how.limitSeconds * 1000);
+		child.on("error", reject);
+		child.on("exit", (code) => {
+			clearTimeout(timer);
+			endGroup(child.pid);
+			// Its last words are still under way.
+			setTimeout(() => resolve({ code, output }), 200);
+		});
+	});
+}
+
+function endGroup(pid: number | undefined): void {
+	if (pid === undefined) return;
+	try {
+		process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
+	} catch {
+		// It has ended.
+	}
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
+import { send, startProxyTo, startUpstream } from "./upstream.ts";
+
+async function memoryArchive(): Promise<Archive> {
+	return (await openArchive({ where: "memory" })) as Archive;
+}
+
+/** The bodies of a session, request by request, as the upstream gets them. */
+async function sentBodies(api: SessionApi, turns: ReturnType<typeof turnsOf>, archive: Archive) {
+	const upstream = await startUpstream();
+	const proxy = await startProxyTo(upstream.url, { archive });
+	const came: string[] = [];
+	for (let count = 0; count <= turns.length; count += 1) {
+		const request = requestOf(api, turns.slice(0, count));
+		came.push(String(request.body));
+		await send(proxy.url, request);
+	}
+	return { came, sent: upstream.received.map(({ body }) => body.toString()) };
+}
+
+/** The messages without the breakpoints, which move with each request. */
+function messagesOf(body: string): string[] {
+	const { messages, contents, input } = JSON.parse(body);
+	return (messages ?? contents ?? input).map((message: unknown) =>
+		JSON.stringify(message, (key, value) => (key === "cache_control" ? undefined : value)),
+	);
+}
+
+function textsIn(value: unknown): string[] {
+	if (typeof value === "string") return [value];
+	return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+describe.each(sessionApis)("a session of 35 turns through the proxy (%s)", (api) => {
+	it("is smaller, and only appended to but for one edit in ten requests", async () => {
+		const { came, sent } = await sentBodies(api, turnsOf(35, 6_000), await memoryArchive());
+		const sum = (bodies: readonly string[]) => bodies.reduce((total, body) => total + body.length, 0);
+		expect(sum(sent) / sum(came)).toBeLessThan(0.6);
+		let breaks = 0;
+		for (let next = 1; next < sent.length; next += 1) {
+			const [before, after] = [messagesOf(sent[next - 1] as string), messagesOf(sent[next] as string)];
+			if (before.some((message, index) => message !== after[index])) breaks += 1;
+		}
+		expect(breaks).toBeGreaterThan(0);
+		expect(breaks).toBeLessThanOrEqual(3);
+	});
+
+	it("differs from what came in the masked results alone, to the byte", async () => {
+		const archive = await memoryArchive();
+		const { came, sent } = await sentBodies(api, turnsOf(20, 6_000), archive);
+		let masked = 0;
+		for (const [index, body] of sent.entries()) {
+			const originals = textsIn(JSON.parse(came[index] as string));
+			let restored = body;
+			for (const [place, text] of textsIn(JSON.parse(body)).entries()) {
+				const original = originals[place] as string;
+				if (text === original) continue;
+				masked += 1;
+				expect(text).toContain(archive.refOf(original));
+				restored = restored.replace(JSON.stringify(text), JSON.stringify(original));
+			}
+			expect(restored).toBe(came[index]);
+		}
+		expect(masked).toBeGreaterThan(10);
+	});
+});
+
+describe("what was decided once", () => {
+	const turns = turnsOf(24, 6_000);
+	const maskedIn = (body: Buffer | undefined) => textsIn(JSON.parse(String(body))).filter(isMasked);
+	const isMasked = (text: string) => text.startsWith("[Observation masked");
+
+	it("is sent in the same bytes by another proxy on the same archive, and by one that was restarted", async () => {
+		const folder = await scratchFolder();
+		const upstream = await startUpstream();
+		const archives = await Promise.all([1, 2, 3].map(() => openArchive({ where: `${folder}/archive` })));
+		const start = (place: number) =>
+			startProxyTo(upstream.url, { archive: archives[place], memoryFolder: `${folder}/conversations` });
+		const [one, two] = [await start(0), await start(1)];
+		for (let count = 1; count <= 18; count += 1) {
+			await send((count % 2 ? one : two).url, requestOf("anthropic", turns.slice(0, count)));
+		}
+		const request = requestOf("anthropic", turns.slice(0, 18));
+		await send(one.url, request);
+		await one.close();
+		const restarted = await start(2);
+		await send(restarted.url, request);
+		const [first, second, third] = upstream.received.slice(-3).map(({ body }) => body.toString());
+		expect(maskedIn(Buffer.from(first as string)).length).toBeGreaterThan(5);
+		expect(second).toBe(first);
+		expect(third).toBe(first);
+	});
+
+	it.each(sessionApis)("stays when the host rewrites its history: %s", async (api) => {
+		const folder = await scratchFolder();
+		const upstream = await startUpstream();
+		const options = { archive: await memoryArchive(), memoryFolder: folder };
+		const proxy = await startProxyTo(upstream.url, options);
+		for (let count = 1; count <= 20; count += 1) await send(proxy.url, requestOf(api, turns.slice(0, count)));
+		const before = new Set(maskedIn(upstream.received.at(-1)?.body));
+		expect(before.size).toBeGreaterThan(8);
+		// As Gemini CLI does: the oldest results but the first give way to a notice of the host's own.
+		const rewritten = turns.map((turn, index) =>
+			index > 0 && index < 8 ? { ...turn, output: "<tool_output_masked>gone</tool_output_masked>" } : turn,
+		);
+		const restarted = await startProxyTo(upstream.url, options);
+		const shown = textsIn(JSON.parse(String(upstream.received.at(-1)?.body)));
+		const maskedBefore = turns.slice(0, 20).filter(({ output }) => !shown.includes(output));
+		for (const one of [proxy, restarted]) {
+			await send(one.url, requestOf(api, rewritten.slice(0, 21)));
+			const outputs = textsIn(JSON.parse(String(upstream.received.at(-1)?.body)));
+			const cameBack = maskedBefore.filter(({ output }) => outputs.includes(output));
+			expect(cameBack.map(({ id }) => id)).toEqual([]);
+			expect([...before].filter((text) => outputs.includes(text)).length).toBeGreaterThanOrEqual(before.size - 7);
+		}
+	});
+
+	it("holds for requests that only count tokens, which decide nothing themselves", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url, { archive: await memoryArchive() });
+		const request = requestOf("anthropic", turns.slice(0, 18));
+		const count = { ...request, path: "/v1/messages/count_tokens?beta=true" };
+		for (const one of [count, request, count]) await send(proxy.url, one);
+		const [first, second, third] = upstream.received.map(({ body }) => body.toString());
+		expect(maskedIn(Buffer.from(first as string)).length).toBeGreaterThan(5);
+		expect([second, third]).toEqual([first, first]);
+		expect(proxy.totals().requests).toBe(1);
+	});
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { requestOf, turnsOf } from "./sessions.ts";
+import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
+
+async function startUsed() {
+	const upstream = await startUpstream();
+	const archive = (await openArchive({ where: "memory" })) as Archive;
+	const proxy = await startProxyTo(upstream.url, { archive });
+	const turns = turnsOf(20, 6_000);
+	const headers = { Authorization: "Bearer sk-secret-key", "X-Api-Key": "sk-secret-key" };
+	for (let count = 18; count <= 20; count += 1) {
+		const request = requestOf("anthropic", turns.slice(0, count), "A task with <b>markup</b> & secret words.");
+		await send(proxy.url, { ...request, headers: { ...headers } });
+	}
+	await until(() => proxy.totals().requests === 3);
+	return { ...proxy, archive, turns };
+}
+
+describe("the live page", () => {
+	it("shows the figures and links each masked result to its original", async () => {
+		const { url, turns, archive } = await startUsed();
+		const page = await send(url, { path: "/palimpsest/" });
+		expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
+		expect(page.headers.refresh).toBe("5");
+		const html = page.body.toString();
+		expect(html).toContain("claude-sonnet-4-5");
+		expect(html).toContain("masked: it pays");
+		const ref = archive.refOf(turns[0]?.output as string);
+		expect(html).toContain(`/palimpsest/originals/${ref}`);
+		const original = await send(url, { path: `/palimpsest/originals/${ref}` });
+		expect(original.headers["content-type"]).toBe("text/plain; charset=utf-8");
+		expect(original.body.toString()).toBe(turns[0]?.output);
+	});
+
+	it("runs no script", async () => {
+		const { url } = await startUsed();
+		const html = (await send(url, { path: "/palimpsest/" })).body.toString();
+		expect(html).toContain("default-src 'none'");
+		expect(html).not.toMatch(/<script(?! type="application\/json")/);
+	});
+
+	it("and the status hold no key, and no text of the conversation", async () => {
+		const { url, turns } = await startUsed();
+		for (const path of ["/palimpsest/", "/palimpsest/status"]) {
+			const text = (await send(url, { path })).body.toString();
+			for (const secret of ["sk-secret-key", "secret words", turns[0]?.output.slice(0, 30) as string]) {
+				expect(text).not.toContain(secret);
+			}
+		}
+	});
+
+	it.each([
+		["GET", "/palimpsest/originals/nothing", 404],
+		["GET", "/palimpsest/originals/..%2f..%2fetc", 404],
+		["GET", "/palimpsest/other", 404],
+		["POST", "/palimpsest/status", 405],
+		["DELETE", "/palimpsest/", 405],
+	])("answers %s %s with %i, and the upstream sees none of it", async (method, path, status) => {
+		const upstream = await startUpstream();
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		const proxy = await startProxyTo(upstream.url, { archive });
+		expect((await send(proxy.url, { method, path })).status).toBe(status);
+		expect(upstream.received).toEqual([]);
+	});
+});

@@ -1,0 +1,211 @@
+import { once } from "node:events";
+import { request as sendRequest } from "node:http";
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
+
+describe("a request that the proxy does not edit", () => {
+	it.each([
+		["HEAD", "/", ""],
+		["GET", "/v1/models?limit=1000", ""],
+		["POST", "/v1/embeddings", '{"input": "a  text"}'],
+		["DELETE", "/v1/files/file-1", ""],
+		["POST", "/v1/responses", '{ "input": "only a string",\n "model": "m" }'],
+		["POST", "/v1/messages?beta=true", "no JSON at all"],
+		["POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", '{"contents":[]}'],
+	])("reaches the upstream as it came: %s %s", async (method, path, body) => {
+		const upstream = await startUpstream((_, response) => response.writeHead(201, { "X-Kept": "Yes" }).end("answer"));
+		const proxy = await startProxyTo(upstream.url);
+		const headers = { "X-Odd-Case": "1", Authorization: "Bearer key", "Content-Length": String(body.length) };
+		const got = await send(proxy.url, { method, path, headers, body });
+		expect(got.status).toBe(201);
+		expect(got.rawHeaders).toContain("X-Kept");
+		expect(got.body.toString()).toBe(method === "HEAD" ? "" : "answer");
+		const [received] = upstream.received;
+		expect(received).toMatchObject({ method, path });
+		expect(received?.body.toString()).toBe(body);
+		expect(received?.rawHeaders).toEqual(expect.arrayContaining(["X-Odd-Case", "Authorization"]));
+		expect(received?.headers.host).toBe(new URL(upstream.url).host);
+	});
+
+	it("loses its hop-by-hop headers and those that Connection names, and keeps repeated ones", async () => {
+		const upstream = await startUpstream((_, response) => {
+			response.writeHead(200, [
+				"Connection",
+				"X-Answer-Hop",
+				"X-Answer-Hop",
+				"1",
+				"Set-Cookie",
+				"a",
+				"Set-Cookie",
+				"b",
+			]);
+			response.end();
+		});
+		const proxy = await startProxyTo(upstream.url);
+		const { host } = new URL(proxy.url);
+		const hops = ["Connection", "X-Hop", "X-Hop", "1", "TE", "trailers", "Proxy-Authorization", "secret"];
+		const headers = ["Host", host, ...hops, "X-Twice", "a", "X-Twice", "b"];
+		const got = await send(proxy.url, { path: "/v1/models", headers });
+		expect(upstream.received[0]?.headers).not.toHaveProperty("x-hop");
+		expect(upstream.received[0]?.headers).not.toHaveProperty("te");
+		expect(upstream.received[0]?.headers).not.toHaveProperty("proxy-authorization");
+		expect(upstream.received[0]?.headers["x-twice"]).toBe("a, b");
+		expect(got.headers).not.toHaveProperty("x-answer-hop");
+		expect(got.headers["set-cookie"]).toEqual(["a", "b"]);
+	});
+
+	it("uses the connection of the one before to its upstream again", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		for (let time = 0; time < 5; time += 1) {
+			await send(proxy.url, { method: "POST", path: "/v1/messages", body: "{}" });
+		}
+		expect(upstream.received).toHaveLength(5);
+		expect(upstream.connections()).toBe(1);
+	});
+
+	it("is sent once more when the upstream closes a connection just as it is used again", async () => {
+		const upstream = await startUpstream((received, response) => {
+			const isSecond = upstream.received.length === 2;
+			if (isSecond) response.socket?.resetAndDestroy();
+			else response.end(received.path);
+		});
+		const proxy = await startProxyTo(upstream.url);
+		const request = { method: "POST", path: "/v1/messages", body: "{}" };
+		for (let time = 0; time < 2; time += 1) expect((await send(proxy.url, request)).status).toBe(200);
+		expect(upstream.received).toHaveLength(3);
+	});
+
+	it("gets a redirect passed back, not followed", async () => {
+		const upstream = await startUpstream((_, response) => response.writeHead(307, { Location: "/elsewhere" }).end());
+		const proxy = await startProxyTo(upstream.url);
+		const got = await send(proxy.url, { path: "/v1/models" });
+		expect([got.status, got.headers.location]).toEqual([307, "/elsewhere"]);
+		expect(upstream.received).toHaveLength(1);
+	});
+
+	it("is sent behind the path of its upstream, with the version once", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url, { upstreams: { openai: `${upstream.url}/gateway/v1` } });
+		await send(proxy.url, { path: "/v1/models" });
+		await send(proxy.url, { path: "/models" });
+		expect(upstream.received.map(({ path }) => path)).toEqual(["/gateway/v1/models", "/gateway/v1/models"]);
+	});
+});
+
+describe("an answer", () => {
+	it("arrives piece by piece as the upstream sends it", async () => {
+		const pieces: (() => void)[] = [];
+		const upstream = await startUpstream((_, response) => {
+			response.writeHead(200, { "Content-Type": "text/event-stream" });
+			response.flushHeaders();
+			for (const piece of ["data: 1\n\n", "data: 2\n\n"]) pieces.push(() => response.write(piece));
+			pieces.push(() => response.end());
+		});
+		const proxy = await startProxyTo(upstream.url);
+		const request = sendRequest(`${proxy.url}/v1/messages`, { method: "POST" });
+		request.end("{}");
+		const [response] = await once(request, "response");
+		expect(response.headers["content-type"]).toBe("text/event-stream");
+		let text = "";
+		response.on("data", (piece: Buffer) => {
+			text += piece;
+		});
+		pieces.shift()?.();
+		await until(() => text === "data: 1\n\n");
+		pieces.shift()?.();
+		await until(() => text === "data: 1\n\ndata: 2\n\n");
+		pieces.shift()?.();
+		await once(response, "end");
+	});
+
+	it("is cancelled at the upstream when the client leaves", async () => {
+		const upstream = await startUpstream((_, response) => void response.write("data: 1\n\n"));
+		const proxy = await startProxyTo(upstream.url);
+		const request = sendRequest(`${proxy.url}/v1/messages`, { method: "POST" });
+		request.on("error", () => {});
+		request.end("{}");
+		await once(request, "response");
+		request.destroy();
+		await until(() => upstream.left.length === 1);
+	});
+
+	it("is cancelled before its head arrives when the client leaves", async () => {
+		const upstream = await startUpstream(() => {});
+		const proxy = await startProxyTo(upstream.url);
+		const request = sendRequest(`${proxy.url}/v1/messages`, { method: "POST" });
+		request.on("error", () => {});
+		request.end("{}");
+		await until(() => upstream.received.length === 1);
+		request.destroy();
+		await until(() => upstream.left.length === 1);
+	});
+
+	it("that breaks off at the upstream breaks off at the client", async () => {
+		const upstream = await startUpstream((_, response) => {
+			response.writeHead(200, { "Content-Length": "100" });
+			response.write("half");
+			setTimeout(() => response.destroy(), 20);
+		});
+		const proxy = await startProxyTo(upstream.url);
+		await expect(send(proxy.url, { method: "POST", path: "/v1/messages", body: "{}" })).rejects.toThrow("aborted");
+		await expect(send(proxy.url, { path: "/v1/models" })).rejects.toThrow("aborted");
+	});
+});
+
+describe("the proxy", () => {
+	it("answers a WebSocket with 426", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		const socket = connect(proxy.port, "127.0.0.1");
+		const { host } = new URL(proxy.url);
+		socket.write(`GET /v1/responses HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+		const [head] = await once(socket, "data");
+		expect(String(head)).toMatch(/^HTTP\/1\.1 426 /);
+		expect(upstream.received).toEqual([]);
+	});
+
+	it.each([
+		["a foreign Host", ["Host", "evil.example"], 403],
+		["two Hosts", ["Host", "127.0.0.1", "Host", "localhost"], 400],
+		["a foreign Origin", ["Host", "127.0.0.1", "Origin", "https://evil.example"], 403],
+		["an Origin of null", ["Host", "127.0.0.1", "Origin", "null"], 403],
+		["another site's image", ["Host", "127.0.0.1", "Sec-Fetch-Site", "cross-site"], 403],
+	])("refuses %s", async (_, headers, status) => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		for (const path of ["/v1/models", "/palimpsest/status"]) {
+			expect((await send(proxy.url, { path, headers })).status).toBe(status);
+		}
+		expect(upstream.received).toEqual([]);
+	});
+
+	it("takes its upstreams from nobody: an absolute target is refused, and an API without one is not found", async () => {
+		const upstream = await startUpstream();
+		const other = await startUpstream();
+		const proxy = await startProxyTo(upstream.url, { upstreams: { anthropic: upstream.url } });
+		expect((await send(proxy.url, { path: `${other.url}/v1/models` })).status).toBe(400);
+		const body = '{"messages":[]}';
+		expect((await send(proxy.url, { method: "POST", path: "/v1/chat/completions", body })).status).toBe(404);
+		expect([...upstream.received, ...other.received]).toEqual([]);
+	});
+
+	it("answers 502 and says why when the upstream is away", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		await upstream.close();
+		const got = await send(proxy.url, { method: "POST", path: "/v1/messages", body: "{}" });
+		expect(got.status).toBe(502);
+		expect(got.body.toString()).toContain("ECONNREFUSED");
+	});
+
+	it.each([
+		["no upstream", {}],
+		["a file", { openai: "file:///etc/passwd" }],
+		["a password", { openai: "https://me:secret@api.example" }],
+		["a query", { openai: "https://api.example/v1?key=1" }],
+	])("refuses %s as its upstreams", async (_, upstreams) => {
+		await expect(startProxyTo("", { upstreams })).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+});

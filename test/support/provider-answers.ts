@@ -1,0 +1,237 @@
+import type { Api, InputUsage } from "./provider-cache.ts";
+import type { ScriptedAnswer } from "./scripted-session.ts";
+
+/** Everything an answer is made of. The same for the streamed form and the whole one. */
+export interface AnswerParts {
+	/** Unique within the provider. */
+	readonly number: number;
+	readonly model: string;
+	readonly answer: ScriptedAnswer;
+	readonly usage: InputUsage;
+}
+
+const outputTokens = 20;
+const created = 1_700_000_000;
+
+/** The answer as one JSON value. */
+export function wholeAnswer(api: Api, parts: AnswerParts): unknown {
+	if (api === "anthropic") return anthropicMessage(parts, anthropicContent(parts));
+	if (api === "openai-chat") return chatCompletion(parts);
+	if (api === "openai-responses") return openaiResponse(parts, "completed", [responseItem(parts, "completed")]);
+	return geminiAnswer(parts);
+}
+
+/** The answer as server-sent events, one text each. */
+export function streamedAnswer(api: Api, parts: AnswerParts, options: { readonly usageAsked: boolean }): string[] {
+	if (api === "anthropic") return anthropicEvents(parts);
+	if (api === "openai-chat") return chatEvents(parts, options.usageAsked);
+	if (api === "openai-responses") return responseEvents(parts);
+	return [data(geminiAnswer(parts))];
+}
+
+const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+const event = (value: { readonly type: string; readonly [name: string]: unknown }) =>
+	`event: ${value.type}\n${data(value)}`;
+const idOf = (kind: string, { number }: AnswerParts) => `${kind}_standin${String(number).padStart(5, "0")}`;
+
+/** All tokens that went in. */
+function inputTokens({ uncached, cacheRead, written, writtenForAnHour }: InputUsage): number {
+	return uncached + cacheRead + written + writtenForAnHour;
+}
+
+function anthropicMessage(parts: AnswerParts, content: readonly unknown[]) {
+	return {
+		id: idOf("msg", parts),
+		type: "message",
+		role: "assistant",
+		model: parts.model,
+		content,
+		stop_reason: parts.answer.kind === "call" ? "tool_use" : "end_turn",
+		stop_sequence: null,
+		usage: anthropicUsage(parts.usage),
+	};
+}
+
+function anthropicContent(parts: AnswerParts) {
+	const { answer } = parts;
+	if (answer.kind === "text") return [{ type: "text", text: answer.text }];
+	return [{ type: "tool_use", id: idOf("toolu", parts), name: answer.tool, input: answer.input }];
+}
+
+function anthropicUsage({ uncached, cacheRead, written, writtenForAnHour }: InputUsage) {
+	return {
+		input_tokens: uncached,
+		cache_creation_input_tokens: written + writtenForAnHour,
+		cache_read_input_tokens: cacheRead,
+		cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: writtenForAnHour },
+		output_tokens: outputTokens,
+	};
+}
+
+function anthropicEvents(parts: AnswerParts): string[] {
+	const { answer } = parts;
+	const message = { ...anthropicMessage(parts, []), stop_reason: null };
+	const isCall = answer.kind === "call";
+	const block = isCall
+		? { type: "tool_use", id: idOf("toolu", parts), name: answer.tool, input: {} }
+		: { type: "text", text: "" };
+	const delta = isCall
+		? { type: "input_json_delta", partial_json: JSON.stringify(answer.input) }
+		: { type: "text_delta", text: answer.text };
+	const stop_reason = isCall ? "tool_use" : "end_turn";
+	return [
+		event({ type: "message_start", message }),
+		event({ type: "content_block_start", index: 0, content_block: block }),
+		event({ type: "content_block_delta", index: 0, delta }),
+		event({ type: "content_block_stop", index: 0 }),
+		event({
+			type: "message_delta",
+			delta: { stop_reason, stop_sequence: null },
+			usage: { output_tokens: outputTokens },
+		}),
+		event({ type: "message_stop" }),
+	];
+}
+
+function chatUsage(usage: InputUsage) {
+	const prompt_tokens = inputTokens(usage);
+	return {
+		prompt_tokens,
+		completion_tokens: outputTokens,
+		total_tokens: prompt_tokens + outputTokens,
+		prompt_tokens_details: { cached_tokens: usage.cacheRead },
+	};
+}
+
+function chatCall(parts: AnswerParts) {
+	const { answer } = parts;
+	if (answer.kind !== "call") return [];
+	const called = { name: answer.tool, arguments: JSON.stringify(answer.input) };
+	return [{ id: idOf("call", parts), type: "function", function: called }];
+}
+
+function chatCompletion(parts: AnswerParts) {
+	const { answer, model } = parts;
+	const message =
+		answer.kind === "call"
+			? { role: "assistant", content: null, tool_calls: chatCall(parts) }
+			: { role: "assistant", content: answer.text };
+	const finish_reason = answer.kind === "call" ? "tool_calls" : "stop";
+	const choices = [{ index: 0, message, finish_reason, logprobs: null }];
+	return {
+		id: idOf("chatcmpl", parts),
+		object: "chat.completion",
+		created,
+		model,
+		choices,
+		usage: chatUsage(parts.usage),
+	};
+}
+
+function chatEvents(parts: AnswerParts, usageAsked: boolean): string[] {
+	const { answer, model } = parts;
+	const frame = { id: idOf("chatcmpl", parts), object: "chat.completion.chunk", created, model };
+	const chunk = (delta: unknown, finish_reason: string | null = null) =>
+		data({ ...frame, choices: [{ index: 0, delta, finish_reason }] });
+	const delta =
+		answer.kind === "call"
+			? { tool_calls: chatCall(parts).map((call, index) => ({ index, ...call })) }
+			: { content: answer.text };
+	return [
+		chunk({ role: "assistant", content: answer.kind === "call" ? null : "" }),
+		chunk(delta),
+		chunk({}, answer.kind === "call" ? "tool_calls" : "stop"),
+		...(usageAsked ? [data({ ...frame, choices: [], usage: chatUsage(parts.usage) })] : []),
+		"data: [DONE]\n\n",
+	];
+}
+
+function responseItem(parts: AnswerParts, status: "in_progress" | "completed") {
+	const { answer } = parts;
+	const done = status === "completed";
+	if (answer.kind === "text") {
+		const content = done ? [{ type: "output_text", text: answer.text, annotations: [], logprobs: [] }] : [];
+		return { type: "message", id: idOf("msg", parts), status, role: "assistant", content };
+	}
+	const text = done ? JSON.stringify(answer.input) : "";
+	const call_id = idOf("call", parts);
+	return { type: "function_call", id: idOf("fc", parts), call_id, name: answer.tool, arguments: text, status };
+}
+
+function openaiResponse(parts: AnswerParts, status: "in_progress" | "completed", output: readonly unknown[]) {
+	const input_tokens = inputTokens(parts.usage);
+	const usage = {
+		input_tokens,
+		input_tokens_details: { cached_tokens: parts.usage.cacheRead },
+		output_tokens: outputTokens,
+		output_tokens_details: { reasoning_tokens: 0 },
+		total_tokens: input_tokens + outputTokens,
+	};
+	return {
+		id: idOf("resp", parts),
+		object: "response",
+		created_at: created,
+		status,
+		model: parts.model,
+		output,
+		parallel_tool_calls: false,
+		tool_choice: "auto",
+		tools: [],
+		error: null,
+		incomplete_details: null,
+		instructions: null,
+		metadata: {},
+		temperature: 1,
+		top_p: 1,
+		usage: status === "completed" ? usage : null,
+	};
+}
+
+function responseEvents(parts: AnswerParts): string[] {
+	const started = responseItem(parts, "in_progress");
+	const item = responseItem(parts, "completed");
+	const open = openaiResponse(parts, "in_progress", []);
+	const inner: { readonly type: string; readonly [name: string]: unknown }[] = [];
+	const where = { item_id: item.id, output_index: 0 };
+	if (item.type === "function_call") {
+		inner.push({ type: "response.function_call_arguments.delta", ...where, delta: item.arguments });
+		inner.push({ type: "response.function_call_arguments.done", ...where, arguments: item.arguments, name: item.name });
+	} else {
+		const inside = { ...where, content_index: 0 };
+		const text = parts.answer.kind === "text" ? parts.answer.text : "";
+		const part = { type: "output_text", text, annotations: [], logprobs: [] };
+		inner.push({ type: "response.content_part.added", ...inside, part: { ...part, text: "" } });
+		inner.push({ type: "response.output_text.delta", ...inside, delta: text, logprobs: [] });
+		inner.push({ type: "response.output_text.done", ...inside, text, logprobs: [] });
+		inner.push({ type: "response.content_part.done", ...inside, part });
+	}
+	const events = [
+		{ type: "response.created", response: open },
+		{ type: "response.in_progress", response: open },
+		{ type: "response.output_item.added", output_index: 0, item: started },
+		...inner,
+		{ type: "response.output_item.done", output_index: 0, item },
+		{ type: "response.completed", response: openaiResponse(parts, "completed", [item]) },
+	];
+	return events.map((one, sequence_number) => event({ ...one, sequence_number }));
+}
+
+function geminiAnswer(parts: AnswerParts) {
+	const { answer, usage, model } = parts;
+	const part =
+		answer.kind === "call"
+			? { functionCall: { id: idOf("call", parts), name: answer.tool, args: answer.input } }
+			: { text: answer.text };
+	const promptTokenCount = inputTokens(usage);
+	return {
+		candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP", index: 0 }],
+		usageMetadata: {
+			promptTokenCount,
+			candidatesTokenCount: outputTokens,
+			totalTokenCount: promptTokenCount + outputTokens,
+			...(usage.cacheRead > 0 ? { cachedContentTokenCount: usage.cacheRead } : {}),
+		},
+		modelVersion: model,
+		responseId: idOf("resp", parts),
+	};
+}

@@ -1,0 +1,182 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createRandom, pick } from "../bench/random.ts";
+import type { Api } from "./provider-cache.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A session in which the model reads one file of a project a turn, and then says how many it has seen. */
+export interface SessionScript {
+	readonly toolTurns: number;
+	/** Characters of a file. */
+	readonly fileChars: number;
+	/** After the last file, the model runs the command that the first placeholder names. */
+	readonly recalls?: boolean;
+}
+
+/** A tool that a request offers, with the JSON Schema of its arguments. */
+interface OfferedTool {
+	readonly name: string;
+	readonly schema: Json;
+}
+
+export type ScriptedAnswer =
+	| { readonly kind: "call"; readonly turn: number; readonly tool: string; readonly input: Json }
+	| { readonly kind: "text"; readonly text: string };
+
+export const sideAnswer = "A short title";
+
+/** The last answer of a session in which every result reached the model when it was new. */
+export function finalText(script: SessionScript): string {
+	return `Saw ${script.toolTurns} of ${script.toolTurns} files. The work is done.`;
+}
+
+/** Behind the last answer, if the command of a placeholder brought a file back. */
+export const recallText = "Recalled one.";
+
+const fileName = (turn: number) => `module-${String(turn).padStart(2, "0")}.ts`;
+/** Stands in the first and in the last line of a file, so that a cut text still shows it. */
+const marker = (turn: number) => `seen-${turn * 7919}-${fileName(turn)}`;
+
+/** Writes the files that the session reads. The same files for the same script. */
+export async function writeProject(folder: string, { toolTurns, fileChars }: SessionScript): Promise<void> {
+	await mkdir(folder, { recursive: true });
+	for (let turn = 1; turn <= toolTurns; turn += 1) {
+		const edge = `// ${marker(turn)}\n`;
+		await writeFile(join(folder, fileName(turn)), edge + sourceText(turn, fileChars - 2 * edge.length) + edge);
+	}
+}
+
+/**
+ * The next answer of the script, from the request alone: the calls in it say how far the session is. `seen` collects the
+ * turns whose newest result arrived with its marker. A request without a shell tool is a side request (a title, a summary).
+ */
+export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Set<number>): ScriptedAnswer {
+	const tool = shellTool(api, body);
+	if (tool === undefined) return { kind: "text", text: answerInForm(body) ?? sideAnswer };
+	const calls = callsIn(api, body).map((call) => JSON.stringify(call));
+	// Some programs drop their oldest messages, so the calls are not counted.
+	const turn = Number(calls.map((call) => /module-(\d+)\.ts/.exec(call)?.[1]).findLast((one) => one) ?? 0);
+	const tail = JSON.stringify(messagesOf(api, body).slice(-3));
+	if (turn > 0 && tail.includes(marker(turn))) seen.add(turn);
+	const run = (next: number, command: string): ScriptedAnswer => {
+		return { kind: "call", turn: next, tool: tool.name, input: argumentsFor(tool.schema, command) };
+	};
+	if (turn < script.toolTurns) return run(turn + 1, `cat ${fileName(turn + 1)}`);
+	const done = `Saw ${seen.size} of ${script.toolTurns} files. The work is done.`;
+	const hint = /`([^`]+ recall \w+)`/.exec(JSON.stringify(messagesOf(api, body)))?.[1];
+	if (!script.recalls || hint === undefined) return { kind: "text", text: done };
+	if (!calls.at(-1)?.includes(" recall ")) return run(turn + 1, hint);
+	const recalled = Array.from(tail.matchAll(/seen-\d+-module-(\d+)/g), ([, number]) => Number(number));
+	return { kind: "text", text: `${done} ${recalled.some((one) => one !== turn) ? recallText : "Recall failed."}` };
+}
+
+/** JSON where a request to Gemini wants it: Gemini CLI asks in this way whether a session goes in circles. */
+function answerInForm(body: Json): string | undefined {
+	const { responseMimeType, responseJsonSchema, responseSchema } = (body.generationConfig ?? {}) as Json;
+	if (responseMimeType !== "application/json") return undefined;
+	const { properties = {} } = (responseJsonSchema ?? responseSchema ?? {}) as {
+		properties?: Readonly<Record<string, Json>>;
+	};
+	return JSON.stringify(
+		Object.fromEntries(Object.entries(properties).map(([name, shape]) => [name, plainValue(shape, 0)])),
+	);
+}
+
+const shellNames =
+	/^(?:bash|shell|exec_command|shell_command|run_shell_command|execute_command|run_commands?|run_terminal_cmd)$/i;
+
+function shellTool(api: Api, body: Json): OfferedTool | undefined {
+	return offeredTools(api, body).find(({ name }) => shellNames.test(name));
+}
+
+function offeredTools(api: Api, body: Json): OfferedTool[] {
+	return list(body.tools).flatMap((tool) => {
+		if (api === "anthropic") return [toolOf(tool.name, tool.input_schema)];
+		if (api === "openai-responses") return [toolOf(tool.name, tool.parameters)];
+		if (api === "openai-chat") {
+			const described = (tool.function ?? {}) as Json;
+			return [toolOf(described.name, described.parameters)];
+		}
+		const declared = list(tool.functionDeclarations ?? tool.function_declarations);
+		return declared.map(({ name, parameters, parametersJsonSchema }) =>
+			toolOf(name, parametersJsonSchema ?? parameters),
+		);
+	});
+}
+
+function toolOf(name: unknown, schema: unknown): OfferedTool {
+	return { name: String(name), schema: (schema ?? {}) as Json };
+}
+
+function messagesOf(api: Api, body: Json): readonly Json[] {
+	if (api === "gemini") return list(body.contents);
+	return list(api === "openai-responses" ? body.input : body.messages);
+}
+
+function callsIn(api: Api, body: Json): readonly Json[] {
+	const messages = messagesOf(api, body);
+	if (api === "openai-responses") return messages.filter(({ type }) => type === "function_call");
+	if (api === "openai-chat") return messages.flatMap(({ tool_calls }) => list(tool_calls));
+	if (api === "gemini") return messages.flatMap(({ parts }) => list(parts)).filter((part) => part.functionCall);
+	return messages.flatMap(({ content }) => list(content)).filter(({ type }) => type === "tool_use");
+}
+
+/** Arguments that the tool's schema takes: the command in its place, the plainest value for what else is required. */
+function argumentsFor(schema: Json, command: string): Json {
+	const properties = (schema.properties ?? {}) as Readonly<Record<string, Json>>;
+	const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
+	const named = ["command", "cmd", "commands", "script"].find((name) => name in properties) ?? "command";
+	const wanted = [...new Set([named, ...required])];
+	return Object.fromEntries(
+		wanted.map((name) => {
+			const shape = properties[name] ?? {};
+			return [name, name === named ? commandValue(name, shape, command) : plainValue(shape, 60_000)];
+		}),
+	);
+}
+
+function commandValue(name: string, shape: Json, command: string): unknown {
+	const isList = typeOf(shape) === "array" || (typeOf(shape) === undefined && name === "commands");
+	if (!isList) return command;
+	// Codex's shell takes the words of a process; others take a list of command lines.
+	return name === "command" ? ["bash", "-lc", command] : [command];
+}
+
+function plainValue(shape: Json, number: number): unknown {
+	const choices = list(shape.anyOf ?? shape.oneOf);
+	// A strict schema requires every argument, and takes null for those that are optional.
+	if (choices.some(({ type }) => type === "null") || (Array.isArray(shape.type) && shape.type.includes("null")))
+		return null;
+	if (choices[0]) return plainValue(choices[0], number);
+	if (Array.isArray(shape.enum)) return shape.enum[0];
+	const type = typeOf(shape);
+	if (type === "boolean") return false;
+	if (type === "number" || type === "integer") return number;
+	if (type === "array") return [];
+	return type === "object" ? {} : "Read a file";
+}
+
+function typeOf({ type }: Json): string | undefined {
+	const first = Array.isArray(type) ? type[0] : type;
+	return typeof first === "string" ? first.toLowerCase() : undefined;
+}
+
+const words = "load store parse check index render update merge select filter gather resolve".split(" ");
+const nouns = "account order invoice session record message cursor window budget ledger token report".split(" ");
+
+/** Lines that look like a source file; each file has names of its own. */
+function sourceText(seed: number, chars: number): string {
+	const random = createRandom(seed);
+	let text = "";
+	for (let line = 1; text.length < chars; line += 1) {
+		const name = `${pick(random, words)}${pick(random, nouns)}${seed}x${line}`;
+		const rest = `${pick(random, words)}(input.${pick(random, nouns)}, ${Math.floor(random() * 9000)})`;
+		text += `export const ${name} = (input: Input) => ${rest};\n`;
+	}
+	return `${text.slice(0, chars - 1)}\n`;
+}
+
+function list(value: unknown): readonly Json[] {
+	return Array.isArray(value) ? (value as Json[]) : [];
+}

@@ -1,0 +1,201 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { streamedAnswer, wholeAnswer } from "./provider-answers.ts";
+import { type Api, createProviderCache, type InputUsage, promptTokens } from "./provider-cache.ts";
+import { nextAnswer, type SessionScript } from "./scripted-session.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A request for an answer, as it came, with the tokens that it is billed for. */
+export interface LoggedRequest {
+	readonly api: Api;
+	readonly path: string;
+	readonly model: string;
+	readonly body: string;
+	readonly usage: InputUsage;
+}
+
+/** Prices of a token, relative to one that the cache has no part in. */
+export interface ProviderPrices {
+	readonly cacheRead: number;
+	readonly cacheWrite: number;
+	readonly cacheWriteForAnHour: number;
+}
+
+export interface ProviderTotals {
+	readonly requests: number;
+	/** Input tokens of all requests. */
+	readonly sent: number;
+	/** The same at their prices. */
+	readonly billed: number;
+	/** Requests that read less from the cache than the one before them in the conversation had left there. */
+	readonly cacheBreaks: number;
+}
+
+export interface StandInProvider {
+	/** Such as http://127.0.0.1:40123. */
+	readonly origin: string;
+	readonly requests: readonly LoggedRequest[];
+	/** Method and path of everything that was asked, in order. */
+	readonly paths: readonly string[];
+	readonly totals: () => ProviderTotals;
+	readonly close: () => Promise<void>;
+}
+
+export const usualPrices: ProviderPrices = { cacheRead: 0.1, cacheWrite: 1.25, cacheWriteForAnHour: 2 };
+
+/**
+ * A server in the place of the providers: Anthropic's Messages, OpenAI's Chat Completions and Responses, and Gemini, streamed
+ * and whole, with a prompt cache of its own. It plays a scripted session and names no address but its own.
+ */
+export async function startStandInProvider(options: {
+	readonly script: SessionScript;
+	/** Milliseconds, for the lifetime of cache entries. */
+	readonly now?: () => number;
+	readonly prices?: ProviderPrices;
+	/** A folder for the bodies, one file each. */
+	readonly folder?: string;
+}): Promise<StandInProvider> {
+	const { script, now = Date.now, prices = usualPrices, folder } = options;
+	const useCache = createProviderCache(now);
+	const requests: LoggedRequest[] = [];
+	const paths: string[] = [];
+	const seen = new Map<string, Set<number>>();
+	if (folder !== undefined) await mkdir(folder, { recursive: true });
+
+	const server = createServer((request, response) => {
+		answer(request, response).catch((error: unknown) => {
+			send(response, 500, { error: { message: String(error), type: "stand_in" } });
+		});
+	});
+	// Codex tries a WebSocket first.
+	server.on("upgrade", (request, socket) => {
+		paths.push(`UPGRADE ${request.url}`);
+		socket.end("HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+	});
+	server.requestTimeout = 0;
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const { port } = server.address() as AddressInfo;
+
+	async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
+		paths.push(`${request.method} ${request.url}`);
+		const text = await bodyOf(request);
+		const asked = request.method === "POST" ? askedOf(pathname) : undefined;
+		if (asked === undefined) return answerElse(request, response, pathname);
+		const body = JSON.parse(text) as Json;
+		if (asked.kind === "count") {
+			const tokens = promptTokens(asked.api, body);
+			return send(response, 200, asked.api === "gemini" ? { totalTokens: tokens } : { input_tokens: tokens });
+		}
+		const { api } = asked;
+		const model = asked.model ?? String(body.model);
+		const usage = useCache(api, model, body);
+		requests.push({ api, path: request.url ?? "", model, body: text, usage });
+		const number = requests.length;
+		if (folder !== undefined) await writeFile(join(folder, `${String(number).padStart(4, "0")}-${api}.json`), text);
+		const conversation = conversationOf(api, model, body);
+		const seenThere = seen.get(conversation) ?? new Set();
+		seen.set(conversation, seenThere);
+		const parts = { number, model, usage, answer: nextAnswer(script, api, body, seenThere) };
+		const streams = api === "gemini" ? pathname.includes(":stream") : body.stream === true;
+		if (!streams) return send(response, 200, wholeAnswer(api, parts));
+		if (api === "gemini" && searchParams.get("alt") !== "sse") return send(response, 200, [wholeAnswer(api, parts)]);
+		const usageAsked = (body.stream_options as Json | undefined)?.include_usage === true;
+		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+		for (const event of streamedAnswer(api, parts, { usageAsked })) response.write(event);
+		response.end();
+	}
+
+	return {
+		origin: `http://127.0.0.1:${port}`,
+		requests,
+		paths,
+		totals: () => totalsOf(requests, prices),
+		close: () =>
+			new Promise((resolve) => {
+				server.close(() => resolve());
+				server.closeAllConnections();
+			}),
+	};
+}
+
+function totalsOf(requests: readonly LoggedRequest[], prices: ProviderPrices): ProviderTotals {
+	let [sent, billed, cacheBreaks] = [0, 0, 0];
+	const left = new Map<string, number>();
+	for (const { api, model, body, usage } of requests) {
+		const { uncached, cacheRead, written, writtenForAnHour } = usage;
+		const cached = cacheRead + written + writtenForAnHour;
+		sent += uncached + cached;
+		billed +=
+			uncached +
+			cacheRead * prices.cacheRead +
+			written * prices.cacheWrite +
+			writtenForAnHour * prices.cacheWriteForAnHour;
+		const conversation = conversationOf(api, model, JSON.parse(body));
+		if (cacheRead < (left.get(conversation) ?? 0)) cacheBreaks += 1;
+		left.set(conversation, cached);
+	}
+	return { requests: requests.length, sent, billed: Math.round(billed), cacheBreaks };
+}
+
+/** Conversations differ by their tools and their first message. */
+function conversationOf(api: Api, model: string, body: Json): string {
+	const messages = (
+		api === "gemini" ? body.contents : api === "openai-responses" ? body.input : body.messages
+	) as Json[];
+	const first = Array.isArray(messages) ? messages.find(({ role }) => role === "user") : messages;
+	const toolsLength = JSON.stringify(body.tools ?? []).length;
+	const content = first && typeof first === "object" ? (first.content ?? first.parts) : first;
+	const text = Array.isArray(content) ? content.map((part: Json) => part.text ?? "").join("") : content;
+	return `${api} ${model} ${toolsLength} ${JSON.stringify(text)}`;
+}
+
+type Asked =
+	| { readonly kind: "answer"; readonly api: Api; readonly model?: string }
+	| { readonly kind: "count"; readonly api: Api };
+
+/** Base URLs come with and without a version. */
+function askedOf(pathname: string): Asked | undefined {
+	if (pathname.endsWith("/messages/count_tokens")) return { kind: "count", api: "anthropic" };
+	if (pathname.endsWith("/messages")) return { kind: "answer", api: "anthropic" };
+	if (pathname.endsWith("/chat/completions")) return { kind: "answer", api: "openai-chat" };
+	if (pathname.endsWith("/responses")) return { kind: "answer", api: "openai-responses" };
+	const gemini = /\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/.exec(pathname);
+	if (gemini === null) return undefined;
+	const [, model = "", method] = gemini;
+	return method === "countTokens" ? { kind: "count", api: "gemini" } : { kind: "answer", api: "gemini", model };
+}
+
+const modelNames = ["claude-sonnet-4-5", "gpt-5", "gemini-2.5-pro"];
+
+function answerElse(request: IncomingMessage, response: ServerResponse, pathname: string): void {
+	if (request.method === "GET" && /\/models$/.test(pathname)) {
+		const listed = modelNames.map((id) => ({ id, object: "model", type: "model", display_name: id, created: 1 }));
+		const models = modelNames.map((id) => ({ name: `models/${id}`, displayName: id }));
+		const answer = pathname.includes("v1beta") ? { models } : { object: "list", data: listed, has_more: false };
+		send(response, 200, answer);
+	} else if (request.method === "HEAD") response.writeHead(200).end();
+	else {
+		const message = `The stand-in has nothing at ${request.method} ${pathname}.`;
+		send(response, 404, { type: "error", error: { type: "not_found_error", message } });
+	}
+}
+
+function send(response: ServerResponse, status: number, value: unknown): void {
+	if (response.headersSent) response.destroy();
+	else response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+	const chunks: Buffer[] = [];
+	for await (const chunk of request) chunks.push(chunk as Buffer);
+	const bytes = Buffer.concat(chunks);
+	const encoding = request.headers["content-encoding"];
+	if (encoding === "gzip") return gunzipSync(bytes).toString("utf8");
+	if (encoding === "br") return brotliDecompressSync(bytes).toString("utf8");
+	return (encoding === "deflate" ? inflateSync(bytes) : bytes).toString("utf8");
+}
