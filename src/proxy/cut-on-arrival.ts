@@ -4,7 +4,7 @@ import type { Archiving } from "../conversation/report.ts";
 import { jsonPointer, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { callArguments, type PairedResult, pairResults } from "../conversation/turns.ts";
 import { ownCommands, ownTools } from "../hosts/tool-event.ts";
-import { editOf } from "../masking/mask-result.ts";
+import { editsOf } from "../masking/mask-result.ts";
 import { shortenedRef } from "../operations/find-original.ts";
 import { textLibraries } from "../operations/text-libraries.ts";
 import { headShareOf } from "../operations/truncation-limit.ts";
@@ -100,12 +100,8 @@ function asEdit({ text: at, ref, ...sizes }: KnownCut, paired: PairedResult): Re
 	const node = at === "whole" ? undefined : result.texts[at];
 	const path = (node ?? result.whole)?.path ?? [];
 	const text = node?.text ?? resultText(result);
-	return {
-		...editOf(paired, "truncate"),
-		...sizes,
-		path,
-		takenOut: ref === undefined ? undefined : { kind: "result", text, ref },
-	};
+	const takenOut = ref === undefined ? undefined : ({ kind: "result", text, ref } as const);
+	return editsOf(paired, "truncate")({ ...sizes, path, takenOut });
 }
 
 function isLeftAlone({ result, call, caller }: PairedResult, { messages }: Transcript): boolean {
