@@ -226,6 +226,7 @@ function goesByAgeAlone(mask: MaskPolicy): boolean {
 		mask.enabled &&
 		mask.window_turns > 0 &&
 		mask.selection === "age" &&
+		(mask.keep_tokens ?? 0) === 0 &&
 		(mask.keep_last_k_per_tool ?? 0) === 0 &&
 		Object.keys(mask.tools).length === 0 &&
 		!staysForAWhile
