@@ -140,3 +140,31 @@ describe("selections", () => {
 		expect(acted[1]).toBe(-1);
 	});
 });
+
+describe("a provider's cache that had expired", () => {
+	const mask = { window_turns: 3, cadence: "break_even", keep_errors: false } as const;
+	const policy = policyOf({ mask });
+	const momentsAt = (turns: number, coldAt?: ReadonlySet<number>) => {
+		const history = historyOf(transcriptFrom(turnsOf(outputs(turns, 2_000))), policy);
+		return Array.from(replay(history, { mask: policy.mask, prices: policy.prices, coldAt }));
+	};
+	// The request after the fifth tool turn: two messages before the first turn, and two for each.
+	const afterFive = 12;
+
+	it("makes all candidates go, where they would have stayed", () => {
+		expect(momentsAt(5).every((moment) => moment === Number.POSITIVE_INFINITY)).toBe(true);
+		const never = Number.POSITIVE_INFINITY;
+		expect(momentsAt(5, new Set([afterFive]))).toEqual([afterFive, afterFive, never, never, never]);
+	});
+
+	it("makes no more go than older than the window, and at its moment alone", () => {
+		expect(momentsAt(5, new Set([afterFive + 2]))).toEqual(momentsAt(5));
+	});
+
+	it("counts in a longer history at the same moment", () => {
+		const cold = new Set([afterFive]);
+		for (const turns of [6, 9, 14]) {
+			expect(momentsAt(turns, cold).slice(0, 2)).toEqual([afterFive, afterFive]);
+		}
+	});
+});

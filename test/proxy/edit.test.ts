@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import type { ProxyOptions } from "../../src/proxy/server.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
 import { send, startProxyTo, startUpstream } from "./upstream.ts";
@@ -130,4 +131,23 @@ describe("what was decided once", () => {
 		expect([second, third]).toEqual([first, first]);
 		expect(proxy.totals().requests).toBe(1);
 	});
+});
+
+it("a request that another proxy has edited keeps its placeholders, and none is archived as an original", async () => {
+	const archive = await memoryArchive();
+	const upstream = await startUpstream();
+	const faults: unknown[] = [];
+	const log: ProxyOptions["log"] = ({ data }) => faults.push(data);
+	const second = await startProxyTo(upstream.url, { archive, log });
+	const first = await startProxyTo(second.url, { archive, log, recallCommand: "another recall" });
+	const turns = turnsOf(30, 6_000);
+	const placeholders = new Set<string>();
+	for (let count = 1; count <= turns.length; count += 1) {
+		await send(first.url, requestOf("anthropic", turns.slice(0, count)));
+		const texts = textsIn(JSON.parse(String(upstream.received.at(-1)?.body)));
+		for (const known of placeholders) expect(texts).toContain(known);
+		for (const text of texts) if (text.includes("another recall")) placeholders.add(text);
+	}
+	expect(placeholders.size).toBeGreaterThan(8);
+	expect(faults).toEqual([]);
 });
