@@ -103,7 +103,7 @@ describe("what was decided once", () => {
 		const proxy = await startProxyTo(upstream.url, options);
 		for (let count = 1; count <= 20; count += 1) await send(proxy.url, requestOf(api, turns.slice(0, count)));
 		const before = new Set(maskedIn(upstream.received.at(-1)?.body));
-		expect(before.size).toBeGreaterThan(8);
+		expect(before.size).toBeGreaterThan(6);
 		// As Gemini CLI does: the oldest results but the first give way to a notice of the host's own.
 		const rewritten = turns.map((turn, index) =>
 			index > 0 && index < 8 ? { ...turn, output: "<tool_output_masked>gone</tool_output_masked>" } : turn,

@@ -16,6 +16,8 @@ export function plainFaults(history: ReplayHistory, schedule: Schedule, { costOf
 			const gone = results.flatMap((one, place) => (one.message === message && isMasked(place, end) ? [place] : []));
 			return { key: `${gone}`, tokens: tokens - sum(gone.map((place) => results[place]?.saves ?? 0)) };
 		});
+	// Histories of these tests know the lifetime of their cache by `cold`, which has an oracle of its own.
+	const isCold = (end: number) => history.cold[end] === 1;
 	/** Places of results by the call that recalled them. */
 	const recalledBy = new Map<number, number[]>();
 	let billed = 0;
@@ -27,7 +29,7 @@ export function plainFaults(history: ReplayHistory, schedule: Schedule, { costOf
 		const same = before === undefined ? [] : own.slice(0, changed === -1 ? own.length : changed);
 		const copies = sum(carried.map(sizeOf));
 		const input = surroundingTokens + sum(own.map(({ tokens }) => tokens)) + copies;
-		const kept = before === undefined ? 0 : surroundingTokens + sum(same.map(({ tokens }) => tokens));
+		const kept = before === undefined || isCold(end) ? 0 : surroundingTokens + sum(same.map(({ tokens }) => tokens));
 		billed += costOf({ input, cached: kept + copies });
 		const answer = Array.from({ length: (calls[call + 1] ?? messageTokens.length) - end }, (_, index) => end + index);
 		const used = answer.flatMap((message) => [
