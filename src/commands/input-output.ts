@@ -52,16 +52,20 @@ export async function editConversation<Edited extends Outcome<unknown> | undefin
 	{ file, options, policy }: { readonly file: string; readonly options: EditOptions; readonly policy: Policy },
 	work: (call: MaskRequest) => Promise<Edited>,
 ): Promise<Edited> {
-	const document = await readDocument(file, policy.limits.max_file_bytes);
+	let document: TextDocument | undefined = await readDocument(file, policy.limits.max_file_bytes);
 	const conversation = document.value;
 	const log = logToStderr(() => policy.log_level);
-	const outcome = await withArchive(options, policy, (archive) =>
-		work({ conversation, policy, archive, spellingsOf: (paths) => spellingsOf(document, paths), log }),
-	);
+	const outcome = await withArchive(options, policy, (archive) => {
+		const given = document as TextDocument;
+		if (archive) return work({ conversation, policy, archive, spellingsOf: (paths) => spellingsOf(given, paths), log });
+		// The text of a large file is a third of all that is held here.
+		if (options.respondWith !== "messages") document = undefined;
+		return work({ conversation, policy, log });
+	});
 	if (outcome === undefined) return outcome;
 	if (outcome.error) throw outcome.error;
 	const { edits, report } = outcome;
-	if (options.respondWith === "messages") await writePieces(editedPieces(document, edits));
+	if (document && options.respondWith === "messages") await writePieces(editedPieces(document, edits));
 	else printJson(options.respondWith === "edits" ? { edits, report } : report, 2);
 	return outcome;
 }

@@ -278,9 +278,12 @@ function addReportCommands(program: Command): void {
 	addCommand(program, "replay <files...>", "Print what policies would have cost and lost in recorded conversations.")
 		.option(
 			"--policies <names>",
-			"raw, window:N, stride:N, break_even:N, optimum:N, presets, balanced:low, policy files; with commas between",
+			"raw, window:N, stride:N, break_even:N, optimum:N, clear:TRIGGER:KEEP:AT_LEAST, last:N:EVERY, opencode, gemini-cli, presets, balanced:low, policy files; with commas between",
 		)
-		.option("--prices <read,write>", "of a cached token and of one written to the cache, if not as the policy says")
+		.option(
+			"--prices <read,write>",
+			"of a token read from the cache and of one written to it, and with a third number of output, if not as the policy says",
+		)
 		.option("--model <name>", "bill in US dollars as its provider does, and count its tokens")
 		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)

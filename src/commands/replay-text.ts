@@ -29,6 +29,8 @@ function legend({ unit, prices }: Rates): string {
 			? `billed: input in US dollars; × the input price, ${at}`
 			: `billed: in prices of an input token, ${at}`,
 		"× raw: against masking nothing; worst: of one conversation; × optimum: against the cheapest of the same window",
+		"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
+		`with output: all that and the answers, at ${short(prices.output)} for a token of output, × raw`,
 		"identifiers, lines: share of those that the agent took from tool results that was in view when it did",
 		"",
 	].join("\n");
@@ -36,15 +38,25 @@ function legend({ unit, prices }: Rates): string {
 
 type Unit = Rates["unit"];
 
-const columns: readonly {
+interface Column {
 	readonly heading: readonly [string, string];
 	readonly cell: (figures: PolicyFigures, unit: Unit) => string;
-}[] = [
+}
+
+const costs: readonly Column[] = [
 	{ heading: ["", "policy"], cell: ({ policy }) => endOf(policy, longestName) },
 	{ heading: ["", "billed"], cell: ({ billed }, unit) => (unit === "us_dollars" ? dollars(billed) : whole(billed)) },
 	{ heading: ["", "× raw"], cell: ({ ratio_to_raw }) => ratio(ratio_to_raw) },
 	{ heading: ["", "worst"], cell: ({ worst_ratio_to_raw }) => ratio(worst_ratio_to_raw) },
 	{ heading: ["×", "optimum"], cell: ({ ratio_to_optimum }) => ratio(ratio_to_optimum) },
+	{ heading: ["faults", "in 100"], cell: ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2) },
+	{ heading: ["with", "faults"], cell: ({ ratio_with_faults }) => ratio(ratio_with_faults) },
+	{ heading: ["", "worst"], cell: ({ worst_ratio_with_faults }) => ratio(worst_ratio_with_faults) },
+	{ heading: ["with", "output"], cell: ({ ratio_with_output }) => ratio(ratio_with_output) },
+];
+
+const contexts: readonly Column[] = [
+	{ heading: ["", ""], cell: ({ policy }) => endOf(policy, longestName) },
 	{ heading: ["context", "× raw"], cell: ({ average_context_ratio }) => ratio(average_context_ratio) },
 	{ heading: ["", "peak"], cell: ({ peak_context_tokens }) => whole(peak_context_tokens) },
 	{
@@ -57,13 +69,15 @@ const columns: readonly {
 	{ heading: ["+ in", "digests"], cell: ({ recall_in_digests }) => share(recall_in_digests.identifiers) },
 ];
 
-/** At most 120 columns, for numbers of up to nine digits. */
+/** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits. */
 export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
-	return table([
-		columns.map(({ heading }) => heading[0]),
-		columns.map(({ heading }) => heading[1]),
-		...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
-	]);
+	const tableOf = (columns: readonly Column[]) =>
+		table([
+			columns.map(({ heading }) => heading[0]),
+			columns.map(({ heading }) => heading[1]),
+			...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
+		]);
+	return [tableOf(costs), tableOf(contexts)].join("\n");
 }
 
 /** docs/specs/observation-masking.md#offline-figures, a line for each file. */
@@ -100,4 +114,4 @@ function dollars(value: number): string {
 	return `$${value.toFixed(decimals)}`;
 }
 
-const longestName = 18;
+const longestName = 28;

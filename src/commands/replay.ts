@@ -25,7 +25,7 @@ interface ReplayOptions extends CommonOptions {
 
 /** For the plots of a page; its tables have all conversations. */
 const mostDrawn = 50;
-const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,optimum:8";
+const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,clear:30000:3:20000,last:5:10,opencode,optimum:8";
 
 /** `palimpsest replay FILE…` */
 export async function replay(names: readonly string[], options: ReplayOptions): Promise<void> {

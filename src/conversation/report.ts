@@ -1,4 +1,4 @@
-import type { Prices } from "../policy/schema.ts";
+import type { TokenPrices } from "../policy/schema.ts";
 import { exactScale, likelyTokens, type Measurement, scaleTokens, type TokenScale } from "./measure.ts";
 import { type Plan, startSum, subtractSizes, totalsOf } from "./plan.ts";
 import { type Path, resultCharacters, type Transcript, valueAt } from "./transcript.ts";
@@ -117,7 +117,7 @@ export interface Economics {
 
 export function economicsOf(
 	plan: Plan,
-	basis: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
+	basis: { readonly measurement: Measurement; readonly prices: TokenPrices; readonly scale: TokenScale },
 ): Economics {
 	const { measurement, prices, scale } = basis;
 	const { messages, total } = measurement;

@@ -6,7 +6,7 @@ import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { hasMember, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { joinMessages, type MessageDraft, unsent } from "./parts.ts";
+import { added, joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {
 	type CallValues,
 	outputCopies,
@@ -116,16 +116,17 @@ function readRecord({ index, record, message }: SpeechRecord, base: Path, callVa
 }
 
 /** A record that has only reasoning is removed as one block, since a content may not be empty. */
-function joinThinking({ thinking }: MessageDraft, { content }: JsonObject, path: Path): void {
+function joinThinking(draft: MessageDraft, { content }: JsonObject, path: Path): void {
+	const { thinking } = draft;
 	if (thinking.length === 0 || !Array.isArray(content) || thinking.length < content.length) return;
 	const text = thinking.map((block) => block.text).join("\n");
-	thinking.splice(0, thinking.length, { path, text, bound: thinking.some((block) => block.bound) });
+	draft.thinking = [{ path, text, bound: thinking.some((block) => block.bound) }];
 }
 
 /** Adds a record that repeats a message: the content is sent once, and edited in both. */
 function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
 	draft.paths.push(...repeat.paths);
-	draft.thinking.push(...repeat.thinking);
+	draft.thinking = added(draft.thinking, ...repeat.thinking);
 	draft.results.forEach((result, index) => {
 		const copies = [...result.copies, ...(repeat.results[index]?.copies ?? [])];
 		const repeats = [...(result.repeats ?? []), ...repeat.paths.map((path) => [...path, "message"])];

@@ -4,7 +4,7 @@ import type { MediaNode, Message, Path, Role } from "../conversation/transcript.
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { joinMessages, MessageDraft, readToolContent, unsent } from "./parts.ts";
+import { added, joinMessages, MessageDraft, readToolContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
 
 const ownTypes = /^(?:session|user|assistant|system|tool|subagent|hook|permission)\.[a-z_.]+$/;
@@ -152,7 +152,8 @@ function readAnswer(data: JsonObject, path: Path, draft: MessageDraft, callValue
 		draft.addCall(id, stringAt(request, "name"), request.arguments);
 		rememberCall(callValues, id, request.arguments);
 	}
-	if (text) draft.thinking.push({ path: [...path, "reasoningText"], text, bound: false, fixed: true });
+	if (text)
+		draft.thinking = added(draft.thinking, { path: [...path, "reasoningText"], text, bound: false, fixed: true });
 }
 
 /** Members that repeat the output of the tool: for the timeline, as blocks, for telemetry. */

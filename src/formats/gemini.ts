@@ -20,7 +20,7 @@ import {
 } from "./format.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { isMcpFailure, MessageDraft, onlyMember, type ReadPart, readWrappedContent } from "./parts.ts";
+import { added, isMcpFailure, MessageDraft, onlyMember, type ReadPart, readWrappedContent } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { user: "user", model: "assistant", function: "tool", system: "system" };
 
@@ -119,7 +119,7 @@ function readPart(part: JsonObject, path: Path, id: string | undefined, draft: M
 		draft.mediaTokens += media.tokens;
 	} else if (typeof part.text === "string") {
 		draft.count(part.text);
-		if (part.thought === true) draft.thinking.push({ path, text: part.text, bound: isSigned });
+		if (part.thought === true) draft.thinking = added(draft.thinking, { path, text: part.text, bound: isSigned });
 	} else {
 		// Signatures are no part of the prompt's text.
 		const { thoughtSignature, thought_signature, ...rest } = part;

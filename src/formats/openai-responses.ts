@@ -5,7 +5,7 @@ import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastRe
 import { type Format, plainRoles, probeEach, probeParts, readSurroundings, roleOf, transcriptOf } from "./format.ts";
 import { hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { MessageDraft } from "./parts.ts";
+import { added, MessageDraft } from "./parts.ts";
 import { countParts, readHeldOutput, readOutput, screenshotTokens } from "./response-outputs.ts";
 
 /** Item types that other formats may have too, with the member that only items of this one have. */
@@ -108,7 +108,7 @@ function readItems(items: readonly unknown[], base: Path): Message[] {
 			// The call is a stored item; the list has only a reference to it.
 			if (latest && latest.openReferences > 0) {
 				latest.openReferences -= 1;
-				latest.draft.calls.push({ id: callId, name: undefined });
+				latest.draft.calls = added(latest.draft.calls, { id: callId, name: undefined });
 			}
 		}
 		messages.push(other);
@@ -223,14 +223,16 @@ export function readAnswerItem(item: JsonObject, type: string, path: Path, answe
 		answer.mediaTokens += encryptedTokens(item);
 		const text = answer.counted.slice(before).join("\n");
 		// OpenAI checks no binding to earlier items, but requires the item beside the one that followed it.
-		answer.thinking.push({ path, text, bound: false, fixed: true });
+		answer.thinking = added(answer.thinking, { path, text, bound: false, fixed: true });
 	} else if (type === "image_generation_call") {
 		const { result: data } = item;
 		if (typeof data !== "string") return;
 		answer.mediaTokens += readMedia({ path, provider: "openai", kind: "image", data }).tokens;
 	} else if (type !== "item_reference") {
 		const id = idAt(item, "call_id");
-		if (id !== undefined && type.endsWith("_call")) answer.calls.push({ id, name: type.slice(0, -"_call".length) });
+		if (id !== undefined && type.endsWith("_call")) {
+			answer.calls = added(answer.calls, { id, name: type.slice(0, -"_call".length) });
+		}
 		// The work of the provider's own tools, and items of unknown types: opaque.
 		answer.count(item.action ?? item.tools ?? item);
 	}

@@ -4,7 +4,7 @@ import type { Message, Path, TextNode } from "../conversation/transcript.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { idAt, listOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
+import { added, isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
 import { addSignature, readVercelPart } from "./vercel-model.ts";
 
 /** UI messages since v4. Each step of an assistant message, from one `step-start` to the next, is read as a message. */
@@ -94,9 +94,8 @@ function readStep(
 		readPart(part, at, copies, draft);
 	}
 	// A step with only reasoning would be empty without it.
-	const { thinking } = draft;
 	const onlyThinks = sent.every((type) => type === "reasoning");
-	if (onlyThinks) thinking.push(...thinking.splice(0).map((block) => ({ ...block, fixed: true as const })));
+	if (onlyThinks) draft.thinking = draft.thinking.map((block) => ({ ...block, fixed: true as const }));
 	return sent.length > 0;
 }
 
@@ -144,7 +143,7 @@ function readTool(
 	addSignature(tool, path, draft);
 	// A call with incomplete arguments is not sent.
 	const isUnfinished = state === "input-streaming" || state === "partial-call";
-	if (isUnfinished) draft.calls.push({ id: callId, name: name || undefined });
+	if (isUnfinished) draft.calls = added(draft.calls, { id: callId, name: name || undefined });
 	else draft.addCall(callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
 	const key = Object.hasOwn(resultKeys, state) ? resultKeys[state] : undefined;
 	if (key !== undefined) {

@@ -11,18 +11,32 @@ const repaidWithin = 2;
 const expectedCalls = 20;
 
 /** Future calls whose waste counts. */
-const foreseenCalls = 8;
+export const foreseenCalls = 8;
+
+/** Multiple of the cost of rewriting at which masking pays. */
+const patience: Readonly<Record<MaskPolicy["selection"], number>> = { age: 1, use: 2 };
 
 /**
  * A ski-rental rule (Karlin et al., “Competitive snoopy caching”, 1988). To carry a result wastes the price of reading
  * it from the cache at each call; to mask it makes the provider write everything behind it once more, so all candidates
- * behind it are masked too. Masking begins where the gain is largest: the waste so far and of the next 8 calls, less
+ * behind it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next 8 calls, less
  * `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
-	{ view, prices, patience }: { readonly view: View; readonly prices: Prices; readonly patience: number },
+	{
+		view,
+		prices,
+		selection,
+		gainOf,
+	}: {
+		readonly view: View;
+		readonly prices: Prices;
+		readonly selection: MaskPolicy["selection"];
+		/** The gain of masking a result in the next `foreseenCalls` calls. */
+		readonly gainOf: (place: number) => number;
+	},
 ) {
 	const { cache_read: read, cache_write: write } = prices;
 	// Every candidate is read before each answer: lists of numbers are much faster than results.
@@ -50,22 +64,24 @@ export function startBreakEven(
 			let best = mustAct ? 0 : candidates.length;
 			let bestGain = 0;
 			let gone = 0;
-			let wasted = 0;
+			let gains = 0;
 			for (let first = candidates.length - 1; first >= 0 && !mustAct; first -= 1) {
 				const place = candidates[first] as number;
 				const message = messages[place] as number;
 				gone += saves[place] as number;
-				wasted += waste[place] as number;
+				gains += (waste[place] as number) + gainOf(place);
 				if (first > 0 && messages[candidates[first - 1] as number] === message) continue;
 				const same = Math.min(view.before(message), cached);
 				const then = costOf({ input: input - gone, cached: same });
-				const gain = wasted + foreseenCalls * read * gone - patience * (then - now);
+				const gain = gains - patience[selection] * (then - now);
 				const ownLater = bill.own + then + ahead * read * (input - gone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;
 				best = first;
 				bestGain = gain;
 			}
-			for (const place of candidates.slice(0, best < candidates.length ? best : 0)) waste[place] = 0;
+			if (selection === "age" && best < candidates.length) {
+				for (const place of candidates.slice(0, best)) waste[place] = 0;
+			}
 			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},
@@ -77,21 +93,6 @@ export function startBreakEven(
 			for (const place of carried) waste[place] = (waste[place] as number) + read * (saves[place] as number);
 		},
 	};
-}
-
-const settings: Readonly<Record<MaskPolicy["thrift"], { readonly keepTokens: number; readonly patience: number }>> = {
-	low: { keepTokens: 15_000, patience: 4 },
-	medium: { keepTokens: 12_000, patience: 3 },
-	high: { keepTokens: 5_000, patience: 3 },
-};
-
-/** Tokens of results that stay; 0 if all results older than the window may be masked. */
-export function budgetOfSelection(policy: MaskPolicy): number {
-	return policy.keep_tokens ?? (policy.selection === "use" ? settings[policy.thrift].keepTokens : 0);
-}
-
-export function patienceOf(policy: MaskPolicy): number {
-	return policy.patience ?? (policy.selection === "use" ? settings[policy.thrift].patience : 1);
 }
 
 /** The policy's rule for a tool; its name is untrusted. */

@@ -15,21 +15,25 @@ export function findIdentifiers(text: string): Identifier[] {
 	return found;
 }
 
-/** Numbers the identifiers of texts. Remembers them between calls, so that the numbers may differ from call to call. */
-export function numberIdentifiers() {
-	if (numbered.isFull()) numbered = startNumbers();
+/** Numbers the identifiers of texts. Remembers them until `forgetIfFull`, so that a number may differ from call to call. */
+export function numberIdentifiers(): ReturnType<typeof startNumbers> {
 	return numbered;
 }
 
+/** Call this last, so that a conversation larger than the memory is not kept alive. */
+export function forgetIfFull(): void {
+	if (numbered.isFull()) numbered = startNumbers();
+}
+
 /** Shorter texts are read anew. */
-const shortestRemembered = 100;
+const shortestRemembered = 200;
 
 function startNumbers() {
 	const isNone = -1;
 	const numbersOfRuns = new Map<string, number>();
 	const numbers = new Map<string, number>();
 	const identifiers: Identifier[] = [];
-	const memory = createTextMemory<readonly number[]>();
+	const memory = createTextMemory<Int32Array>();
 	const numberOf = (run: string): number => {
 		const identifier = identifierIn(run);
 		if (!identifier) return isNone;
@@ -58,11 +62,11 @@ function startNumbers() {
 	};
 	return {
 		/** Each once, in order. */
-		numbersIn(text: string): readonly number[] {
+		numbersIn(text: string): ArrayLike<number> & Iterable<number> {
 			if (text.length < shortestRemembered) return readNumbers(text);
 			const known = memory.find(text);
 			if (known) return known;
-			const found = readNumbers(text);
+			const found = Int32Array.from(readNumbers(text));
 			memory.remember(text, found);
 			return found;
 		},

@@ -67,23 +67,22 @@ function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskRes
 	}
 	const after = sizeOf(placeholder, countTokens);
 	if (after.tokens >= before.tokens) return [];
-	const edit = editOf(paired, "mask");
-	const edits: ReplaceEdit[] = [
-		{ ...edit, path: whole.path, replacement: whole.write(placeholder), before, after, takenOut },
-	];
+	const replacement = whole.write(placeholder);
+	const edit = editsOf(paired, "mask")({ path: whole.path, replacement, before, after, takenOut });
+	const edits = [edit];
 	for (const { path, text } of result.copies) {
 		if (text === "") continue;
 		// A copy too short for the placeholder is emptied, or it would show what the placeholder hides.
 		const replacement = text.length > placeholder.length ? placeholder : "";
 		const sizes = { before: { chars: text.length, tokens: 0 }, after: { chars: replacement.length, tokens: 0 } };
-		edits.push({ ...edit, path, replacement, ...sizes, unsent: true });
+		edits.push({ ...edit, path, replacement, ...sizes, takenOut: undefined, unsent: true });
 	}
 	return edits;
 }
 
 function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
 	const { result, call } = paired;
-	const edit = editOf(paired, "mask");
+	const editOf = editsOf(paired, "mask");
 	return result.media.flatMap((media): ReplaceEdit[] => {
 		const takenOut = archiving && takeOut("media", archiving.jsonAt(media.path), archiving);
 		const placeholder = writeMediaPlaceholder(wording, {
@@ -95,7 +94,7 @@ function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: Ma
 		const before = sizeOfMedia(media, countTokens);
 		const after = sizeOf(placeholder, countTokens);
 		if (after.tokens >= before.tokens) return [];
-		return [{ ...edit, path: media.path, replacement: media.write(placeholder), before, after, takenOut }];
+		return [editOf({ path: media.path, replacement: media.write(placeholder), before, after, takenOut })];
 	});
 }
 
@@ -103,10 +102,15 @@ export function takeOut(kind: TakenOut["kind"], text: string, archiving: Archivi
 	return archiving && { kind, text, ref: archiving.refOf(text) };
 }
 
-export function editOf<Reason extends "mask" | "truncate">({ result, call, message }: PairedResult, reason: Reason) {
+/** Makes the edits of one result. They share `result`, by which it is counted once. With spreads V8 makes a class for each edit. */
+export function editsOf({ result, call, message }: PairedResult, reason: "mask" | "truncate") {
 	const edited = { toolCallId: result.callId, toolName: call?.name };
-	return { kind: "replace", reason, message, result: edited } as const;
+	return ({ path, replacement, before, after, takenOut }: Change): ReplaceEdit => {
+		return { kind: "replace", reason, message, result: edited, path, replacement, before, after, takenOut };
+	};
 }
+
+type Change = Pick<ReplaceEdit, "path" | "replacement" | "before" | "after" | "takenOut">;
 
 /** Marks edits of messages that are no longer sent, so that no total counts them. */
 export function markUnsent(transcript: Transcript, edits: readonly ReplaceEdit[]): readonly ReplaceEdit[] {

@@ -2,7 +2,7 @@ import { addToList } from "../conversation/lists.ts";
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { resultArguments } from "./call-targets.ts";
-import { numberIdentifiers } from "./identifiers.ts";
+import { forgetIfFull, numberIdentifiers } from "./identifiers.ts";
 
 export interface Taken {
 	readonly text: string;
@@ -56,7 +56,7 @@ export function findUses(transcript: Transcript): Uses {
 		const named =
 			counted.length === 1
 				? identifiers.numbersIn(counted[0] as string)
-				: [...new Set(counted.flatMap(identifiers.numbersIn))];
+				: [...new Set(counted.flatMap((text) => [...identifiers.numbersIn(text)]))];
 		uses.identifiers.push(known.identifiers.say(named, weights));
 		uses.lines.push(known.lines.say(lines.numbersIn(counted), weights));
 		if (weights) for (const one of named) addWeight(weights, callsNaming.get(one) ?? none, 1);
@@ -70,6 +70,7 @@ export function findUses(transcript: Transcript): Uses {
 			}
 		}
 	});
+	forgetIfFull();
 	return { ...uses, touches };
 }
 
@@ -99,7 +100,7 @@ function startStrings(textOf: (string: number) => string) {
 		holders.get(number) ?? (holder[number] === 0 ? none : [(holder[number] as number) - 1]);
 	return {
 		/** Records the strings of a message. With `weights` it is an answer: adds to them, and returns what it took. */
-		say(numbers: readonly number[], weights: Map<number, number> | undefined): Taken[] {
+		say(numbers: Iterable<number>, weights: Map<number, number> | undefined): Taken[] {
 			const taken: Taken[] = [];
 			for (const number of numbers) {
 				makeRoom(number);
@@ -112,7 +113,7 @@ function startStrings(textOf: (string: number) => string) {
 			}
 			return taken;
 		},
-		hold(numbers: readonly number[], result: number): number {
+		hold(numbers: Iterable<number>, result: number): number {
 			let fresh = 0;
 			for (const number of numbers) {
 				makeRoom(number);

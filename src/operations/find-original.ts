@@ -283,7 +283,13 @@ export function placeholderReaderOf(
 // Cached by wording, because making the patterns takes longer than masking a short conversation.
 const readers = new Map<string, (text: string) => ReadPlaceholder | undefined>();
 const mostReaders = 16;
-const placeholderForms = ["placeholder", "digest_placeholder", "media_placeholder"] as const;
+const placeholderForms = [
+	"placeholder",
+	"digest_placeholder",
+	"short_placeholder",
+	"short_digest_placeholder",
+	"media_placeholder",
+] as const;
 const placeholderTemplates = everyLocale.flatMap(({ archived, recall_hint, ...plain }) => {
 	const withReference = placeholderForms.map((form) => archived[form]);
 	const withHint = withReference.map((template) => template + recall_hint);

@@ -8,13 +8,19 @@ import { resolvePolicy } from "../policy/layers.ts";
 import { type PresetName, presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import type { MaskPolicy, Policy, PolicyLayer } from "../policy/schema.ts";
+import { type Rival, rivalPlaceholders } from "../replaying/rivals.ts";
 
-export interface ReplayedPolicy {
+export type ReplayedPolicy = {
 	readonly name: string;
-	/** `optimum` is the cheapest schedule that the window allows, found with hindsight. */
-	readonly kind: "raw" | "optimum" | "replayed";
+	/** Of a rival, it has the placeholder. */
 	readonly policy: Policy;
-}
+} & (
+	| {
+			/** `optimum` is the cheapest schedule that the window allows, found with hindsight. */
+			readonly kind: "raw" | "optimum" | "replayed";
+	  }
+	| { readonly kind: "rival"; readonly rival: Rival }
+);
 
 const mostBytes = 1_000_000;
 
@@ -29,13 +35,14 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 			}
 			const { kind } = policyName;
 			const policy = resolvePolicy([...configured, layerOf(policyName)]);
+			if (kind === "rival") return { name, kind, rival: policyName.rival, policy };
 			return { name, kind: kind === "raw" || kind === "optimum" ? kind : "replayed", policy };
 		}),
 	);
 }
 
 function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
-	const byAge = { enabled: true, selection: "age", cadence: "every_turn", keep_tokens: null, patience: null } as const;
+	const byAge = { enabled: true, selection: "age", cadence: "every_turn" } as const;
 	switch (name.kind) {
 		case "raw":
 			return { mask: { enabled: false } };
@@ -52,6 +59,13 @@ function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
 			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift };
 			return { preset: name.preset, mask };
 		}
+		case "rival": {
+			// No rival keeps errors.
+			const mask = { ...byAge, keep_errors: false };
+			if (name.isOurPlaceholder) return { preset: "balanced", mask };
+			const placeholder_template = rivalPlaceholders[name.rival.kind];
+			return { mask: { ...mask, digest_tokens: 0, placeholder_template } };
+		}
 	}
 }
 
@@ -67,11 +81,13 @@ export type PolicyName =
 	| { readonly kind: "window" | "break_even" | "optimum"; readonly window: number }
 	| { readonly kind: "stride"; readonly stride: number; readonly window: number }
 	| { readonly kind: "preset"; readonly preset: PresetName; readonly thrift: MaskPolicy["thrift"] | undefined }
+	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean }
 	| { readonly kind: "file"; readonly file: string };
 
 const thrifts = ["low", "medium", "high"] as const;
 const withNumber = ["window", "stride", "break_even", "optimum"] as const;
-const names: readonly string[] = ["raw", ...withNumber, ...presetNames];
+const rivalNames = ["clear", "clear-ours", "last", "opencode", "gemini-cli"] as const;
+const names: readonly string[] = ["raw", ...withNumber, ...rivalNames, ...presetNames];
 const windowOfStride = 8;
 const mostTurns = 1_000_000;
 
@@ -83,11 +99,14 @@ export function parsePolicyName(text: string): PolicyName {
 	if (numbered) return numberedPolicy(numbered, parameters, text);
 	const preset = presetNames.find((one) => one === name);
 	if (preset) return presetPolicy(preset, parameters, text);
+	const rival = rivalNames.find((one) => one === name);
+	if (rival)
+		return { kind: "rival", rival: rivalOf(rival, parameters, text), isOurPlaceholder: rival === "clear-ours" };
 	if (name === "raw" && parameters.length === 0) return { kind: "raw" };
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 
@@ -101,6 +120,29 @@ function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly 
 	}
 	if (kind === "stride") return { kind, stride: first, window: numbers[1] ?? windowOfStride };
 	return { kind, window: first };
+}
+
+function rivalOf(name: (typeof rivalNames)[number], parameters: readonly string[], text: string): Rival {
+	const numbers = parameters.map((one) => (/^\d{1,7}$/.test(one) ? Number(one) : Number.NaN));
+	const areNumbers = numbers.every((one) => !Number.isNaN(one));
+	const [first = 0, second = 0, third = 0] = numbers;
+	switch (name) {
+		case "clear":
+		case "clear-ours": {
+			if (numbers.length === 3 && areNumbers) return { kind: "clear", trigger: first, keep: second, atLeast: third };
+			const meaning = "the tokens of the context, the results that stay and the least tokens to free";
+			throw unusable(text, `expected three numbers behind ${name}, ${meaning}, as in ${name}:30000:3:5000`);
+		}
+		case "last": {
+			if (numbers.length === 2 && areNumbers && second > 0) return { kind: "last", keep: first, every: second };
+			const meaning = "the results that stay and how many results there are from one masking to the next";
+			throw unusable(text, `expected two numbers behind last, ${meaning}, as in last:5:10`);
+		}
+		case "opencode":
+		case "gemini-cli":
+			if (numbers.length > 0) throw unusable(text, `${name} takes no number`);
+			return { kind: name };
+	}
 }
 
 function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): PolicyName {

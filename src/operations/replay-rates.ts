@@ -1,6 +1,6 @@
 import { PalimpsestError } from "../errors.ts";
-import type { CallTokens } from "../masking/history.ts";
-import type { Prices } from "../policy/schema.ts";
+import type { TokenPrices } from "../policy/schema.ts";
+import type { CallCosts } from "../replaying/faults.ts";
 import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
 
 /** In US dollars, from the bundled catalogue. Throws PalimpsestError `invalid_argument` for an unknown model. */
@@ -16,6 +16,7 @@ export async function ratesOfModel(model: string): Promise<Rates> {
 		prices: { input: at(input), cache_read: at(read), cache_write: at(write), output: at(output) },
 		unit: "us_dollars",
 		costOf: ({ input, cached }) => (cached * at(read, input) + (input - cached) * at(write, input)) / 1_000_000,
+		costOfOutput: (tokens, input) => (tokens * at(output, input)) / 1_000_000,
 	};
 }
 
@@ -28,34 +29,35 @@ function at(price: CataloguedPrice, input = 0): number {
 	}).price;
 }
 
-export interface Rates {
+export interface Rates extends CallCosts {
 	/** The ratios, or the lowest tier of a model's prices. Policies decide by them. */
-	readonly prices: Prices;
+	readonly prices: TokenPrices;
 	readonly unit: "input_tokens" | "us_dollars";
-	readonly costOf: (call: CallTokens) => number;
 }
 
 /** Relative to the price of an input token; absolute if that is 0. */
-export function ratesOfPrices(prices: Prices): Rates {
-	const { cache_read, cache_write } = prices;
-	const one = prices.input > 0 ? prices.input : 1;
+export function ratesOfPrices({ input: inputPrice, cache_read, cache_write, output }: TokenPrices): Rates {
+	const one = inputPrice > 0 ? inputPrice : 1;
 	return {
-		prices,
+		prices: { input: inputPrice, cache_read, cache_write, output },
 		unit: "input_tokens",
 		costOf: ({ input, cached }) => (cached * cache_read + (input - cached) * cache_write) / one,
+		costOfOutput: (tokens) => (tokens * output) / one,
 	};
 }
 
 const highest = 1_000_000;
 
-/** `READ,WRITE`, multiples of the input price such as `0.1,1.25`. Throws PalimpsestError `invalid_argument`. */
-export function parsePrices(text: string, { output }: Prices): Prices {
+/**
+ * `READ,WRITE` or `READ,WRITE,OUTPUT`, multiples of the input price such as `0.1,1.25,5`; output is as configured if it is
+ * not given. Throws PalimpsestError `invalid_argument`.
+ */
+export function parsePrices(text: string, configured: TokenPrices): TokenPrices {
 	const numbers = text.split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
-	const [cache_read, cache_write] = numbers;
-	const isUsable = (price: number | undefined): price is number =>
-		price !== undefined && price >= 0 && price <= highest;
-	if (numbers.length !== 2 || !isUsable(cache_read) || !isUsable(cache_write)) {
-		const message = `Expected prices as READ,WRITE, two numbers of 0 or more such as 0.1,1.25; got ${JSON.stringify(text.slice(0, 80))}.`;
+	const [cache_read, cache_write, output = configured.output / (configured.input || 1)] = numbers;
+	const areUsable = numbers.every((price) => price >= 0 && price <= highest);
+	if (!areUsable || cache_read === undefined || cache_write === undefined || numbers.length > 3) {
+		const message = `Expected prices as READ,WRITE or READ,WRITE,OUTPUT, numbers of 0 or more such as 0.1,1.25 or 0.1,1.25,5; got ${JSON.stringify(text.slice(0, 80))}.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	return { input: 1, cache_read, cache_write, output };

@@ -8,7 +8,8 @@ import { replay, type Schedule } from "../masking/replay.ts";
 import { findUses } from "../masking/uses.ts";
 import type { MaskPolicy, Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { type ContextParts, contextByPart, meterSchedule } from "../replaying/bill.ts";
+import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../replaying/bill.ts";
+import { meterFaults } from "../replaying/faults.ts";
 import { optimalSchedule } from "../replaying/optimum.ts";
 import { clairvoyantRecall, measureRecall, type RecallCount } from "../replaying/recall.ts";
 import {
@@ -21,6 +22,7 @@ import {
 	type ReplaySeries,
 	type UseTotals,
 } from "../replaying/report.ts";
+import { rivalSchedule } from "../replaying/rivals.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
 import { asSent, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
@@ -116,13 +118,13 @@ async function windowTokensOf(source: ReadConversation, settings: ReplaySettings
 }
 
 function sumOfFigures(files: readonly MaskingFigures[]): MaskingFigures {
-	const sumOf = (key: keyof MaskingFigures) => files.reduce((sum, file) => sum + file[key], 0);
+	const sumBy = (key: keyof MaskingFigures) => sumOf(files.map((file) => file[key]));
 	return {
-		masked_tool_results: sumOf("masked_tool_results"),
-		tool_chars_before: sumOf("tool_chars_before"),
-		tool_chars_after: sumOf("tool_chars_after"),
-		tokens_before: sumOf("tokens_before"),
-		tokens_after: sumOf("tokens_after"),
+		masked_tool_results: sumBy("masked_tool_results"),
+		tool_chars_before: sumBy("tool_chars_before"),
+		tool_chars_after: sumBy("tool_chars_after"),
+		tokens_before: sumBy("tokens_before"),
+		tokens_after: sumBy("tokens_after"),
 	};
 }
 
@@ -139,23 +141,28 @@ interface ConversationToReplay {
 function replayConversation(conversation: ConversationToReplay, settings: ReplaySettings) {
 	const { windowTokens } = conversation;
 	const { rates, policy: configured, policies } = settings;
+	const prices = { ...configured.prices, ...rates.prices };
 	const historyUnder = startHistories(conversation);
 	function optimumOf({ billed, optima }: Histories, { window_turns }: MaskPolicy): Schedule {
-		const schedule = optima.get(window_turns) ?? optimalSchedule(billed, window_turns, rates.prices);
+		const schedule = optima.get(window_turns) ?? optimalSchedule(billed, window_turns, prices);
 		optima.set(window_turns, schedule);
 		return schedule;
 	}
-	function scheduleOf({ kind, policy }: ReplayedPolicy, histories: Histories): Schedule {
-		if (kind === "optimum") return optimumOf(histories, policy.mask);
-		const mask = kind === "raw" ? { ...policy.mask, enabled: false } : policy.mask;
-		return replay(histories.counted, { mask, prices: rates.prices });
+	function scheduleOf(one: ReplayedPolicy, histories: Histories): Schedule {
+		const { mask } = one.policy;
+		if (one.kind === "optimum") return optimumOf(histories, mask);
+		// A rival's thresholds are in tokens of the model.
+		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
+		return replay(histories.counted, { mask: one.kind === "raw" ? { ...mask, enabled: false } : mask, prices });
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
-		const bill = meterSchedule(history, schedule, rates.prices);
+		const bill = meterSchedule(history, schedule, prices);
 		const costs = bill.calls.map(rates.costOf);
-		return { ...bill, costs, billed: costs.reduce((sum, cost) => sum + cost, 0) };
+		const billedOutput = output.map((tokens, call) => rates.costOfOutput(tokens, bill.calls[call]?.input ?? 0));
+		return { ...bill, costs, billed: sumOf(costs), outputTokens: sumOf(output), billedOutput: sumOf(billedOutput) };
 	}
 	const whole = historyUnder(configured);
+	const output = outputByCall(whole.billed);
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
 
 	return policies.map((one) => {
@@ -168,16 +175,24 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 			...(recall[kind] satisfies RecallCount),
 			bound: clairvoyantRecall(history, { inputTokens: figures.inputTokens, kind }),
 		});
-		const hasOptimum = one.kind !== "raw" && goesByAgeAlone(one.policy.mask);
+		const hasOptimum = one.kind !== "raw" && one.kind !== "rival" && goesByAgeAlone(one.policy.mask);
+		const { faults, billed: withRecalls } = meterFaults(history, schedule, rates);
+		const billedForFaults = faults === 0 ? 0 : withRecalls - figures.billed;
+		const billedWithFaults = figures.billed + configured.prices.fault * billedForFaults;
+		const worstOf = (bill: number) => (raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill / raw.billed);
 		return {
 			policy: one,
 			totals: {
 				...figures,
 				conversations: 1,
 				calls: calls.length,
-				raw: { inputTokens: raw.inputTokens, billed: raw.billed },
+				faults,
+				billedForFaults,
+				billedWithFaults,
+				raw: { inputTokens: raw.inputTokens, billed: raw.billed, billedOutput: raw.billedOutput },
 				optimum: hasOptimum ? billOf(history, optimumOf(histories, one.policy.mask)).billed : null,
-				worst: raw.billed === 0 ? Number.NEGATIVE_INFINITY : figures.billed / raw.billed,
+				worst: worstOf(figures.billed),
+				worstWithFaults: worstOf(billedWithFaults),
 				callsOverWindow: windowTokens === undefined ? 0 : calls.filter(({ input }) => input > windowTokens).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
 				identifiers: uses("identifiers"),
@@ -197,6 +212,10 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	});
 }
 
+function sumOf(values: readonly number[]): number {
+	return values.reduce((sum, value) => sum + value, 0);
+}
+
 /** Only then is the optimum of its window a lower bound. */
 function goesByAgeAlone(mask: MaskPolicy): boolean {
 	const staysForAWhile = mask.keep_errors && mask.error_detection === "structural";
@@ -204,7 +223,6 @@ function goesByAgeAlone(mask: MaskPolicy): boolean {
 		mask.enabled &&
 		mask.window_turns > 0 &&
 		mask.selection === "age" &&
-		(mask.keep_tokens ?? 0) === 0 &&
 		(mask.keep_last_k_per_tool ?? 0) === 0 &&
 		Object.keys(mask.tools).length === 0 &&
 		!staysForAWhile

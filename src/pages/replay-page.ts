@@ -66,7 +66,44 @@ function overall({ policies, files }: ReplayReport, unit: BilledUnit): string {
 <h3 id="figures">All figures</h3>
 ${figuresTable({ policies, caption, unit, several })}
 </div>
+<div class="block">
+<h3 id="ranking">Ranking by the price of a fault</h3>
+<p>A fault is a call that needs a masked result. To recall it costs one more call, and its tokens again for as long as it stays. An agent that searches again first, or goes on without it, may lose more or less. Rank and bill with faults × raw if a fault costs so many times as much:</p>
+${rankingTable(policies)}
+</div>
 </section>`;
+}
+
+/** Multiples of one more call. */
+const faultPrices = [0, 1, 3, 10] as const;
+
+/** In the order of the ranks at the second price; policies with the same bill share a rank. */
+function rankingTable(policies: readonly PolicyFigures[]): string {
+	const byPrice = faultPrices.map((price) => {
+		const bills = policies.map((one) => one.ratio_to_raw + price * one.fault_cost_to_raw);
+		return bills.map((bill) => ({ bill, rank: 1 + bills.filter((other) => other < bill).length }));
+	});
+	const ranked = policies.map(({ policy }, place) => ({ policy, at: byPrice.flatMap((of) => of[place] ?? []) }));
+	const rows = ranked
+		.toSorted((a, b) => (a.at[1]?.rank ?? 0) - (b.at[1]?.rank ?? 0))
+		.map(({ policy, at }) => {
+			const cells = at.map(({ bill, rank }) => `<td class="first">${rank}</td><td>${formatRatio(bill)}</td>`);
+			return `<tr><th scope="row"><bdi>${escapeHtml(policy)}</bdi></th>${cells.join("")}</tr>`;
+		});
+	const caption = "Ranking by the price of a fault";
+	return `<div class="scrolls" role="region" tabindex="0" aria-label="${caption}">
+<table class="figures">
+<caption>${caption}</caption>
+<colgroup></colgroup>${faultPrices.map(() => '<colgroup span="2"></colgroup>').join("")}
+<thead>
+<tr><th rowspan="2" scope="col">Policy</th>${faultPrices.map((price) => `<th scope="colgroup" colspan="2">${price} ×</th>`).join("")}</tr>
+<tr>${faultPrices.map(() => '<th scope="col" class="first">Rank</th><th scope="col">× raw</th>').join("")}</tr>
+</thead>
+<tbody>
+${rows.join("\n")}
+</tbody>
+</table>
+</div>`;
 }
 
 const overTime = `<section aria-labelledby="one" id="over-time" hidden>
@@ -116,6 +153,7 @@ function reading(unit: BilledUnit): string {
 <dl>
 <dt>Raw</dt><dd>Nothing is masked: each call is sent the whole conversation until then.</dd>
 <dt>Billed</dt><dd>Input of all calls, ${billed}. “× raw” holds it against doing nothing; “worst” is the largest of one conversation. “× optimum” holds it against the cheapest schedule that masks the same window, found with hindsight.</dd>
+<dt>Faults</dt><dd>Calls whose answer uses a string that was only in masked results. Each is billed as one more call that recalls the result, which then stays in view for a while, times the price of a fault in the policy. “With output” adds the tokens of the answers, on both sides.</dd>
 <dt>Context</dt><dd>Tokens that the calls are sent. “Of raw” is their sum against that of raw, “over window” the calls that would not have fitted the model’s context window, where that is known.</dd>
 <dt>Recall</dt><dd>Of the identifiers and whole lines that assistant messages used and that stood only in tool results until then, the share still in view when used; in digests: the share that a placeholder’s digest showed instead; at best: what the best choice of results could have kept in as many tokens.</dd>
 <dt>Placeholders</dt><dd>What stands in the place of masked tool results.</dd>
@@ -139,6 +177,13 @@ const groups: Readonly<Record<string, Columns>> = {
 		"× raw, worst": ({ worst_ratio_to_raw }) => formatRatio(worst_ratio_to_raw),
 		"× optimum": ({ ratio_to_optimum }) => formatRatio(ratio_to_optimum),
 	},
+	"Cost with faults": {
+		"Faults in 100": ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2),
+		Billed: ({ billed_with_faults }, unit) => formatCost(billed_with_faults, unit),
+		"× raw": ({ ratio_with_faults }) => formatRatio(ratio_with_faults),
+		"× raw, worst": ({ worst_ratio_with_faults }) => formatRatio(worst_ratio_with_faults),
+		"With output": ({ ratio_with_output }) => formatRatio(ratio_with_output),
+	},
 	"Recall of identifiers": recallColumns("identifiers"),
 	"Recall of lines": recallColumns("lines"),
 	Context: {
@@ -153,6 +198,7 @@ const groups: Readonly<Record<string, Columns>> = {
 		Calls: ({ llm_calls }) => formatCount(llm_calls),
 		"Input tokens": ({ input_tokens }) => formatCount(input_tokens),
 		"From cache": ({ cached_tokens }) => formatCount(cached_tokens),
+		"Output tokens": ({ output_tokens }) => formatCount(output_tokens),
 	},
 };
 

@@ -38,6 +38,7 @@ type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value
 export type Policy = DeepReadonly<z.output<typeof policySchema>>;
 export type MaskPolicy = Policy["mask"];
 export type Prices = Policy["prices"];
+export type TokenPrices = Pick<Prices, "input" | "cache_read" | "cache_write" | "output">;
 export type GuardPolicy = Policy["guard"];
 export type TruncatePolicy = Policy["truncate"];
 

@@ -30,11 +30,17 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 	const inForce = originals === "not_archived" ? locale : locale.archived;
 	const hint = hintOf(locale, originals);
 	const own = (template: string) => (originals !== "not_archived" && withReference.get(template)) || template;
-	const { placeholder_template: ownPlaceholder } = policy.mask;
+	const { placeholder_template: ownPlaceholder, placeholder: style } = policy.mask;
+	// Who names a way of reading puts it where it is needed.
+	const shortHint = typeof originals === "object" ? hint : "";
+	const usual =
+		style === "short"
+			? { placeholder: inForce.short_placeholder + shortHint, digest: inForce.short_digest_placeholder + shortHint }
+			: { placeholder: inForce.placeholder + hint, digest: inForce.digest_placeholder + hint };
 	const { notice, whole, short, html } = locale.archived.notices;
 	return {
-		placeholder: ownPlaceholder === null ? inForce.placeholder + hint : own(ownPlaceholder),
-		digestPlaceholder: ownPlaceholder === null ? inForce.digest_placeholder + hint : own(ownPlaceholder),
+		placeholder: ownPlaceholder === null ? usual.placeholder : own(ownPlaceholder),
+		digestPlaceholder: ownPlaceholder === null ? usual.digest : own(ownPlaceholder),
 		mediaPlaceholder: inForce.media_placeholder + hint,
 		guardMarker: own(policy.guard.marker_template ?? locale.truncation_marker),
 		truncateMarker: own(policy.truncate.marker_template ?? locale.truncation_marker),
@@ -62,7 +68,15 @@ type NoticeTemplates = Readonly<
 
 /** Blank lines around a marker are part of it. */
 type Templates = Readonly<
-	Record<"placeholder" | "digest_placeholder" | "media_placeholder" | "truncation_marker", string>
+	Record<
+		| "placeholder"
+		| "digest_placeholder"
+		| "short_placeholder"
+		| "short_digest_placeholder"
+		| "media_placeholder"
+		| "truncation_marker",
+		string
+	>
 > & { readonly notices: NoticeTemplates };
 
 /** The hint follows a placeholder whose reader is offered `recall_original`. */
@@ -88,6 +102,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}⟨, réf={ref}⟩)]",
 			digest_placeholder:
 				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}⟨, réf={ref}⟩, mentions={digest})]",
+			short_placeholder: "[masqué : {tool_name}, {original_chars} caractères⟨ #{ref}⟩]",
+			short_digest_placeholder: "[masqué : {tool_name}, {original_chars} caractères⟨ #{ref}⟩ ; {digest}]",
 			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}⟨, réf={ref}⟩)]",
 			truncation_marker: "\n\n[... {omitted_chars} caractères omis⟨, réf={ref}⟩ ...]\n\n",
 			notices: {
@@ -113,6 +129,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}⟨, ref={ref}⟩)]",
 			digest_placeholder:
 				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}⟨, ref={ref}⟩, mentions={digest})]",
+			short_placeholder: "[masked {tool_name}, {original_chars} chars⟨ #{ref}⟩]",
+			short_digest_placeholder: "[masked {tool_name}, {original_chars} chars⟨ #{ref}⟩; {digest}]",
 			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}⟨, ref={ref}⟩)]",
 			truncation_marker: "\n\n... [{omitted_chars} characters truncated⟨, ref={ref}⟩] ...\n\n",
 			notices: {
@@ -136,6 +154,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 		{
 			placeholder: "历史 tool_call已隐藏⟨ (ref={ref})⟩",
 			digest_placeholder: "历史 tool_call已隐藏 (⟨ref={ref}, ⟩提及={digest})",
+			short_placeholder: "[已隐藏 {tool_name}，{original_chars} 字符⟨ #{ref}⟩]",
+			short_digest_placeholder: "[已隐藏 {tool_name}，{original_chars} 字符⟨ #{ref}⟩；{digest}]",
 			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}⟨, ref={ref}⟩)]",
 			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符⟨, ref={ref}⟩] ...\n\n",
 			notices: {

@@ -4,7 +4,7 @@ import type { Archiving } from "../conversation/report.ts";
 import { jsonPointer, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { callArguments, type PairedResult, pairResults } from "../conversation/turns.ts";
 import { ownCommands, ownTools } from "../hosts/tool-event.ts";
-import { editOf } from "../masking/mask-result.ts";
+import { editsOf } from "../masking/mask-result.ts";
 import { shortenedRef } from "../operations/find-original.ts";
 import { textLibraries } from "../operations/text-libraries.ts";
 import { headShareOf } from "../operations/truncation-limit.ts";
@@ -56,7 +56,7 @@ export function planCuts(what: {
 			key,
 			edits.flatMap((edit) => asKnown(edit, paired) ?? []),
 		);
-	const all = Array.from(large).flatMap(([key, paired]) => (known.get(key) ?? []).map((cut) => asEdit(cut, paired)));
+	const all = Array.from(large).flatMap(([key, paired]) => asEdits(known.get(key) ?? [], paired));
 	for (const key of known.keys()) if (known.size > mostKnown && !large.has(key)) known.delete(key);
 	return all;
 }
@@ -95,17 +95,15 @@ function asKnown(edit: ReplaceEdit, { result }: PairedResult): KnownCut | undefi
 	return { text: text === -1 ? "whole" : text, replacement, before, after, ref: takenOut?.ref };
 }
 
-function asEdit({ text: at, ref, ...sizes }: KnownCut, paired: PairedResult): ReplaceEdit {
+function asEdits(cuts: readonly KnownCut[], paired: PairedResult): ReplaceEdit[] {
 	const { result } = paired;
-	const node = at === "whole" ? undefined : result.texts[at];
-	const path = (node ?? result.whole)?.path ?? [];
-	const text = node?.text ?? resultText(result);
-	return {
-		...editOf(paired, "truncate"),
-		...sizes,
-		path,
-		takenOut: ref === undefined ? undefined : { kind: "result", text, ref },
-	};
+	const editOf = editsOf(paired, "truncate");
+	return cuts.map(({ text: at, ref, ...sizes }) => {
+		const node = at === "whole" ? undefined : result.texts[at];
+		const path = (node ?? result.whole)?.path ?? [];
+		const text = node?.text ?? resultText(result);
+		return editOf({ ...sizes, path, takenOut: ref === undefined ? undefined : { kind: "result", text, ref } });
+	});
 }
 
 function isLeftAlone({ result, call, caller }: PairedResult, { messages }: Transcript): boolean {

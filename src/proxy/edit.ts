@@ -75,12 +75,13 @@ export async function editRequest(text: string, route: Route, editing: Editing):
 	const document = readTextDocument(text, "the request");
 	const body = document.value;
 	if (document.kind !== "json" || !holdsMessages(body)) return { text: undefined, facts: undefined };
+	const recall = archive && policy.archive.recall_hint ? recallOffered(body, editing.recallCommand) : undefined;
 	const opened = await openConversation({
 		conversation: body,
 		policy,
 		model: route.model,
 		archive,
-		recall: recallOffered(body, editing.recallCommand),
+		recall,
 	});
 	const { transcript, source, meter } = opened;
 	const conversation = conversationKey(transcript);
@@ -107,7 +108,16 @@ export async function editRequest(text: string, route: Route, editing: Editing):
 		throw new PalimpsestError("not_a_conversation", `Expected the format of ${route.api}; got ${transcript.format}.`);
 	}
 
-	const planned = await planEdits({ ...editing, opened, body, conversation, remembered, isCold, prices: terms.prices });
+	const planned = await planEdits({
+		...editing,
+		opened,
+		body,
+		conversation,
+		remembered,
+		recall,
+		isCold,
+		prices: terms.prices,
+	});
 	const { plan } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
 	if (plan.length === 0) {
 		keep(planned.decisions, conversation, { route, memory });

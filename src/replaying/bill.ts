@@ -47,6 +47,20 @@ export function contextByPart(history: ReplayHistory, schedule: Schedule): Conte
 	});
 }
 
+/** Output tokens of each call: the assistant messages of its answer, without results that such a message holds. */
+export function outputByCall({ transcript, messageTokens, results, firstResult, calls }: ReplayHistory): number[] {
+	const output = calls.map(() => 0);
+	let call = -1;
+	transcript.messages.forEach(({ role }, index) => {
+		if (calls[call + 1] === index) call += 1;
+		if (role !== "assistant" || call < 0) return;
+		const own = results.slice(firstResult[index], firstResult[index + 1]);
+		const held = own.reduce((sum, { tokens }) => sum + tokens, 0);
+		output[call] = (output[call] as number) + (messageTokens[index] as number) - held;
+	});
+	return output;
+}
+
 /** The calls of a history under a schedule and their sums. Tokens are unscaled. */
 export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices: Prices) {
 	const view = startView(history);

@@ -12,11 +12,21 @@ export interface PolicyTotals {
 	readonly calls: number;
 	readonly inputTokens: number;
 	readonly cachedTokens: number;
+	/** Of input. */
 	readonly billed: number;
-	readonly raw: { readonly inputTokens: number; readonly billed: number };
+	readonly outputTokens: number;
+	readonly billedOutput: number;
+	/** Calls that needed a masked result. */
+	readonly faults: number;
+	/** Added to `billed` by faults if each costs one more call. */
+	readonly billedForFaults: number;
+	/** `billed` and the faults at the policy's price. */
+	readonly billedWithFaults: number;
+	readonly raw: { readonly inputTokens: number; readonly billed: number; readonly billedOutput: number };
 	readonly optimum: number | null;
 	/** The largest ratio of one conversation to `raw`; `-Infinity` if none was billed. */
 	readonly worst: number;
+	readonly worstWithFaults: number;
 	readonly peakTokens: number;
 	readonly callsOverWindow: number;
 	readonly callsOfKnownWindow: number;
@@ -31,6 +41,7 @@ export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 		raw: addNumbers(a.raw, b.raw),
 		optimum: a.optimum === null || b.optimum === null ? null : a.optimum + b.optimum,
 		worst: Math.max(a.worst, b.worst),
+		worstWithFaults: Math.max(a.worstWithFaults, b.worstWithFaults),
 		peakTokens: Math.max(a.peakTokens, b.peakTokens),
 		identifiers: addNumbers(a.identifiers, b.identifiers),
 		lines: addNumbers(a.lines, b.lines),
@@ -45,17 +56,27 @@ function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 
 /** A ratio to 0 is 1. */
 export function figuresOf(policy: string, totals: PolicyTotals) {
-	const { raw, optimum, worst } = totals;
+	const { raw, optimum, billedWithFaults } = totals;
 	return {
 		policy,
 		conversations: totals.conversations,
 		llm_calls: totals.calls,
 		input_tokens: Math.round(totals.inputTokens),
 		cached_tokens: Math.round(totals.cachedTokens),
-		/** In prices of one input token, or in US dollars with a model's prices. */
+		output_tokens: Math.round(totals.outputTokens),
+		/** Input, in prices of one input token, or in US dollars with a model's prices. */
 		billed: totals.billed,
 		ratio_to_raw: ratio(totals.billed, raw.billed),
-		worst_ratio_to_raw: worst === Number.NEGATIVE_INFINITY ? 1 : worst,
+		worst_ratio_to_raw: orOne(totals.worst),
+		faults_per_100_calls: totals.calls === 0 ? 0 : (100 * totals.faults) / totals.calls,
+		billed_with_faults: billedWithFaults,
+		ratio_with_faults: ratio(billedWithFaults, raw.billed),
+		worst_ratio_with_faults: orOne(totals.worstWithFaults),
+		/** What faults add to `ratio_to_raw` if each costs one more call. */
+		fault_cost_to_raw: raw.billed === 0 ? 0 : totals.billedForFaults / raw.billed,
+		billed_output: totals.billedOutput,
+		/** Of the whole bill, faults and output included. */
+		ratio_with_output: ratio(billedWithFaults + totals.billedOutput, raw.billed + raw.billedOutput),
 		ratio_to_optimum: optimum === null ? null : ratio(totals.billed, optimum),
 		/** Of input tokens to those of `raw`. */
 		average_context_ratio: ratio(totals.inputTokens, raw.inputTokens),
@@ -69,6 +90,10 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		/** The best recall of any choice of results with as many input tokens. */
 		recall_bound: shares(totals, "bound"),
 	};
+}
+
+function orOne(worst: number): number {
+	return worst === Number.NEGATIVE_INFINITY ? 1 : worst;
 }
 
 function ratio(a: number, b: number): number {

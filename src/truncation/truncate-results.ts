@@ -4,7 +4,7 @@ import type { Archiving } from "../conversation/report.ts";
 import { createTextMemory } from "../conversation/text-memory.ts";
 import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
-import { editOf, markUnsent, takeOut, withRepeats } from "../masking/mask-result.ts";
+import { editsOf, markUnsent, takeOut, withRepeats } from "../masking/mask-result.ts";
 import type { TruncateOutputParameters } from "./draft.ts";
 import { callFocusReader } from "./focus.ts";
 import { type HeadTailLimits, truncateHeadTail } from "./head-tail.ts";
@@ -36,10 +36,13 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 	const { transcript, limits, byStrategy } = parameters;
 	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
 	const settings = byStrategy && settingsKey(limits, byStrategy);
-	return pairResults(transcript).flatMap((one) => {
+	const edits = pairResults(transcript).flatMap((one) => {
 		if (!hasLongText(one.result, limits.maxChars)) return [];
 		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one), settings }));
 	});
+	// A conversation larger than the memory is not kept alive.
+	if (cuts.isFull()) cuts = createTextMemory();
+	return edits;
 }
 
 function hasLongText(result: ToolResult, maxChars: number): boolean {
@@ -56,7 +59,7 @@ type CutParameters = TruncateParameters & {
 function truncateResult(paired: PairedResult, parameters: CutParameters): ReplaceEdit[] {
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
 	const { result } = paired;
-	const base = editOf(paired, "truncate");
+	const editOf = editsOf(paired, "truncate");
 	const edits: ReplaceEdit[] = [];
 	let left = resultCharacters(result);
 	for (const { path, text } of result.texts) {
@@ -69,7 +72,8 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		left -= text.length - cut.length;
 		const { whole } = result;
 		const place = whole?.only ? { path: whole.path, replacement: whole.write(cut) } : { path, replacement: cut };
-		edits.push({ ...base, ...place, before, after, takenOut: takeOut("result", text, archiving) });
+		const takenOut = takeOut("result", text, archiving);
+		edits.push(editOf({ ...place, before, after, takenOut }));
 	}
 	const asOne = left > parameters.limits.maxChars ? truncateList(paired, parameters) : undefined;
 	if (asOne) edits.splice(0, edits.length, asOne);
@@ -79,15 +83,8 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		const cut = cutText(text, parameters);
 		if (cut === undefined) continue;
 		const [before, after] = [text, cut].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
-		edits.push({
-			...base,
-			path,
-			replacement: cut,
-			before,
-			after,
-			unsent: true,
-			takenOut: takeOut("result", text, archiving),
-		});
+		const takenOut = takeOut("result", text, archiving);
+		edits.push({ ...editOf({ path, replacement: cut, before, after, takenOut }), unsent: true });
 	}
 	return withRepeats(result, edits);
 }
@@ -103,14 +100,8 @@ function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceE
 	const before = sizeOfResult(result, countTokens);
 	const after = sizeOf(cut, countTokens);
 	if (after.tokens > before.tokens || after.chars >= before.chars) return undefined;
-	return {
-		...editOf(paired, "truncate"),
-		path: whole.path,
-		replacement: whole.write(cut),
-		before,
-		after,
-		takenOut: takeOut("result", text, archiving),
-	};
+	const takenOut = takeOut("result", text, archiving);
+	return editsOf(paired, "truncate")({ path: whole.path, replacement: whole.write(cut), before, after, takenOut });
 }
 
 function cutText(text: string, { limits, byStrategy, archiving, focus, settings }: CutParameters): string | undefined {
@@ -136,7 +127,6 @@ function rememberCut(text: string, key: string, cutAnew: () => string): string {
 	const known = cuts.find(text);
 	if (known?.key === key) return known.cut;
 	const cut = cutAnew();
-	if (cuts.isFull()) cuts = createTextMemory();
 	cuts.remember(text, { key, cut });
 	return cut;
 }

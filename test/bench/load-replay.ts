@@ -8,6 +8,7 @@ import type * as Presets from "../../src/policy/presets.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import type * as Wordings from "../../src/policy/wordings.ts";
 import type * as Meter from "../../src/replaying/bill.ts";
+import type * as Faults from "../../src/replaying/faults.ts";
 import type * as Clairvoyant from "../../src/replaying/recall.ts";
 import type * as Recall from "../../src/replaying/recall.ts";
 import { importBuilt } from "./import-built.ts";
@@ -16,7 +17,7 @@ import { importBuilt } from "./import-built.ts";
 export interface LoadedReplay {
 	/** Policies by their names in tables, those with memory first, then every preset as it comes. */
 	readonly policies: ReadonlyMap<string, Policy>;
-	/** All that `palimpsest replay` does for each policy, but for the optimum: schedule, bill, recall and its bound. */
+	/** All that `palimpsest replay` does for each policy, but for the optimum: schedule, bill, faults, recall and its bound. */
 	readonly replay: (transcript: Transcript, policies: readonly Policy[], meter: Measure.TokenMeter) => void;
 }
 
@@ -25,6 +26,7 @@ export async function loadReplay(): Promise<LoadedReplay> {
 	const { readHistory } = await importBuilt<typeof History>("masking/history.ts");
 	const { replay } = await importBuilt<typeof Replay>("masking/replay.ts");
 	const { meterSchedule } = await importBuilt<typeof Meter>("replaying/bill.ts");
+	const { meterFaults } = await importBuilt<typeof Faults>("replaying/faults.ts");
 	const { measureRecall } = await importBuilt<typeof Recall>("replaying/recall.ts");
 	const { clairvoyantRecall } = await importBuilt<typeof Clairvoyant>("replaying/recall.ts");
 	const { placeholdersOf } = await importBuilt<typeof Placeholders>("operations/find-original.ts");
@@ -62,6 +64,11 @@ export async function loadReplay(): Promise<LoadedReplay> {
 				histories.set(key, history);
 				const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
 				const { inputTokens } = meterSchedule(history, schedule, policy.prices);
+				const { cache_read, cache_write, output } = policy.prices;
+				meterFaults(history, schedule, {
+					costOf: ({ input, cached }) => cached * cache_read + (input - cached) * cache_write,
+					costOfOutput: (tokens) => tokens * output,
+				});
 				measureRecall(history, schedule);
 				clairvoyantRecall(history, { inputTokens, kind: "identifiers" });
 				clairvoyantRecall(history, { inputTokens, kind: "lines" });

@@ -10,9 +10,17 @@ const figures: PolicyFigures = {
 	llm_calls: 1_234,
 	input_tokens: 5_000_000,
 	cached_tokens: 4_000_000,
+	output_tokens: 200_000,
 	billed: 1_650_000.4,
 	ratio_to_raw: 0.79849,
 	worst_ratio_to_raw: 1.0455,
+	faults_per_100_calls: 3.456,
+	billed_with_faults: 1_800_000,
+	ratio_with_faults: 0.87113,
+	worst_ratio_with_faults: 1.1005,
+	fault_cost_to_raw: 0.07264,
+	billed_output: 1_000_000,
+	ratio_with_output: 0.9126,
 	ratio_to_optimum: 1.2,
 	average_context_ratio: 0.5,
 	peak_context_tokens: 98_765,
@@ -36,10 +44,15 @@ const empty: PolicyFigures = {
 describe("the table of policies", () => {
 	it("shows each figure under its heading", () => {
 		expect(policiesTable([empty, figures], "input_tokens").split("\n")).toEqual([
-			"                                         ×  context            over                                 + in",
-			"policy       billed  × raw  worst  optimum    × raw    peak  window  masked  identifiers  lines  digests",
-			"raw       1 650 000  0.798  1.046        –    0.500  98 765       –     321            –      –        –",
-			"window:8  1 650 000  0.798  1.046    1.200    0.500  98 765      12     321        0.913  0.500    0.034",
+			"                                         ×  faults    with           with",
+			"policy       billed  × raw  worst  optimum  in 100  faults  worst  output",
+			"raw       1 650 000  0.798  1.046        –    3.46   0.871  1.101   0.913",
+			"window:8  1 650 000  0.798  1.046    1.200    3.46   0.871  1.101   0.913",
+			"",
+			"          context            over                                 + in",
+			"            × raw    peak  window  masked  identifiers  lines  digests",
+			"raw         0.500  98 765       –     321            –      –        –",
+			"window:8    0.500  98 765      12     321        0.913  0.500    0.034",
 			"",
 		]);
 	});
@@ -55,7 +68,7 @@ describe("the table of policies", () => {
 	it("fits 120 columns with large numbers and with long paths cut at their start", () => {
 		const large = { billed: 123_456_789, peak_context_tokens: 1_234_567, masked_tool_results: 123_456 };
 		const text = policiesTable([{ ...figures, ...large, policy: `${"deep/".repeat(20)}my.toml` }], "input_tokens");
-		expect(text).toMatch(/^…deep\/deep\/my\.toml /m);
+		expect(text).toMatch(/^…deep\/deep\/deep\/deep\/my\.toml /m);
 		expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
 	});
 });

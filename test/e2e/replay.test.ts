@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { PolicyFigures, ReplayReport } from "../../src/replaying/report.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
+import { turnsOf } from "../support/replay-history.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -18,6 +19,9 @@ beforeAll(async () => {
 	await writeFile(join(folder, "sessions/broken.jsonl"), `{"type": ${secret}`);
 	await writeFile(join(folder, "sessions/notes.md"), "no conversation either");
 	await writeFile(join(folder, "my.toml"), "[mask]\nwindow_turns = 2\nkeep_errors = false\n");
+	const outputs = Array.from({ length: 8 }, (_, turn) => `src/part-${turn}.ts\n${"words of a file ".repeat(100)}`);
+	const said = outputs.map((_, turn) => (turn === 6 ? "I go back to src/part-0.ts" : "On."));
+	await writeFile(join(folder, "uses.json"), JSON.stringify(turnsOf(outputs, said)));
 	await mkdir(join(folder, "nothing"));
 	await writeFile(join(folder, "nothing/settings.json"), "{}");
 });
@@ -39,9 +43,17 @@ const shape = (policy: string) => ({
 	llm_calls: number,
 	input_tokens: number,
 	cached_tokens: number,
+	output_tokens: number,
 	billed: number,
 	ratio_to_raw: number,
 	worst_ratio_to_raw: number,
+	faults_per_100_calls: number,
+	billed_with_faults: number,
+	ratio_with_faults: number,
+	worst_ratio_with_faults: number,
+	fault_cost_to_raw: number,
+	billed_output: number,
+	ratio_with_output: number,
 	ratio_to_optimum: expect.toSatisfy((value: unknown) => value === null || Number(value) >= 1),
 	average_context_ratio: number,
 	peak_context_tokens: number,
@@ -52,7 +64,8 @@ const shape = (policy: string) => ({
 	recall_in_digests: shares,
 	recall_bound: shares,
 });
-const defaults = ["raw", "window:8", "stride:10", "break_even:8", "balanced", "optimum:8"];
+const rivals = ["clear:30000:3:20000", "last:5:10", "opencode"];
+const defaults = ["raw", "window:8", "stride:10", "break_even:8", "balanced", ...rivals, "optimum:8"];
 const named = (policies: readonly PolicyFigures[], name: string) => policies.find(({ policy }) => policy === name);
 
 describe.concurrent("replay", () => {
@@ -104,8 +117,10 @@ describe.concurrent("replay", () => {
 		expect([code, lines]).toEqual([0, []]);
 		const rows = text.split("\n");
 		expect(rows[0]).toBe("chat.json, 14 LLM calls");
-		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +optimum +× raw +peak +window +masked +identifiers +lines/);
+		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +optimum +in 100 +faults +worst +output$/);
 		expect(rows.slice(4, 7).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);
+		expect(rows[9]).toMatch(/^ +× raw +peak +window +masked +identifiers +lines +digests$/);
+		expect(rows.slice(10, 13).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);
 		expect(Math.max(...rows.map((row) => row.length))).toBeLessThanOrEqual(120);
 		expect((text.match(/^policy /gm) ?? []).length).toBe(1);
 	});
@@ -126,6 +141,24 @@ describe.concurrent("replay", () => {
 		const { input_tokens = 0, cached_tokens = 0 } = raw ?? {};
 		expect(raw?.billed).toBeCloseTo((cached_tokens * 1.25 + (input_tokens - cached_tokens) * 2.5) / 1e6, 9);
 		expect((await run("chat.json", "--model", "gpt-4o")).text).toMatch(/^raw +\$\d/m);
+	});
+
+	it("bills faults and output at the prices that are given", async () => {
+		const at = async (...parameters: string[]) =>
+			(await json("uses.json", "--policies", "raw,last:1:1", ...parameters)).report.policies;
+		const [raw, last] = await at();
+		const [, dear] = await at("--set", "prices.fault=3");
+		expect(raw).toMatchObject({ faults_per_100_calls: 0, ratio_with_faults: 1, ratio_with_output: 1 });
+		expect(raw?.billed_output).toBeCloseTo(5 * (raw?.output_tokens ?? 0), 6);
+		expect(last?.faults_per_100_calls).toBe(100 / 8);
+		expect((dear?.ratio_with_faults ?? 0) - (dear?.ratio_to_raw ?? 0)).toBeCloseTo(
+			3 * (last?.fault_cost_to_raw ?? 0),
+			9,
+		);
+		const [asked] = await at("--prices", "0.1,1.25,8");
+		expect(asked?.billed_output).toBeCloseTo(8 * (raw?.output_tokens ?? 0), 6);
+		const [dollars] = await at("--model", "gpt-4o");
+		expect(dollars?.billed_output).toBeCloseTo((10 * (dollars?.output_tokens ?? 0)) / 1e6, 9);
 	});
 
 	it("prints only the offline figures when only --window-turns is given", async () => {

@@ -31,7 +31,7 @@ function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budge
 	const history = historyOf(transcript, policy);
 	const schedule = Array.from(replay(history, { mask: policy.mask, prices: policy.prices, budget }));
 	const given = { history, uses: findUses(transcript), stale: findStale(transcript, history.masked) };
-	expect(schedule).toEqual(plainReplay(given, policy, budget));
+	expect(schedule).toEqual(plainReplay(given, policy, { budget }));
 	const masked = schedule.filter(Number.isFinite);
 	seen.masked += masked.length;
 	seen.kept += schedule.length - masked.length;
@@ -45,10 +45,9 @@ const masks: fc.Arbitrary<Partial<MaskPolicy>> = fc.record({
 	keep_last_k_per_tool: fc.constantFrom(null, 0, 1, 3),
 	tools: fc.constantFrom({}, { ls: "never" }, { read: "always", ls: "always" }, { read: { keep_last: 2 } } as const),
 	selection: fc.constantFrom("age", "use"),
-	keep_tokens: fc.constantFrom(null, 0, 200, 1_000),
+	thrift: fc.constantFrom("low", "medium", "high"),
 	cadence: fc.constantFrom("every_turn", "stride", "break_even"),
 	stride_turns: fc.integer({ min: 1, max: 6 }),
-	patience: fc.constantFrom(0, 0.2, 1),
 });
 
 const budgets = fc.constantFrom(undefined, 500, 2_000);
@@ -94,8 +93,8 @@ describe.skipIf(!hasRealData)("on real conversations", () => {
 	});
 
 	it.each([
-		{ selection: "use", cadence: "break_even", window_turns: 5, keep_tokens: 2_000, error_detection: "structural" },
-		{ selection: "use", cadence: "every_turn", window_turns: 3, keep_tokens: 1_000 },
+		{ selection: "use", cadence: "break_even", window_turns: 5, error_detection: "structural" },
+		{ selection: "use", cadence: "every_turn", window_turns: 3 },
 		{ selection: "age", cadence: "break_even", window_turns: 4 },
 		{ selection: "age", cadence: "stride", window_turns: 4, stride_turns: 3, keep_last_k_per_tool: 2 },
 	] as const)("replays the same: %o", (mask) => {

@@ -8,7 +8,7 @@ const outputs = Array.from({ length: 60 }, (_, turn) => `output of turn ${turn} 
 
 const conversation = turnsOf(outputs);
 
-const policy = policyOf({ preset: "balanced", mask: { thrift: "high", keep_tokens: 2_000, patience: 1 } });
+const policy = policyOf({ preset: "balanced" });
 
 describe("the preset balanced", () => {
 	it("masks rarely, never undoes a masking, and reports costs and savings", async () => {

@@ -11,16 +11,35 @@ describe("prices by ratio", () => {
 		expect(parsePrices(" 0 , 1 ", prices)).toMatchObject({ cache_read: 0, cache_write: 1 });
 	});
 
-	it.each(["", "0.1", "0.1,", ",1", "0.1,1.25,2", "a,b", "-0.1,1", "0.1,Infinity", "0.1,NaN", "0.1;1.25", "0,1000001"])(
-		"%j is refused",
-		(text) => {
-			expect(() => parsePrices(text, prices)).toThrow(/Expected prices as READ,WRITE/);
-		},
-	);
+	it("take output as a third price, which is otherwise as configured", () => {
+		expect(parsePrices("0.1,1.25,8", prices)).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 8 });
+		const inDollars = { input: 3, cache_read: 0.3, cache_write: 3.75, output: 15 };
+		expect(parsePrices("0.1,1.25", inDollars).output).toBe(5);
+		expect(parsePrices("0,1", { ...inDollars, input: 0 }).output).toBe(15);
+	});
+
+	it.each([
+		"",
+		"0.1",
+		"0.1,",
+		",1",
+		"0.1,1.25,",
+		"0.1,1.25,2,3",
+		"0.1,1.25,x",
+		"a,b",
+		"-0.1,1",
+		"0.1,Infinity",
+		"0.1,NaN",
+		"0.1;1.25",
+		"0,1000001",
+	])("%j is refused", (text) => {
+		expect(() => parsePrices(text, prices)).toThrow(/Expected prices as READ,WRITE/);
+	});
 
 	it("bill cached tokens at the read price, others at the write price, in units of the input price", () => {
-		const { unit, costOf } = ratesOfPrices({ input: 4, cache_read: 1, cache_write: 5, output: 0 });
+		const { unit, costOf, costOfOutput } = ratesOfPrices({ input: 4, cache_read: 1, cache_write: 5, output: 10 });
 		expect(unit).toBe("input_tokens");
+		expect(costOfOutput(1_000, 500_000)).toBe((1_000 * 10) / 4);
 		expect(costOf({ input: 1_000, cached: 600 })).toBe((600 * 1 + 400 * 5) / 4);
 	});
 
@@ -47,18 +66,23 @@ describe("a model's prices", () => {
 		["gemini-2.5-pro", false],
 		["us.anthropic.claude-sonnet-4-5-20250929-v1:0", true],
 	])("%s: a call costs the catalogue price", async (model, hasWritePrice) => {
-		const { unit, prices, costOf } = await ratesOfModel(model);
+		const { unit, prices, costOf, costOfOutput } = await ratesOfModel(model);
 		expect(unit).toBe("us_dollars");
 		expect(prices.cache_read).toBeLessThan(prices.input);
 		expect(prices.cache_write > prices.input).toBe(hasWritePrice);
 		for (const { input, cached } of calls) {
 			const written = hasWritePrice ? { cache_write_tokens: input - cached } : {};
 			const usage = { input_tokens: input, cache_read_tokens: cached, ...written };
+			const spoken = { ...usage, output_tokens: 2_000 };
 			const plain = model.split("/").at(-1)?.replaceAll(".", "-") ?? "";
-			const expected =
-				calcPrice(usage, model) ?? calcPrice(usage, plain) ?? calcPrice(usage, model, { providerId: "aws" });
+			const priceOf = (used: typeof usage) =>
+				calcPrice(used, model) ?? calcPrice(used, plain) ?? calcPrice(used, model, { providerId: "aws" });
+			const expected = priceOf(usage);
 			expect(expected?.total_price).toBeGreaterThan(0);
 			expect(costOf({ input, cached })).toBeCloseTo(expected?.total_price ?? 0, 9);
+			const withOutput = priceOf(spoken)?.total_price ?? 0;
+			expect(withOutput).toBeGreaterThan(expected?.total_price ?? 0);
+			expect(costOf({ input, cached }) + costOfOutput(2_000, input)).toBeCloseTo(withOutput, 9);
 		}
 	});
 

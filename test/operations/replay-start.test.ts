@@ -47,8 +47,7 @@ const policy = policyOf(layer);
 const names = "raw,window:2,stride:4:2,break_even:2,balanced:high,optimum:2";
 
 async function run(more: Partial<ReplaySettings> = {}) {
-	// What `balanced` keeps by default, the others do without: these conversations are short.
-	const policies = await replayedPolicies(names, [layer, { mask: { keep_tokens: 200 } }]);
+	const policies = await replayedPolicies(names, [layer]);
 	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), ...more });
 	for (const one of conversations) await replay.add(one);
 	return { report: replay.report(), series: replay.series(), policies };
@@ -206,6 +205,98 @@ describe("the figures", () => {
 			const written = figures.input_tokens - figures.cached_tokens;
 			expect(figures.billed).toBeCloseTo((figures.cached_tokens * 0.3 + written * 3.75) / 1e6, 4);
 			expect(figures.ratio_to_raw).toBeCloseTo(plain.ratio_to_raw, 1);
+		}
+	});
+});
+
+describe("the figures with faults", () => {
+	const rivals = "raw,window:2,last:2:3,clear:1500:2:300,clear-ours:1500:2:300,opencode,gemini-cli";
+	const replayRivals = async (one: typeof conversations, fault = 1) => {
+		const settings = policyOf({ ...layer, prices: { fault } });
+		const policies = await replayedPolicies(rivals, [layer]);
+		const replay = await startReplay({ policy: settings, policies, rates: ratesOfPrices(settings.prices) });
+		for (const added of one) await replay.add(added);
+		return replay.report();
+	};
+
+	it("are those of each conversation added up, and the worst of them", async () => {
+		const { policies, files } = await replayRivals(conversations);
+		for (const [index, total] of policies.entries()) {
+			const each = files.map((file) => file.policies[index] as PolicyFigures);
+			const sum = (value: (figures: PolicyFigures) => number) => each.reduce((all, one) => all + value(one), 0);
+			const raw = files.map((file) => named(file.policies, "raw").billed).reduce((all, one) => all + one, 0);
+			const faults = sum((one) => (one.faults_per_100_calls * one.llm_calls) / 100);
+			expect(total.faults_per_100_calls).toBeCloseTo((100 * faults) / total.llm_calls, 9);
+			expect(total.billed_with_faults).toBeCloseTo(
+				sum((one) => one.billed_with_faults),
+				6,
+			);
+			expect(total.ratio_with_faults).toBeCloseTo(total.billed_with_faults / raw, 9);
+			expect(total.worst_ratio_with_faults).toBe(Math.max(...each.map((one) => one.ratio_with_faults)));
+			expect(total.output_tokens).toBe(sum((one) => one.output_tokens));
+			const withOutput = (bill: number) => bill + 5 * total.output_tokens;
+			expect(total.ratio_with_output).toBeCloseTo(withOutput(total.billed_with_faults) / withOutput(raw), 9);
+			expect(total.ratio_to_optimum === null).toBe(total.policy !== "window:2");
+		}
+		expect(named(policies, "raw")).toMatchObject({ faults_per_100_calls: 0, ratio_with_faults: 1 });
+		for (const name of ["window:2", "last:2:3", "clear:1500:2:300", "clear-ours:1500:2:300"]) {
+			expect(named(policies, name).faults_per_100_calls).toBeGreaterThan(3);
+			expect(named(policies, name).ratio_with_faults).toBeGreaterThan(named(policies, name).ratio_to_raw);
+		}
+		// Neither masks anything here: both protect 40 000 tokens or more.
+		for (const name of ["opencode", "gemini-cli"]) expect(named(policies, name).masked_tool_results).toBe(0);
+	});
+
+	it("count the calls that use a line which is only in masked results", async () => {
+		const [long] = conversations;
+		if (!long) throw new Error("no conversation");
+		const messages = messagesOf(long.conversation);
+		const { policy } = policies[1] as (typeof policies)[number];
+		let [faults, call] = [0, -1];
+		/** The call that recalled each result. It stays for four calls, and goes at the next masking: at each call. */
+		const recalled = new Map<string, number>();
+		for (const [end, message] of messages.entries()) {
+			if (message.role === "assistant") call += 1;
+			const line = message.content.split("\n").find((text) => text.startsWith("result "));
+			if (message.role !== "assistant" || line === undefined) continue;
+			const before = messages.slice(0, end);
+			if (before.some(({ role, content }) => role !== "tool" && content.includes(line))) continue;
+			const { conversation: sent } = await maskConversation({ conversation: before, policy });
+			const inView = (sent as readonly ChatMessage[]).some(
+				({ role, content }) => role === "tool" && content.includes(line),
+			);
+			const result = /^result \d+/.exec(line)?.[0] ?? "";
+			if (inView || call - (recalled.get(result) ?? Number.NEGATIVE_INFINITY) < 4) continue;
+			recalled.set(result, call);
+			faults += 1;
+		}
+		const { policies: found } = await replayRivals([long]);
+		expect(faults).toBeGreaterThan(3);
+		expect(named(found, "window:2").faults_per_100_calls).toBeCloseTo((100 * faults) / (call + 1), 9);
+	});
+
+	it("grow with the price of a fault in proportion", async () => {
+		const [plain, dear, free] = [
+			await replayRivals(conversations),
+			await replayRivals(conversations, 4),
+			await replayRivals(conversations, 0),
+		];
+		for (const [index, one] of plain.policies.entries()) {
+			expect(one.ratio_with_faults - one.ratio_to_raw).toBeCloseTo(one.fault_cost_to_raw, 9);
+			expect(dear.policies[index]?.ratio_with_faults).toBeCloseTo(one.ratio_to_raw + 4 * one.fault_cost_to_raw, 9);
+			expect(free.policies[index]?.ratio_with_faults).toBe(one.ratio_to_raw);
+		}
+	});
+
+	it("include the tokens of the answers", async () => {
+		const countTokens = await loadCounter("o200k_base");
+		const { files } = await replayRivals(conversations);
+		for (const [index, one] of conversations.entries()) {
+			const answers = messagesOf(one.conversation).filter(({ role }) => role === "assistant");
+			const output_tokens = sumTokens(answers, "openai-chat", 4, countTokens);
+			for (const figures of files[index]?.policies ?? []) {
+				expect(figures).toMatchObject({ output_tokens, billed_output: 5 * output_tokens });
+			}
 		}
 	});
 });

@@ -7,6 +7,7 @@ import { modelOfSession } from "../../src/operations/count.ts";
 import { type PolicyName, parsePolicyName, replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { presetNames } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -32,6 +33,8 @@ it("is the last named model, except for answers that Claude Code wrote itself", 
 	expect(modelOf({ message: "text" }, { data: null })).toBe(undefined);
 });
 
+const clear = { kind: "rival", rival: { kind: "clear", trigger: 30_000, keep: 3, atLeast: 5_000 } } as const;
+
 describe("the name of a policy", () => {
 	it.each<[string, PolicyName]>([
 		["raw", { kind: "raw" }],
@@ -43,6 +46,15 @@ describe("the name of a policy", () => {
 		["balanced", { kind: "preset", preset: "balanced", thrift: undefined }],
 		["balanced:low", { kind: "preset", preset: "balanced", thrift: "low" }],
 		["balanced:high", { kind: "preset", preset: "balanced", thrift: "high" }],
+		["clear:30000:3:5000", { ...clear, isOurPlaceholder: false }],
+		["clear-ours:30000:3:5000", { ...clear, isOurPlaceholder: true }],
+		[
+			"clear:0:0:0",
+			{ kind: "rival", rival: { kind: "clear", trigger: 0, keep: 0, atLeast: 0 }, isOurPlaceholder: false },
+		],
+		["last:5:10", { kind: "rival", rival: { kind: "last", keep: 5, every: 10 }, isOurPlaceholder: false }],
+		["opencode", { kind: "rival", rival: { kind: "opencode" }, isOurPlaceholder: false }],
+		["gemini-cli", { kind: "rival", rival: { kind: "gemini-cli" }, isOurPlaceholder: false }],
 		["./my.toml", { kind: "file", file: "./my.toml" }],
 		["my.toml", { kind: "file", file: "my.toml" }],
 		["my.JSON", { kind: "file", file: "my.JSON" }],
@@ -77,6 +89,14 @@ describe("the name of a policy", () => {
 		["raw:8", /raw masks nothing, and takes no number/],
 		["balanced:medum", /expected low, medium, high behind balanced/],
 		["balanced:low:high", /expected low, medium, high behind balanced/],
+		["claer:30000:3:5000", /Did you mean clear:30000:3:5000\?/],
+		["clear:30000:3", /expected three numbers behind clear, .* as in clear:30000:3:5000/],
+		["clear-ours:30000:3:x", /expected three numbers behind clear-ours, /],
+		["clear:30000:3:5000:1", /expected three numbers/],
+		["clear:30000:3:-1", /expected three numbers/],
+		["last:5", /expected two numbers behind last, .* as in last:5:10/],
+		["last:5:0", /expected two numbers behind last/],
+		["opencode:40000", /opencode takes no number/],
 		["context-guard:low", /context-guard takes nothing behind it/],
 	])("%s is refused", (text, words) => {
 		let error: unknown;
@@ -111,20 +131,43 @@ describe("a name", () => {
 
 	it("keeps the configured fields that it does not set", async () => {
 		const configured: PolicyLayer[] = [
-			{ preset: "balanced", mask: { window_turns: 3, thrift: "high", keep_tokens: 100, tools: { ls: "never" } } },
+			{ preset: "balanced", mask: { window_turns: 3, thrift: "high", tools: { ls: "never" } } },
 			{ mask: { keep_errors: false, digest_tokens: 30 } },
 		];
 		expect(await maskOf("window:8", configured)).toMatchObject({
 			window_turns: 8,
 			selection: "age",
 			cadence: "every_turn",
-			keep_tokens: null,
 			keep_errors: false,
 			digest_tokens: 30,
 			tools: { ls: "never" },
 		});
-		expect(await maskOf("balanced", configured)).toMatchObject({ window_turns: 5, thrift: "high", keep_tokens: 100 });
+		expect(await maskOf("balanced", configured)).toMatchObject({ selection: "use", thrift: "high" });
 		expect(await maskOf("observation-masking", configured)).toMatchObject({ selection: "age", cadence: "every_turn" });
+	});
+});
+
+describe("the name of a rival", () => {
+	const maskRival = async (name: string) => {
+		const configured: PolicyLayer = { locale: "fr", mask: { keep_errors: true, digest_tokens: 30 } };
+		const [one] = await replayedPolicies(name, [configured]);
+		return one?.policy;
+	};
+
+	it.each([
+		["clear:30000:3:5000", "[cleared]"],
+		["last:5:10", "Old environment output: (40 lines omitted)"],
+		["opencode", "[Old tool result content cleared]"],
+		["gemini-cli", expect.stringMatching(/^<tool_output_masked>\n/)],
+	])("%s has its own placeholder, and keeps no errors", async (name, placeholder_template) => {
+		expect((await maskRival(name))?.mask).toMatchObject({ keep_errors: false, digest_tokens: 0, placeholder_template });
+	});
+
+	it("clear-ours has the placeholder of balanced", async () => {
+		const [ours, balanced] = [await maskRival("clear-ours:30000:3:5000"), await maskRival("balanced")];
+		if (!ours || !balanced) throw new Error("no policy");
+		expect(wordings(ours, "archived")).toEqual(wordings(balanced, "archived"));
+		expect(ours.mask).toMatchObject({ keep_errors: false, digest_tokens: balanced.mask.digest_tokens });
 	});
 });
 

@@ -26,7 +26,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 			expect(colours).toBeGreaterThanOrEqual(3);
 		}
 		await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
-		await expect.poll(() => page.locator("table").count(), patience).toBe(8);
+		await expect.poll(() => page.locator("table").count(), patience).toBe(9);
 		expect(await violations(page)).toEqual([]);
 		expect(await scrollsSideways(page)).toBe(false);
 		expect(requests).toEqual([page.url()]);

@@ -44,7 +44,7 @@ describe("the page of a replay", () => {
 	});
 
 	it("gives every figure in tables that need no script", () => {
-		const [, all = "", first = ""] = html.split("<table");
+		const [, all = "", , first = ""] = html.split("<table");
 		expect(all).toContain("All figures over 2 conversations");
 		expect(first).toContain("All figures of a.json");
 		expect(all.match(/<th scope="row">/g)).toHaveLength(policyNames.length);
@@ -57,6 +57,11 @@ describe("the page of a replay", () => {
 			balanced?.ratio_to_raw.toFixed(3),
 			"1.125",
 			"1.034",
+			"2.50",
+			count(balanced?.billed_with_faults),
+			balanced?.ratio_with_faults.toFixed(3),
+			"1.250",
+			"0.901",
 			...["87.8%", "1.7%", "99.8%"],
 			...["91.6%", "–", "99.9%"],
 			`${(100 * (balanced?.average_context_ratio ?? 0)).toFixed(1)}%`,
@@ -67,6 +72,35 @@ describe("the page of a replay", () => {
 			"72",
 			count(balanced?.input_tokens),
 			count(balanced?.cached_tokens),
+			count(balanced?.output_tokens),
+		]);
+	});
+
+	it("ranks the policies by the bill at several prices of a fault", async () => {
+		const [raw, window, balanced, mine] = fixture.report.policies;
+		const priced = (figures: typeof raw, ratio_to_raw: number, fault_cost_to_raw: number) =>
+			figures === undefined ? [] : [{ ...figures, ratio_to_raw, fault_cost_to_raw }];
+		const policies = [
+			...priced(raw, 1, 0),
+			...priced(window, 1, 0.1),
+			...priced(balanced, 0.9, 0.02),
+			...priced(mine, 0.7, 0.15),
+		];
+		const page = await replayPage({ report: { ...fixture.report, policies }, series: [] });
+		const table = page.split("<table").find((one) => one.includes("<caption>Ranking")) ?? "";
+		expect(Array.from(table.matchAll(/colspan="2">([^<]*)</g), ([, price]) => price)).toEqual([
+			"0 ×",
+			"1 ×",
+			"3 ×",
+			"10 ×",
+		]);
+		const rows = table.split("</table>", 1)[0]?.split("<tr>").slice(3) ?? [];
+		const cells = rows.map((row) => Array.from(row.matchAll(/<(?:bdi|td[^>]*)>([^<]*)</g), ([, cell]) => cell));
+		expect(cells).toEqual([
+			["&lt;b&gt;mine&lt;/b&gt;.toml", "1", "0.700", "1", "0.850", "3", "1.150", "4", "2.200"],
+			["balanced", "2", "0.900", "2", "0.920", "1", "0.960", "2", "1.100"],
+			["raw", "3", "1.000", "3", "1.000", "2", "1.000", "1", "1.000"],
+			["window:8", "3", "1.000", "4", "1.100", "4", "1.300", "3", "2.000"],
 		]);
 	});
 

@@ -35,12 +35,11 @@ describe("presets", () => {
 			tools: {},
 			digest_tokens: 0,
 			placeholder_template: null,
+			placeholder: "full",
 			selection: "age",
-			keep_tokens: null,
 			thrift: "medium",
 			cadence: "every_turn",
 			stride_turns: 10,
-			patience: null,
 		});
 		expect(policy.guard).toMatchObject({
 			ladder: ["truncate", "mask", "drop"],
@@ -153,13 +152,14 @@ describe("presets", () => {
 		expect(policy.locale).toBe("en");
 		expect(policy.mask).toEqual({
 			...defaults.mask,
-			window_turns: 5,
+			window_turns: 1,
 			error_detection: "structural",
+			placeholder: "short",
 			selection: "use",
 			cadence: "break_even",
 		});
 		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7, max_tool_result_chars: 16_000 });
 		expect(policy.truncate).toEqual({ ...defaults.truncate, strategy: "auto", max_chars: 16_000 });
-		expect(policy.prices).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 5 });
+		expect(policy.prices).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 5, fault: 1 });
 	});
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { replay } from "../../src/masking/replay.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
-import { contextByPart, meterSchedule } from "../../src/replaying/bill.ts";
+import { contextByPart, meterSchedule, outputByCall } from "../../src/replaying/bill.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf } from "../support/replay-history.ts";
@@ -58,5 +58,29 @@ describe("contextByPart", () => {
 		expect(parts.at(-1)?.results).toBeLessThan(2 * image + turns * 200);
 		expect(parts.at(-1)?.placeholders).toBeGreaterThan(0);
 		expect(parts.at(-1)?.placeholders).toBeLessThan((turns - 2) * 60);
+	});
+});
+
+describe("outputByCall", () => {
+	it("has the tokens of each answer, and of no other message", () => {
+		const { history } = partsUnder({ media: "keep" });
+		expect(outputByCall(history)).toEqual(history.calls.map((call) => history.messageTokens[call]));
+	});
+
+	it("adds up messages of one answer, and leaves out results that an assistant message holds", () => {
+		const output = { type: "tool-look", toolCallId: "call_1", state: "output-available", input: { page: 1 } };
+		const partsOf = (words: string) => [{ ...output, output: words }];
+		const outputOf = (words: string) => {
+			const list = [
+				{ id: "1", role: "user", parts: [{ type: "text", text: "Look." }] },
+				{ id: "2", role: "assistant", parts: [{ type: "text", text: "I look." }] },
+				{ id: "3", role: "assistant", parts: partsOf(words) },
+				{ id: "4", role: "assistant", parts: [{ type: "text", text: "Done." }] },
+			];
+			return outputByCall(historyOf(transcriptFrom(list), policyOf()));
+		};
+		const [short, long] = [outputOf("few words"), outputOf("many words ".repeat(500))];
+		expect(short).toHaveLength(2);
+		expect(long).toEqual(short);
 	});
 });

@@ -1,0 +1,100 @@
+import { groupBy } from "../conversation/lists.ts";
+import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
+import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
+import type { Schedule } from "../masking/replay.ts";
+
+/** How the calls of a replay are priced. Costs are in one unit: prices of an input token, or US dollars. */
+export interface CallCosts {
+	readonly costOf: (call: CallTokens) => number;
+	/** For output of a call with so many tokens of input. */
+	readonly costOfOutput: (tokens: number, input: number) => number;
+}
+
+/** The faults of a conversation under a schedule, and its bill with all that they cost. */
+export interface FaultBill {
+	/** LLM calls that needed a masked result. */
+	readonly faults: number;
+	readonly billed: number;
+}
+
+/** A recalled result is read from the cache by this many LLM calls after the one that recalled it, and then leaves. */
+export const carriedCalls = 20;
+
+/**
+ * Counts the faults of a schedule (docs/replay.md#faults): calls whose answer uses a string that is only in masked results.
+ * A fault costs a call more, which recalls for each such string the smallest result that holds it.
+ */
+export function meterFaults(
+	history: ReplayHistory,
+	schedule: Schedule,
+	{ costOf, costOfOutput }: CallCosts,
+): FaultBill {
+	const { results } = history;
+	const needed = neededByCall(history, schedule);
+	const masked = groupBy(results.keys(), (place) => schedule[place]);
+	const view = startView(history);
+	let copies: Copy[] = [];
+	let [faults, billed, call] = [0, 0, 0];
+	walk(history, {
+		beforeAnswer(index) {
+			for (const place of masked.get(index) ?? []) view.mask(place);
+		},
+		call() {
+			copies = copies.filter((copy) => call - copy.call <= carriedCalls);
+			const { input: own, cached } = view.call();
+			const copied = tokensOf(copies);
+			const input = own + copied;
+			billed += costOf({ input, cached: cached + copied });
+			const recalled = missingResults(needed[call] ?? [], { copies, results }).map((place) => {
+				return { place, call, tokens: (results[place] as ReplayResult).tokens };
+			});
+			if (recalled.length > 0) {
+				faults += 1;
+				billed += costOfOutput(outputOfRecall, input);
+				billed += costOf({ input: input + tokensOf(recalled), cached: input });
+				copies.push(...recalled);
+			}
+			call += 1;
+		},
+		append: view.append,
+	});
+	return { faults, billed };
+}
+
+/** A recalled result. */
+interface Copy {
+	readonly place: number;
+	/** Place in `calls` of the call that recalled it. */
+	readonly call: number;
+	readonly tokens: number;
+}
+
+function tokensOf(copies: readonly Copy[]): number {
+	return copies.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** For each call, the holders of each string that its answer uses and that only masked results hold. */
+function neededByCall({ calls, uses }: ReplayHistory, schedule: Schedule): (readonly number[])[][] {
+	const needed: (readonly number[])[][] = calls.map(() => []);
+	for (const ofKind of [uses().identifiers, uses().lines]) {
+		let call = -1;
+		ofKind.forEach((ofMessage, message) => {
+			if (calls[call + 1] === message) call += 1;
+			const moment = calls[call] ?? 0;
+			for (const { holders } of ofMessage) {
+				if (holders.every((place) => (schedule[place] as number) <= moment)) needed[call]?.push(holders);
+			}
+		});
+	}
+	return needed;
+}
+
+function missingResults(
+	needed: readonly (readonly number[])[],
+	{ copies, results }: { readonly copies: readonly Copy[]; readonly results: readonly ReplayResult[] },
+): number[] {
+	const missing = needed
+		.filter((holders) => !holders.some((place) => copies.some((copy) => copy.place === place)))
+		.map((holders) => smallestOf(holders, results));
+	return [...new Set(missing)];
+}
