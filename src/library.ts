@@ -23,7 +23,15 @@ import { checkPolicyLayer } from "./policy/check.ts";
 import { wrongArgument } from "./policy/errors.ts";
 import { resolvePolicy } from "./policy/layers.ts";
 import { type BuiltInStrategy, truncationStrategies } from "./policy/names.ts";
-import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, wholeNumber } from "./policy/options.ts";
+import {
+	checkOptions,
+	choice,
+	number,
+	type OptionSchemas,
+	optionsSchema,
+	optionTypes,
+	wholeNumber,
+} from "./policy/options.ts";
 import type { Policy, PolicyLayer } from "./policy/schema.ts";
 import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
@@ -47,7 +55,12 @@ export interface CompactionOptions {
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
-export interface GuardOptions extends CallOptions, CompactionOptions, GivenTokens {
+export interface IdleOptions {
+	/** Seconds since the last call. After more than `prices.cache_seconds`, the provider's cache is lost and rewriting is free. */
+	readonly idleSeconds?: number | undefined;
+}
+
+export interface GuardOptions extends CallOptions, IdleOptions, CompactionOptions, GivenTokens {
 	/** By default the `model` of the request body. */
 	readonly model?: string | undefined;
 	/** Only if the conversation holds none itself. Counted, never changed. */
@@ -56,7 +69,7 @@ export interface GuardOptions extends CallOptions, CompactionOptions, GivenToken
 	readonly lastResponse?: unknown;
 }
 
-export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
+export interface CompactOptions extends Omit<GuardOptions, "lastResponse" | "idleSeconds"> {
 	/** Compact also if it is not due. Without a window and the policy's `at_messages`, it always is. */
 	readonly force?: boolean | undefined;
 	/** Your own summary, which is used whether or not compaction is due. */
@@ -85,10 +98,10 @@ export interface TruncateOptions extends CallOptions, Omit<CutOptions, "limitNam
  */
 export function mask<Conversation>(
 	conversation: Conversation,
-	options: CallOptions = {},
+	options: CallOptions & IdleOptions = {},
 ): Promise<Outcome<MaskReport> & { readonly conversation: Conversation }> {
 	return call({ name: "mask", options, given: conversation }, (shared) =>
-		maskConversation({ conversation, ...shared }),
+		maskConversation({ conversation, idleSeconds: options.idleSeconds, ...shared }),
 	);
 }
 
@@ -101,9 +114,10 @@ export function guard<Conversation>(
 	options: GuardOptions = {},
 ): Promise<Outcome<GuardWithCompactionReport> & { readonly conversation: Conversation }> {
 	return call({ name: "guard", options, given: conversation }, async (shared) => {
-		const { lastResponse } = options;
+		const { lastResponse, idleSeconds } = options;
 		const compaction = () => compactionOf(options, shared.policy);
-		return guardWithCompaction({ conversation, ...windowOptions(options), lastResponse, ...shared, compaction });
+		const given = { ...windowOptions(options), lastResponse, idleSeconds };
+		return guardWithCompaction({ conversation, ...given, ...shared, compaction });
 	});
 }
 
@@ -197,7 +211,7 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 
 const { anything, archive, callback, flag, signal, strategy, string, strings, summariser, tools } = optionTypes;
 const callSchemas: OptionSchemas<CallOptions> = { policy: anything, archive, log: callback };
-const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse">> = {
+const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse" | "idleSeconds">> = {
 	...callSchemas,
 	model: string,
 	contextWindow: wholeNumber(1, "tokens"),
@@ -211,8 +225,12 @@ const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse">> = {
 	onProgress: callback,
 };
 const optionSchemas = {
-	mask: optionsSchema<CallOptions>(callSchemas),
-	guard: optionsSchema<GuardOptions>({ ...windowSchemas, lastResponse: anything }),
+	mask: optionsSchema<CallOptions & IdleOptions>({ ...callSchemas, idleSeconds: number(0, "seconds") }),
+	guard: optionsSchema<GuardOptions>({
+		...windowSchemas,
+		lastResponse: anything,
+		idleSeconds: number(0, "seconds"),
+	}),
 	compact: optionsSchema<CompactOptions>({ ...windowSchemas, force: flag, summary: string, summaryToken: string }),
 	restore: optionsSchema<RestoreOptions & CallOptions>({ ...callSchemas, byCallId: flag }),
 	count: optionsSchema<CountOptions & CallOptions>({ ...callSchemas, model: string, encoding: choice(encodingNames) }),

@@ -40,7 +40,7 @@ async function expectRefused(call: () => unknown, words: string | RegExp): Promi
 describe("an unknown option is refused, with a similar name suggested", () => {
 	it.each([
 		["mask", { polcy: { preset: "balanced" } }, "`mask` takes no option `polcy`. Did you mean `policy`?"],
-		["mask", { contextWindow: 9_000 }, "takes no option `contextWindow`. Known: policy, archive, log."],
+		["mask", { contextWindow: 9_000 }, "takes no option `contextWindow`. Known: policy, archive, log, idleSeconds."],
 		["guard", { context_window: 9_000 }, "Did you mean `contextWindow`?"],
 		["guard", { reserve_tokens: 9 }, "Did you mean `reserveTokens`?"],
 		["guard", { contextWindow: 9_000, summarizer: {} }, "Did you mean `summariser`?"],

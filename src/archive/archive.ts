@@ -14,6 +14,8 @@ export interface Original {
 
 export interface Listing extends Omit<Original, "text"> {
 	readonly ref: Ref;
+	/** The same for a text in every archive, as older versions wrote it. */
+	readonly longRef: Ref;
 	/** UTF-16 code units of the archived text. */
 	readonly chars: number;
 	readonly bytes: number;
@@ -70,9 +72,16 @@ export interface OriginalWriter {
 export interface Archive {
 	readonly namespace: string;
 	readonly location: string;
-	/** The ref that `put` would give a text: a pure function of the text and the redaction patterns. */
+	/**
+	 * The ref that `put` is expected to give a text: a function of the text and the redaction patterns, unless `put` has
+	 * found here that another text has the same short ref.
+	 */
 	readonly refOf: (text: string) => Ref;
-	/** Refs in order, once all are stored. Throws `invalid_argument`; `ambiguous_reference`, which takes 2^30 hashes. */
+	readonly longRefOf: (text: string) => Ref;
+	/**
+	 * Refs in order, once all are stored: long for a text whose short ref is that of another one. Throws
+	 * `invalid_argument`; `ambiguous_reference` if even the long refs of two texts are the same, which takes 2^30 hashes.
+	 */
 	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
 	/** At most the first `maxBytes`. Redaction holds the text in memory: a match may span pieces. */
 	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;

@@ -4,7 +4,7 @@ import { type Archive, type ArchiveStats, type Listing, originalKinds, type Swee
 import type { SweepTime } from "./retention.ts";
 
 /** The record beside a text, one for each tool call with this text. */
-export type About = Omit<Listing, "ref">;
+export type About = Omit<Listing, "ref" | "longRef">;
 
 export interface Stored {
 	readonly hash: string;
@@ -20,9 +20,14 @@ type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 
 /** One namespace of a place, by hashes and bytes. Every function throws PalimpsestError `archive_unavailable`. */
 export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
-	/** Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. */
-	readonly write: (entries: readonly Entry[]) => Promise<void>;
+	/**
+	 * Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. Returns the hashes
+	 * that need a long ref: their short one was another text's before. Of two writers at once, at most one gets it.
+	 */
+	readonly write: (entries: readonly Entry[]) => Promise<ReadonlySet<string>>;
+	/** With the digits of a short ref, none that need a long one. */
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
+	readonly needsLongRef: (hash: string) => Promise<boolean>;
 	/** Marks the bytes as used; `undefined` if nothing is stored. Read the stream to its end. */
 	readonly read: (hash: string) => Promise<AsyncIterable<Buffer> | undefined>;
 	/** Says that the stored bytes are damaged, so that the next `write` replaces them. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lstatSync, statSync } from "node:fs";
 import { readFile, rename, rm, utimes } from "node:fs/promises";
 import path from "node:path";
+import { groupBy } from "../conversation/lists.ts";
 import {
 	holds,
 	inFolder,
@@ -44,13 +45,21 @@ export function createFilesDriver(options: {
 	const { folder, namespace, retention, now } = options;
 	const layout = layoutOf(path.join(folder, namespace));
 	const verified = new Set<string>();
+	const longer = new Set<string>();
 
 	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
 		location: folder,
-		write: (entries) => using(() => writeEntries(entries, { layout, verified, now })),
-		hashesFrom: async (prefix) =>
-			(await using(() => textsIn(layout.textFolder(prefix)))).filter((hash) => hash.startsWith(prefix)),
+		write: (entries) => using(() => writeEntries(entries, { layout, verified, longer, now })),
+		hashesFrom: (prefix) =>
+			using(async () => {
+				const names = new Set(await namesIn(layout.textFolder(prefix)));
+				const isNamed = (hash: string) => prefix.length > hexDigitsOfRef.short || !names.has(`${hash}${longMark}`);
+				return Array.from(names).filter(
+					(name) => name.startsWith(prefix) && readName(name).is === "text" && isNamed(name),
+				);
+			}),
+		needsLongRef: (hash) => using(async () => (await statIfThere(layout.longMark(hash))) !== undefined),
 		read: (hash) =>
 			using(async () => {
 				const handle = await openToRead(layout.text(hash));
@@ -92,6 +101,7 @@ export function createFilesDriver(options: {
 				const texts = (await Promise.all(layout.buckets.map(textsIn))).flat();
 				await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
 				verified.clear();
+				longer.clear();
 				return texts.length;
 			}),
 		async close() {},
@@ -118,6 +128,7 @@ async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): Asy
  * The names in the folder of a namespace:
  *
  * - `ab/ab12…` (SHA-256): a text, as it is;
+ * - `ab/ab12….long`: an empty file: the text has a long reference, since another one has its short one;
  * - `ab/ab12….{call}.json`: the record of the text for one tool call; `{call}` are 16 hex digits of the SHA-256 of the
  *   call's id, or `none`;
  * - `calls/cd/{call}.ab12…`: an empty file, which leads from a call to its texts;
@@ -133,6 +144,7 @@ function layoutOf(folder: string) {
 		folder,
 		textFolder,
 		text: (hash: string) => path.join(textFolder(hash), hash),
+		longMark: (hash: string) => path.join(textFolder(hash), `${hash}${longMark}`),
 		about: (hash: string, call: string) => path.join(textFolder(hash), `${hash}.${call}.json`),
 		callFolder,
 		call: (call: string, hash: string) => path.join(callFolder(call), `${call}.${hash}`),
@@ -143,6 +155,8 @@ function layoutOf(folder: string) {
 	};
 }
 
+const longMark = ".long";
+
 type Layout = ReturnType<typeof layoutOf>;
 
 const twoDigits = Array.from({ length: 256 }, (_, number) => number.toString(16).padStart(2, "0"));
@@ -150,12 +164,13 @@ const twoDigits = Array.from({ length: 256 }, (_, number) => number.toString(16)
 type Named =
 	| { readonly is: "text"; readonly hash: string }
 	| { readonly is: "about" | "call"; readonly hash: string; readonly call: string }
-	| { readonly is: "set-aside"; readonly hash: string }
+	| { readonly is: "set-aside" | "long"; readonly hash: string }
 	| { readonly is: "temporary" | "other" };
 
 const patterns = {
 	text: /^(?<hash>[0-9a-f]{64})$/,
 	about: /^(?<hash>[0-9a-f]{64})\.(?<call>[0-9a-f]{16}|none)\.json$/,
+	long: /^(?<hash>[0-9a-f]{64})\.long$/,
 	call: /^(?<call>[0-9a-f]{16})\.(?<hash>[0-9a-f]{64})$/,
 	"set-aside": /^(?<hash>[0-9a-f]{64})\.[0-9a-f-]{36}\.swept$/,
 	temporary: /^\.(?:palimpsest-)?[0-9a-f-]{36}\.tmp$/,
@@ -177,12 +192,14 @@ async function readAboutFile(file: string): Promise<About | undefined> {
 interface Writing {
 	readonly layout: Layout;
 	readonly verified: Set<string>;
+	/** Those of `verified` that need a long ref. */
+	readonly longer: Set<string>;
 	readonly now: () => number;
 }
 
 /** Texts first, then records, then the names by which calls find them: each is found only if it is complete. */
-async function writeEntries(given: readonly Entry[], writing: Writing): Promise<void> {
-	const { layout, verified, now } = writing;
+async function writeEntries(given: readonly Entry[], writing: Writing): Promise<ReadonlySet<string>> {
+	const { layout, verified, longer, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));
 	const texts = [...new Map(entries.map((entry) => [entry.hash, entry])).values()];
 	const written = new Set<string>();
@@ -193,13 +210,43 @@ async function writeEntries(given: readonly Entry[], writing: Writing): Promise<
 		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
 		written.add(hash);
 	});
-	const folders = [...new Set([...written].map(layout.textFolder))];
-	await inParallel(folders, atATime, async (folder) => {
-		await refuseCollisions(folder, written, layout);
-		await syncFolder(folder);
+	const byFolder = groupBy(
+		texts.map(({ hash }) => hash),
+		layout.textFolder,
+	);
+	await inParallel([...byFolder], atATime, async ([folder, hashes]) => {
+		const names = await namesIn(folder);
+		await refuseCollisions(names, written, layout);
+		await markLonger(hashes, names, writing);
+		if (hashes.some((hash) => written.has(hash))) await syncFolder(folder);
 	});
 	await inParallel(entries, atATime, (entry) => writeRecord(entry, written.has(entry.hash), writing));
-	for (const hash of written) rememberHash(verified, hash);
+	for (const { hash } of texts) rememberHash(verified, hash);
+	return new Set(given.flatMap(({ hash }) => (longer.has(hash) ? [hash] : [])));
+}
+
+/**
+ * Marks the texts whose short ref is that of another text in their folder, unless that one is marked. It looks after the
+ * writing, so of two processes that write at once, at least one sees the other's text: no two texts have one short ref.
+ */
+async function markLonger(hashes: readonly string[], names: readonly string[], writing: Writing): Promise<void> {
+	const { layout, longer, now } = writing;
+	const marked = new Set(names.filter((name) => readName(name).is === "long").map((name) => name.slice(0, 64)));
+	const byShort = groupBy(
+		names.filter((name) => readName(name).is === "text"),
+		(hash) => hash.slice(0, hexDigitsOfRef.short),
+	);
+	// From the last to the first, so that the oldest of several new texts keeps the short ref.
+	for (const hash of hashes.toReversed()) {
+		const others = byShort.get(hash.slice(0, hexDigitsOfRef.short)) ?? [];
+		const isTaken = others.some((other) => other !== hash && !marked.has(other));
+		if (isTaken && !marked.has(hash)) {
+			await putFile({ file: layout.longMark(hash), pieces: [], at: now(), sync: true });
+			await syncFolder(layout.textFolder(hash));
+			marked.add(hash);
+		}
+		if (marked.has(hash)) rememberHash(longer, hash);
+	}
 }
 
 /** Each turn of an agent archives every earlier text again, so this asks the file system synchronously. */
@@ -226,10 +273,7 @@ async function isStored({ hash, about }: Entry, { layout, verified, now }: Writi
 	const file = layout.text(hash);
 	const found = await statIfThere(file);
 	if (!found?.isFile() || found.size !== about.bytes) return false;
-	if (!verified.has(hash)) {
-		if (!(await holds(file, hash))) return false;
-		rememberHash(verified, hash);
-	}
+	if (!verified.has(hash) && !(await holds(file, hash))) return false;
 	return markUsed(file, found.mtimeMs, now());
 }
 
@@ -240,10 +284,10 @@ async function markUsed(file: string, usedAt: number, now: number): Promise<bool
 }
 
 /** Looks after the writing: of two processes that write at once, at least one then sees the other's text. */
-async function refuseCollisions(folder: string, written: ReadonlySet<string>, layout: Layout): Promise<void> {
-	const byPrefix = new Map(Array.from(written, (hash) => [hash.slice(0, hexDigitsOfRef), hash]));
-	const colliding = (await namesIn(folder)).flatMap((name) => {
-		const hash = byPrefix.get(name.slice(0, hexDigitsOfRef));
+async function refuseCollisions(names: readonly string[], written: ReadonlySet<string>, layout: Layout): Promise<void> {
+	const byPrefix = new Map(Array.from(written, (hash) => [hash.slice(0, hexDigitsOfRef.long), hash]));
+	const colliding = names.flatMap((name) => {
+		const hash = byPrefix.get(name.slice(0, hexDigitsOfRef.long));
 		return hash !== undefined && hash !== name && readName(name).is === "text" ? [hash] : [];
 	});
 	if (colliding.length === 0) return;
@@ -326,7 +370,7 @@ async function removeUnlessUsed(text: string, unusedSince: number): Promise<bool
 
 async function removeLeftover(file: string, kept: ReadonlySet<string>, now: number): Promise<void> {
 	const named = readName(path.basename(file));
-	const isRecord = named.is === "about" || named.is === "call";
+	const isRecord = named.is === "about" || named.is === "call" || named.is === "long";
 	const isLeftover = isRecord ? !kept.has(named.hash) : named.is === "temporary" || named.is === "set-aside";
 	const found = isLeftover ? await statIfThere(file) : undefined;
 	if (found === undefined) return;

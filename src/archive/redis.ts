@@ -27,11 +27,14 @@ export async function createRedisDriver(
 	const lifetime = 2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs;
 	const expiry = String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
 	const sent = new Set<string>();
+	const longer = new Set<string>();
 
 	// The time of use comes first. A sweep in between then leaves the text alone, or the commands after it find it gone.
 	const markUsed = (hash: string): Command[] => [
 		["ZADD", keys.used, String(now()), hash],
 		["PEXPIRE", keys.used, expiry],
+		["SET", keys.short(hash), hash, "PX", expiry, "NX"],
+		["PEXPIRE", keys.short(hash), expiry],
 		["SET", keys.ref(hash), hash, "PX", expiry, "NX"],
 		["PEXPIRE", keys.ref(hash), expiry],
 		["PEXPIRE", keys.about(hash), expiry],
@@ -49,6 +52,8 @@ export async function createRedisDriver(
 	};
 	const store = ({ hash, pieces }: Entry): Command[] => [
 		["SET", keys.text(hash), Buffer.concat([...pieces()]), "PX", expiry],
+		["SET", keys.short(hash), hash, "PX", expiry, "NX"],
+		["GET", keys.short(hash)],
 		["SET", keys.ref(hash), hash, "PX", expiry, "NX"],
 		["GET", keys.ref(hash)],
 	];
@@ -68,6 +73,7 @@ export async function createRedisDriver(
 				const mark = commands.length - 1;
 				checks.push((replies) => {
 					if (!isKnown && String(replies[owner]) !== hash) throw ambiguous();
+					if (!isKnown && String(replies[owner - 2]) !== hash) rememberHash(longer, hash);
 					if (replies[mark] !== 1) missing.push(entry);
 				});
 			}
@@ -86,10 +92,16 @@ export async function createRedisDriver(
 			const missing = await writeOnce(entries);
 			for (const { hash } of missing) sent.delete(hash);
 			if (missing.length > 0) await writeOnce(missing);
+			return new Set(entries.flatMap(({ hash }) => (longer.has(hash) ? [hash] : [])));
 		},
 		async hashesFrom(prefix) {
-			const [hash] = await connection.send([["GET", keys.ref(prefix)]]);
+			const isShort = prefix.length === hexDigitsOfRef.short;
+			const [hash] = await connection.send([["GET", isShort ? keys.short(prefix) : keys.ref(prefix)]]);
 			return hash === null ? [] : [String(hash)];
+		},
+		async needsLongRef(hash) {
+			const [owner] = await connection.send([["GET", keys.short(hash)]]);
+			return owner === null || String(owner) !== hash;
 		},
 		async read(hash) {
 			const [exists] = await connection.send([["EXISTS", keys.text(hash)]]);
@@ -126,6 +138,7 @@ export async function createRedisDriver(
 			const count = (await holdingsIn(connection, keys)).length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
 			sent.clear();
+			longer.clear();
 			return count;
 		},
 		close: connection.close,
@@ -137,7 +150,7 @@ export async function createRedisDriver(
  *
  * - `text:{hash}`: the bytes of a text;
  * - `about:{hash}`: a hash with the record of the text (JSON) for each tool call;
- * - `ref:{15 digits}`: the hash whose ref has these digits;
+ * - `short:{8 digits}`, `ref:{15 digits}`: the hash whose short or long ref has these digits;
  * - `call:{call}`: a sorted set of the hashes of a tool call;
  * - `used`: a sorted set of all hashes by the time of their last use, in ms;
  * - `swept`: exists for an hour after an automatic sweep;
@@ -149,7 +162,8 @@ function keysOf(namespace: string) {
 		all: `${prefix}*`,
 		text: (hash: string) => `${prefix}text:${hash}`,
 		about: (hash: string) => `${prefix}about:${hash}`,
-		ref: (hash: string) => `${prefix}ref:${hash.slice(0, hexDigitsOfRef)}`,
+		short: (hash: string) => `${prefix}short:${hash.slice(0, hexDigitsOfRef.short)}`,
+		ref: (hash: string) => `${prefix}ref:${hash.slice(0, hexDigitsOfRef.long)}`,
 		call: (call: string) => `${prefix}call:${call}`,
 		calls: `${prefix}call:*`,
 		used: `${prefix}used`,
@@ -209,6 +223,7 @@ local used = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if used and tonumber(used) ~= tonumber(ARGV[2]) then return 0 end
 redis.call('ZREM', KEYS[1], ARGV[1])
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+if redis.call('GET', KEYS[5]) == ARGV[1] then redis.call('DEL', KEYS[5]) end
 return 1`;
 
 const forgetIfGone = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
@@ -228,7 +243,7 @@ async function sweepRedis(
 	for (const some of pagesOf(expired)) {
 		const replies = await connection.send(
 			some.map(({ hash, usedAt }) => {
-				const names = [keys.used, keys.text(hash), keys.about(hash), keys.ref(hash)];
+				const names = [keys.used, keys.text(hash), keys.about(hash), keys.ref(hash), keys.short(hash)];
 				return ["EVAL", removeUnlessUsed, String(names.length), ...names, hash, String(usedAt)];
 			}),
 		);

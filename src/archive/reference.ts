@@ -3,10 +3,30 @@ import { distance } from "fastest-levenshtein";
 import { PalimpsestError } from "../errors.ts";
 
 /**
- * Such as `ku193re960gi257do532`: the first 60 bits of the SHA-256 of the stored text, times 43 (no other number is
- * valid). In o200k_base and in cl100k_base it always has 8 tokens; 16 hex digits have 9 to 15.
+ * Names a stored text by the beginning of its SHA-256. The short form, such as `fra193ke`, has the first 32 bits in 8
+ * characters: 3 or 4 tokens of o200k_base and cl100k_base. If another text of the namespace has these bits too, the text
+ * that came later gets the long form, such as `ku193re960gi257do532`: 60 bits, times 43 (no other number is valid), in 20
+ * characters and always 8 tokens. The long form of every text can be read, and was the only one in older versions.
  */
 export type Ref = string;
+
+// Without q, x and z, which make more tokens. 23^5 * 1000 numbers are enough for 32 bits.
+const letters = "abcdefghijklmnoprstuvwy";
+const shortForm = [letters, letters, letters, ...Array.from("ddd", () => "0123456789"), letters, letters];
+const shortPattern = `[${letters}]{3}\\d{3}[${letters}]{2}`;
+
+/** Hex digits of the hash in a short and in a long ref. */
+export const hexDigitsOfRef = { short: 8, long: 15 } as const;
+
+export function refOfHash(hash: string): Ref {
+	let number = Number.parseInt(hash.slice(0, hexDigitsOfRef.short), 16);
+	let ref = "";
+	for (const symbols of shortForm.toReversed()) {
+		ref = `${symbols[number % symbols.length]}${ref}`;
+		number = Math.floor(number / symbols.length);
+	}
+	return ref;
+}
 
 const consonants = "bdfghjklmnprstvwz";
 const vowels = "aeiou";
@@ -15,16 +35,13 @@ const groups = 4;
 const groupSize = syllables.length * 1000;
 // A prime: no change of one character, and no swap of two neighbouring digits, makes another multiple.
 const check = 43n;
+const longLength = groups * 5;
+const longPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
 
-export const hexDigitsOfRef = 15;
-export const refLength = groups * 5;
-export const refPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
-const exactly = new RegExp(`^${refPattern}$`);
-
-export function refOfHash(hash: string): Ref {
-	let number = BigInt(`0x${hash.slice(0, hexDigitsOfRef)}`) * check;
+export function longRefOfHash(hash: string): Ref {
+	let number = BigInt(`0x${hash.slice(0, hexDigitsOfRef.long)}`) * check;
 	let ref = "";
-	while (ref.length < refLength) {
+	while (ref.length < longLength) {
 		const value = Number(number % BigInt(groupSize));
 		number /= BigInt(groupSize);
 		ref = `${syllables[Math.floor(value / 1000)]}${String(value % 1000).padStart(3, "0")}${ref}`;
@@ -32,22 +49,37 @@ export function refOfHash(hash: string): Ref {
 	return ref;
 }
 
-/** `undefined` if it is no ref, or was altered. */
+export const refPattern = `(?:${shortPattern}|${longPattern})`;
+const exactly = { short: new RegExp(`^${shortPattern}$`), long: new RegExp(`^${longPattern}$`) };
+
+/** The first 8 or 15 hex digits of the hash; `undefined` if it is no ref, or was altered. */
 export function hashPrefixOfRef(ref: Ref): string | undefined {
-	if (!exactly.test(ref)) return undefined;
+	if (exactly.short.test(ref)) return prefixOfShort(ref);
+	return exactly.long.test(ref) ? prefixOfLong(ref) : undefined;
+}
+
+function prefixOfShort(ref: Ref): string | undefined {
+	let number = 0;
+	for (const [at, symbols] of shortForm.entries())
+		number = number * symbols.length + symbols.indexOf(ref[at] as string);
+	const prefix = number.toString(16).padStart(hexDigitsOfRef.short, "0");
+	return prefix.length === hexDigitsOfRef.short ? prefix : undefined;
+}
+
+function prefixOfLong(ref: Ref): string | undefined {
 	let number = 0n;
 	for (let start = 0; start < ref.length; start += 5) {
 		const value = syllables.indexOf(ref.slice(start, start + 2)) * 1000 + Number(ref.slice(start + 2, start + 5));
 		number = number * BigInt(groupSize) + BigInt(value);
 	}
 	if (number % check !== 0n) return undefined;
-	const prefix = (number / check).toString(16).padStart(hexDigitsOfRef, "0");
-	return prefix.length === hexDigitsOfRef ? prefix : undefined;
+	const prefix = (number / check).toString(16).padStart(hexDigitsOfRef.long, "0");
+	return prefix.length === hexDigitsOfRef.long ? prefix : undefined;
 }
 
 /** Undoes capitals, spaces, hyphens and quotes. */
 export function tidyRef(given: string): string {
-	const start = given.slice(0, 4 * refLength);
+	const start = given.slice(0, 4 * longLength);
 	return start.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
@@ -59,16 +91,16 @@ export function ambiguous(): PalimpsestError {
 
 const mostShown = 3;
 const shortestPiece = 5;
-// A ref has 20 characters: two of them are not this near to each other by chance.
-const mostEdits = 5;
+/** Two refs of such a length are not this near to each other by chance. */
+const mostEdits = (length: number) => (length > longLength / 2 ? 5 : 2);
 
 export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => void; readonly nearest: () => Ref[] } {
 	let best: { readonly ref: Ref; readonly edits: number }[] = [];
-	const isShort = wanted.length >= shortestPiece && wanted.length < refLength;
 	return {
 		consider(ref) {
-			const edits = isShort && ref.includes(wanted) ? 0 : distance(wanted, ref);
-			if (edits > mostEdits || best.some((one) => one.ref === ref)) return;
+			const isPiece = wanted.length >= shortestPiece && wanted.length < ref.length && ref.includes(wanted);
+			const edits = isPiece ? 0 : distance(wanted, ref);
+			if (edits > mostEdits(ref.length) || best.some((one) => one.ref === ref)) return;
 			best = [...best, { ref, edits }].sort((a, b) => a.edits - b.edits).slice(0, mostShown);
 		},
 		nearest: () => best.map(({ ref }) => ref),

@@ -4,6 +4,7 @@ import {
 	commandConfig,
 	type EditOptions,
 	editConversation,
+	type IdleOptions,
 	readDocument,
 	say,
 	sayProgress,
@@ -14,17 +15,17 @@ import { exitCodes } from "./usage.ts";
 /** `palimpsest guard FILE`. The exit code is 3 if the result does not fit. */
 export async function guard(
 	file: string,
-	options: EditOptions & WindowOptions & { readonly lastResponse?: string },
+	options: EditOptions & WindowOptions & IdleOptions & { readonly lastResponse?: string },
 ): Promise<void> {
 	const config = await commandConfig(options);
 	const { policy } = config;
-	const { model, contextWindow, reserveTokens } = options;
+	const { model, contextWindow, reserveTokens, idleSeconds } = options;
 	const compaction = commandCompaction(config);
 	try {
 		const { report } = await editConversation({ file, options, policy }, async (call) => {
 			const { lastResponse: last } = options;
 			const lastResponse = last === undefined ? last : (await readDocument(last, policy.limits.max_file_bytes)).value;
-			const given = { model, contextWindow, reserveTokens, lastResponse, onProgress: sayProgress };
+			const given = { model, contextWindow, reserveTokens, lastResponse, idleSeconds, onProgress: sayProgress };
 			return guardWithCompaction({ ...call, ...given, compaction: compaction.open });
 		});
 		const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall, compaction: compacted } = report;

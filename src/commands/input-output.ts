@@ -39,6 +39,10 @@ export interface WindowOptions {
 	readonly reserveTokens?: number;
 }
 
+export interface IdleOptions {
+	readonly idleSeconds?: number;
+}
+
 export function configSources({ policy: policyFile, set: settings }: CommonOptions): ConfigSources {
 	return { policyFile, settings, environment: process.env, workingDirectory: process.cwd() };
 }

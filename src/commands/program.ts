@@ -21,7 +21,7 @@ Examples:
   npm test 2>&1 | palimpsest truncate                   keep head and tail of a long output
   palimpsest run --max-tokens 2000 -- npm test          run a command, show what matters of its output
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
-  palimpsest recall ku193re960gi257do532 --tail 40      read the original behind a placeholder
+  palimpsest recall fra193ke --tail 40      read the original behind a placeholder
   palimpsest restore masked.json                        put every original back
   palimpsest report session.jsonl                       what fills the context window, and what to do about it
   palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
@@ -152,11 +152,16 @@ function addConversationCommands(program: Command): void {
 			new Option("--respond-with <what>", "what to print").choices(["messages", "edits", "report"]).default("messages"),
 		);
 
-	editing("mask <file>", "Print the conversation in FILE with old tool results masked.").action(async (file, options) =>
-		(await import("./mask.ts")).mask(file, options),
-	);
+	const idle = [
+		"--idle-seconds <count>",
+		"seconds since the last call: once the cache is lost, masking is free",
+	] as const;
+	editing("mask <file>", "Print the conversation in FILE with old tool results masked.")
+		.option(...idle, wholeNumber)
+		.action(async (file, options) => (await import("./mask.ts")).mask(file, options));
 
 	withWindow(editing("guard <file>", "Print the conversation in FILE made to fit the model's context window."))
+		.option(...idle, wholeNumber)
 		.option("--last-response <file>", "the provider's last answer: where it was cut off, asks for less")
 		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
 
@@ -291,7 +296,12 @@ function addReportCommands(program: Command): void {
 		.option("--html <file>", "write a page with plots")
 		.option("--json", "as JSON")
 		.option("--window-turns <count>", "only what masking all but these tool turns saves, file by file", wholeNumber)
-		.action(async (files, options) => (await import("./replay.ts")).replay(files, options));
+		.option("--calibrate", "compare what providers billed in recorded sessions with what replay predicts")
+		.action(async (files, options) =>
+			options.calibrate
+				? (await import("./calibrate.ts")).calibrate(files, options)
+				: (await import("./replay.ts")).replay(files, options),
+		);
 }
 
 function addSetupCommands(program: Command): void {

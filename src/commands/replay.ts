@@ -37,7 +37,10 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	const comparing = [policies, prices, model, contextWindow, options.files, html];
 	const comparesPolicies = options.windowTurns === undefined || comparing.some((given) => given !== undefined);
 	const pricesOfCall = prices === undefined ? configured.prices : parsePrices(prices, configured.prices);
-	const rates = model === undefined || prices !== undefined ? ratesOfPrices(pricesOfCall) : await ratesOfModel(model);
+	const rates =
+		model === undefined || prices !== undefined
+			? ratesOfPrices(pricesOfCall)
+			: await ratesOfModel(model, configured.prices);
 	const replay = await startReplay({
 		policy,
 		policies: comparesPolicies ? await replayedPolicies(policies ?? defaultPolicies, layers) : [],
@@ -98,7 +101,7 @@ async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Pol
 	}
 }
 
-const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
+export const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
 
 interface FoundFile {
 	readonly file: string;

@@ -61,6 +61,16 @@ export interface ToolResult {
 	readonly isError: boolean | undefined;
 }
 
+/** The input of one LLM call, as its provider billed it, in the provider's tokens. */
+export interface CallUsage {
+	/** All of it, with what came from the cache. */
+	readonly inputTokens: number;
+	readonly cachedTokens: number;
+	/** Seconds for which the provider keeps what this call wrote to its cache, if the record says so. */
+	readonly cacheSeconds?: number;
+	readonly model?: string;
+}
+
 export interface Message {
 	readonly role: Role;
 	/** The JSON values of the message, removed together when it is dropped. */
@@ -73,6 +83,12 @@ export interface Message {
 	readonly thinking: readonly ThinkingBlock[];
 	/** False if a session keeps the compacted message. It costs nothing and is never dropped; its results stay masked. */
 	readonly sent?: boolean;
+	/** In ms since 1970, if the record has it. An answer has the time at which it began, if that is known. */
+	readonly time?: number;
+	/** When the results in it were complete, if a format has calls and results in one message. */
+	readonly endTime?: number;
+	/** Of the LLM call that this message answers. */
+	readonly usage?: CallUsage;
 }
 
 export interface Transcript {

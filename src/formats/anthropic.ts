@@ -11,7 +11,7 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
-import { asCountedText, booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
+import { asCountedText, booleanAt, hasMember, idAt, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
 
@@ -97,7 +97,8 @@ function compactionIn({ content }: JsonObject): number {
 
 /** Reads one message; `paths` are the values that make it up if it is part of a record. */
 export function readAnthropicMessage(message: JsonObject, path: Path, paths: readonly Path[] = [path]): MessageDraft {
-	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths);
+	// Cline and Roo Code keep messages of the API with this field beside.
+	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths).setTime(timeAt(message, "ts"));
 	return draft.readParts(message.content, childPath(path, "content"), readBlock);
 }
 

@@ -3,8 +3,9 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { addToList, groupBy } from "../conversation/lists.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
+import { anthropicUsage } from "./call-usage.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { hasMember, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { hasMember, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { added, joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {
@@ -106,6 +107,8 @@ function readRecord({ index, record, message }: SpeechRecord, base: Path, callVa
 	const path = [...base, index];
 	const draft = readAnthropicMessage(message, [...path, "message"], [path]);
 	joinThinking(draft, message, path);
+	draft.setTime(timeAt(record, "timestamp"));
+	if (draft.role === "assistant") draft.setUsage(anthropicUsage(message));
 	const [first] = draft.results;
 	if (!first) return draft;
 	// A record has one copy for all its results. Claude Code writes one result into each record.

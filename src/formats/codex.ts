@@ -1,8 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Message, Path } from "../conversation/transcript.ts";
+import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
+import { codexUsage } from "./call-usage.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt } from "./json-values.ts";
+import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
 import { MessageDraft, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
@@ -57,6 +58,9 @@ interface HistoryItem {
 	readonly opensAnswer: boolean;
 	/** Of an output: events about the end of its call. */
 	readonly events: readonly EventPlace[];
+	readonly time: number | undefined;
+	/** Of the LLM call that ended with this item. */
+	usage?: CallUsage;
 }
 
 interface EventPlace {
@@ -79,6 +83,9 @@ function replayRollout({ messages, base }: LocatedMessages) {
 	let meta: string[] | undefined;
 	const eventsOf = pairEvents();
 	let opensAnswer = false;
+	let model: string | undefined;
+	let counted: unknown;
+	let answer: HistoryItem | undefined;
 
 	for (const [index, record] of messages.entries()) {
 		if (!isJsonObject(record)) continue;
@@ -86,17 +93,22 @@ function replayRollout({ messages, base }: LocatedMessages) {
 		const isWrapped = isJsonObject(record.payload);
 		const path = isWrapped ? [...removal, "payload"] : removal;
 		const payload = isJsonObject(record.payload) ? record.payload : record;
+		const time = timeAt(record, "timestamp");
 		const isBareItem = !isWrapped && typeof record.type === "string";
 		const type = isWrapped ? record.type : isBareItem ? "response_item" : "id" in record ? "session_meta" : undefined;
 		if (type === "response_item") {
 			if (isRequest(payload)) turns.push(items.length);
-			items.push({ sent: true, item: payload, path, removal, opensAnswer, events: eventsOf.item(payload) });
+			const one = { sent: true, item: payload, path, removal, opensAnswer, events: eventsOf.item(payload), time };
+			items.push(one);
+			if (isOfAnswer(payload, stringAt(payload, "type") ?? "")) answer = one;
 			opensAnswer = false;
 		} else if (type === "session_meta") {
 			const { base_instructions: base, instructions, dynamic_tools: tools } = payload;
 			const texts = [isJsonObject(base) ? base.text : base, instructions, tools].filter((value) => value != null);
 			// A forked session also has the header of its origin.
 			meta ??= texts.map(asCountedText);
+		} else if (type === "turn_context") {
+			model = stringAt(payload, "model") ?? model;
 		} else if (type === "compacted") {
 			const { replacement_history: replacement } = payload;
 			const isReplaced = Array.isArray(replacement);
@@ -105,12 +117,19 @@ function replayRollout({ messages, base }: LocatedMessages) {
 			for (const [position, item] of listOf(replacement).entries()) {
 				const place = [...path, "replacement_history", position];
 				if (!isJsonObject(item)) continue;
-				items.push({ sent: true, item, path: place, removal: place, opensAnswer: false, events: [] });
+				items.push({ sent: true, item, path: place, removal: place, opensAnswer: false, events: [], time });
 			}
 			summary = isReplaced ? undefined : stringAt(payload, "message");
 			turns = items.flatMap(({ item, sent }, position) => (sent && isRequest(item) ? [position] : []));
 		} else if (type === "event_msg") {
 			opensAnswer ||= betweenAnswers.has(stringAt(payload, "type") ?? "");
+			// An event with the same total repeats the one before it.
+			const total = objectOf(objectOf(payload.info).total_token_usage).total_tokens;
+			if (payload.type === "token_count" && (total === undefined || total !== counted)) {
+				counted = total;
+				const usage = codexUsage(payload, model);
+				if (answer && usage) answer.usage ??= usage;
+			}
 			const count = payload.type === "thread_rolled_back" ? payload.num_turns : undefined;
 			if (typeof count === "number" && count >= 1) {
 				const taken = turns.splice(Math.max(0, turns.length - Math.floor(count)));
@@ -167,10 +186,11 @@ function readItems(items: readonly HistoryItem[]): Message[] {
 		if (neverSent.has(type)) continue;
 		if (isOfAnswer(item, type)) {
 			if (!answer || one.opensAnswer || answer.sent !== sent) {
-				answer = { draft: new MessageDraft("assistant"), callIds: new Set(), sent };
+				answer = { draft: new MessageDraft("assistant").setTime(one.time), callIds: new Set(), sent };
 				messages.push(answer);
 			}
 			answer.draft.paths.push(one.removal);
+			answer.draft.setUsage(one.usage);
 			answer.callIds.add(idAt(item, "call_id") ?? idAt(item, "id"));
 			readAnswerItem(item, type, one.path, answer.draft);
 			continue;
@@ -187,7 +207,7 @@ const copyPlaces = ["stdout", "stderr", "aggregated_output", "formatted_output",
 	(key) => [key],
 );
 
-function readOtherItem({ item, path, removal, events }: HistoryItem, type: string): Message {
+function readOtherItem({ item, path, removal, events, time }: HistoryItem, type: string): Message {
 	const message = readOther(item, type, path);
 	const flags = [...events.map(({ payload }) => flagOfEvent(payload)), flagOfOutput(item.output)];
 	const results = message.results.map((result) => ({
@@ -197,7 +217,7 @@ function readOtherItem({ item, path, removal, events }: HistoryItem, type: strin
 		),
 		isError: flags.find((flag) => flag !== undefined),
 	}));
-	return { ...message, paths: [removal], results };
+	return { ...message, paths: [removal], results, ...(time === undefined ? {} : { time }) };
 }
 
 function flagOfEvent(payload: JsonObject): boolean | undefined {

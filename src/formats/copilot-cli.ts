@@ -2,7 +2,7 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { added, joinMessages, MessageDraft, readToolContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
@@ -32,7 +32,7 @@ function readEvents({ messages: events, base }: LocatedMessages): Message[] {
 	let lastCall: string | undefined;
 	for (const { index, role, sent } of conversationEvents(events as readonly JsonObject[])) {
 		const data = dataOf(events[index]);
-		const draft = new MessageDraft(role, [...base, index]);
+		const draft = new MessageDraft(role, [...base, index]).setTime(timeAt(events[index] as JsonObject, "timestamp"));
 		const at = [...base, index, "data"];
 		if (role === "assistant") readAnswer(data, at, draft, callValues);
 		else if (role === "tool") readToolEnd(data, at, draft, callValues);

@@ -25,6 +25,24 @@ export function hasMember(object: JsonObject, ...keys: readonly string[]): boole
 	return keys.some((key) => Object.hasOwn(object, key));
 }
 
+export function numberAt(object: JsonObject, key: string): number | undefined {
+	const value = Object.hasOwn(object, key) ? object[key] : undefined;
+	return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** Numbers below this are times in seconds; as milliseconds they would be before 1973. */
+const firstMilliseconds = 100_000_000_000;
+
+/** A time in ms since 1970: an ISO text (of UTC if it names no zone), or a number of seconds or milliseconds. */
+export function timeAt(object: JsonObject, key: string): number | undefined {
+	const number = numberAt(object, key);
+	if (number !== undefined) return number > 0 && number < firstMilliseconds ? number * 1000 : number;
+	const text = stringAt(object, key);
+	if (text === undefined) return undefined;
+	const time = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
+	return Number.isNaN(time) ? undefined : time;
+}
+
 export function listOf(value: unknown): readonly unknown[] {
 	return Array.isArray(value) ? value : [];
 }

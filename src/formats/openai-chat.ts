@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
+import { openaiUsage } from "./call-usage.ts";
 import {
 	type Format,
 	plainMessage,
@@ -12,7 +13,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { hasMember, idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readToolContent } from "./parts.ts";
 
@@ -75,6 +76,11 @@ const reasoningKeys = ["reasoning_content", "reasoning", "thinking"];
 
 export function readChatMessage(message: JsonObject, path: Path): Message {
 	const draft = new MessageDraft(roleOf(message, roles), path);
+	const { extra } = message;
+	// mini-swe-agent keeps the time and the whole answer of the API beside a message.
+	if (isJsonObject(extra)) {
+		draft.setTime(timeAt(extra, "timestamp")).setUsage(openaiUsage(objectOf(extra.response)));
+	}
 	readCalls(message, draft);
 	draft.count(stringAt(message, "name"), stringAt(message, "refusal"));
 	readReasoningDetails(message, path, draft);

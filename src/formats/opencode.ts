@@ -1,8 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, TextNode } from "../conversation/transcript.ts";
+import { cacheApartUsage } from "./call-usage.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
-import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 
@@ -87,13 +88,27 @@ function readRecord({ info, parts }: OpencodeRecord, path: Path, isSummary: bool
 	const messages = steps.map((indexes): Message => {
 		const partPaths = indexes.map((index) => [...path, "parts", index]);
 		const draft = new MessageDraft(role, ...(steps.length > 1 ? partPaths : [path]));
+		if (indexes === steps[0]) draft.setTime(timeAt(objectOf(info.time), "created"));
 		for (const [position, index] of indexes.entries()) {
 			readPart(parts[index] as JsonObject, partPaths[position] as Path, draft);
+			readTimes(parts[index] as JsonObject, info, draft);
 		}
 		return isSummary ? { ...draft, role: "system" } : draft;
 	});
 	const isEmpty = ({ counted, mediaTokens }: Message) => counted.length + mediaTokens === 0;
 	return messages.filter((message) => message.role !== "user" || !isEmpty(message));
+}
+
+/** The end of a tool call, and the usage at the end of a step. */
+function readTimes(part: JsonObject, { modelID: model }: JsonObject, draft: MessageDraft): void {
+	if (part.type === "tool") {
+		const end = timeAt(objectOf(objectOf(part.state).time), "end");
+		if (end !== undefined) draft.endTime = Math.max(end, draft.endTime ?? end);
+	} else if (part.type === "step-finish") {
+		const { input, cache } = objectOf(part.tokens);
+		const { read: cacheRead, write: cacheWrite } = objectOf(cache);
+		draft.setUsage(cacheApartUsage({ input, cacheRead, cacheWrite, model }));
+	}
 }
 
 /** The indexes of the parts of each step. Parts before the first `step-start` belong to the first step. */

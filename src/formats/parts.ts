@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
 import {
+	type CallUsage,
 	childPath,
 	type MediaNode,
 	type Message,
@@ -28,10 +29,23 @@ export class MessageDraft implements Message {
 	calls: ToolCall[] = none;
 	results: ToolResult[] = none;
 	thinking: ThinkingBlock[] = none;
+	declare time?: number;
+	declare endTime?: number;
+	declare usage?: CallUsage;
 
 	constructor(role: Role, ...paths: Path[]) {
 		this.role = role;
 		this.paths = paths;
+	}
+
+	setTime(time: number | undefined): this {
+		if (time !== undefined) this.time = time;
+		return this;
+	}
+
+	setUsage(usage: CallUsage | undefined): this {
+		if (usage !== undefined) this.usage = usage;
+		return this;
 	}
 
 	/** Counts values that are sent: a text as it is, anything else as JSON, null not at all. */
@@ -109,6 +123,8 @@ export function added<Item>(list: Item[], ...items: Item[]): Item[] {
 export function joinMessages(parts: readonly Message[]): Message {
 	const [first] = parts as readonly [Message];
 	if (parts.length === 1) return first;
+	// While an answer is streamed, its first records may have the usage so far.
+	const usage = parts.findLast((part) => part.usage)?.usage;
 	return {
 		...first,
 		paths: parts.flatMap(({ paths }) => paths),
@@ -117,6 +133,7 @@ export function joinMessages(parts: readonly Message[]): Message {
 		calls: parts.flatMap(({ calls }) => calls),
 		results: parts.flatMap(({ results }) => results),
 		thinking: parts.flatMap(({ thinking }) => thinking),
+		...(usage ? { usage } : {}),
 	};
 }
 

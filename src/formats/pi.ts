@@ -1,8 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
+import { cacheApartUsage } from "./call-usage.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
-import { booleanAt, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
@@ -106,6 +107,11 @@ function readRecord(
 	// Commands that the user ran privately are not in the context.
 	if (!isJsonObject(message) || (isMessage && message.excludeFromContext === true)) return undefined;
 	const draft = new MessageDraft(isMessage ? roleOf(message, roles) : "user", path);
+	draft.setTime((isMessage ? timeAt(message, "timestamp") : undefined) ?? timeAt(record, "timestamp"));
+	if (draft.role === "assistant") {
+		const { input, cacheRead, cacheWrite } = objectOf(message.usage);
+		draft.setUsage(cacheApartUsage({ input, cacheRead, cacheWrite, model: message.model }));
+	}
 	if (record.type === "branch_summary") {
 		draft.count(stringAt(record, "summary") || undefined);
 		return draft.counted.length > 0 ? draft : undefined;

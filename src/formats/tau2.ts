@@ -10,7 +10,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { booleanAt, idAt, objectsOf, stringAt } from "./json-values.ts";
+import { booleanAt, idAt, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 
 /** Trajectories of tau2-bench. Its user calls tools too, but in no tool turns, so these results are never masked. */
@@ -47,7 +47,7 @@ function probe(message: JsonObject, role: string) {
 }
 
 function readMessage(message: JsonObject, path: Path): Message {
-	const draft = new MessageDraft(roleOf(message, rolesWithTool), path);
+	const draft = new MessageDraft(roleOf(message, rolesWithTool), path).setTime(timeAt(message, "timestamp"));
 	for (const call of objectsOf(message.tool_calls)) {
 		draft.addCall(idAt(call, "id"), stringAt(call, "name"), call.arguments);
 	}

@@ -147,7 +147,7 @@ function addEdits(draft: Draft, edits: readonly Edit[]): number {
 
 /** The plans of the steps, each made on demand, because dropping with hysteresis needs the others. */
 function planSteps(parameters: GuardParameters) {
-	const { transcript, policy, meter, budget, scale = exactScale } = parameters;
+	const { transcript, policy, meter, budget, scale = exactScale, idleSeconds } = parameters;
 	const { mask, media, prices, guard } = policy;
 	const tokens = budget / scale.high;
 	const masking = {
@@ -155,7 +155,7 @@ function planSteps(parameters: GuardParameters) {
 		policy: mask,
 		media,
 		countTokens: meter.countTokens,
-		replaying: { meter, prices, budget: tokens, slack: tokens * (1 - (guard.target_ratio ?? 1)) },
+		replaying: { meter, prices, budget: tokens, slack: tokens * (1 - (guard.target_ratio ?? 1)), idleSeconds },
 	};
 	const truncation = once(() => planGuardTruncation(parameters));
 	const replayed = once(() => replayMasking(masking));
@@ -238,4 +238,6 @@ interface GuardParameters {
 	readonly libraries?: Pick<ByStrategy, "stripAnsi" | "htmlToText"> | undefined;
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly archiving?: Archiving | undefined;
+	/** Since the last call. */
+	readonly idleSeconds?: number | undefined;
 }

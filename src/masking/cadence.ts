@@ -21,7 +21,8 @@ const patience: Readonly<Record<MaskPolicy["selection"], number>> = { age: 1, us
  * it from the cache at each call; to mask it makes the provider write everything behind it once more, so all candidates
  * behind it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next 8 calls, less
  * `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
- * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read.
+ * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
+ * pause that lost the cache, everything is written anew in any case, so that rewriting costs nothing.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
@@ -49,15 +50,19 @@ export function startBreakEven(
 	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
 	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
-	const rawCall = (input: number) => ({ input: input + saved, cached: Math.min(rawCached, input + saved) });
+	const rawCall = (input: number) => {
+		const cached = view.isCold() ? 0 : Math.min(rawCached, input + saved);
+		return { input: input + saved, cached };
+	};
 
 	return {
 		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */
 		choose(candidates: readonly number[], mustAct: boolean): number {
 			if (candidates.length === 0) return 0;
 			const input = view.total();
-			const cached = view.cached();
-			const now = costOf({ input, cached });
+			const prefix = view.prefix();
+			const isCold = view.isCold();
+			const unmasked = costOf({ input, cached: prefix });
 			const rawBill = bill.raw + costOf(rawCall(input));
 			const ahead = Math.max(repaidWithin, expectedCalls - calls - 1);
 			const rawLater = rawBill + ahead * read * (input + saved);
@@ -71,9 +76,10 @@ export function startBreakEven(
 				gone += saves[place] as number;
 				gains += (waste[place] as number) + gainOf(place);
 				if (first > 0 && messages[candidates[first - 1] as number] === message) continue;
-				const same = Math.min(view.before(message), cached);
-				const then = costOf({ input: input - gone, cached: same });
-				const gain = gains - patience[selection] * (then - now);
+				const same = Math.min(view.before(message), prefix);
+				const masked = { input: input - gone, cached: same };
+				const gain = gains - (isCold ? 0 : patience[selection] * (costOf(masked) - unmasked));
+				const then = costOf(isCold ? { ...masked, cached: 0 } : masked);
 				const ownLater = bill.own + then + ahead * read * (input - gone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;
 				best = first;

@@ -3,6 +3,8 @@ import { sizeOfMessage, sizeOfResult, type TokenMeter } from "../conversation/me
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Message, ToolResult, Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
+import type { Prices } from "../policy/schema.ts";
+import { type CacheTime, cacheSecondsOf, coldMoments, pricesFor } from "./cache-time.ts";
 import { withDigest } from "./digest.ts";
 import { findErrors, judgeResults } from "./judge-results.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
@@ -22,6 +24,8 @@ export interface ReplayHistory {
 	readonly opensTurn: Uint8Array;
 	/** Messages that open an answer: assistant messages in a row, without results between, are one LLM call. */
 	readonly calls: readonly number[];
+	/** For each message, 1 if the provider's cache is lost by the time of a call before it; then the same for the end. */
+	readonly cold: Uint8Array;
 	readonly uses: () => Uses;
 	readonly stale: () => readonly (Staleness | undefined)[];
 }
@@ -46,6 +50,8 @@ export function readHistory(
 		readonly transcript: Transcript;
 		readonly meter: TokenMeter;
 		readonly uses?: (() => Uses) | undefined;
+		/** By default the cache lasts. */
+		readonly cacheTime?: CacheTime | undefined;
 	},
 ): ReplayHistory {
 	const { transcript, meter } = parameters;
@@ -80,6 +86,7 @@ export function readHistory(
 			staysUntil: errors[place] ? (errors[place].resolvedFrom ?? Number.POSITIVE_INFINITY) : -1,
 		};
 	});
+	const calls = callsOf(messages);
 	return {
 		transcript,
 		messageTokens: messages.map((message) => tokensOf(message, meter)),
@@ -88,10 +95,19 @@ export function readHistory(
 		masked,
 		firstResult,
 		opensTurn,
-		calls: callsOf(messages),
+		calls,
+		cold: coldMoments(transcript, calls, parameters.cacheTime ?? { seconds: Number.POSITIVE_INFINITY }),
 		uses: parameters.uses ?? once(() => findUses(transcript)),
 		stale: once(() => findStale(transcript, masked, judged())),
 	};
+}
+
+/** The prices of the next call. If a pause lost the cache, everything is written anew: reading would cost as much. */
+export function pricesNow(transcript: Transcript, prices: Prices, idleSeconds: number | undefined): Prices {
+	const { messages } = transcript;
+	const now = pricesFor(prices, cacheSecondsOf(messages, prices));
+	const cold = coldMoments(transcript, callsOf(messages), { seconds: prices.cache_seconds, idleSeconds });
+	return cold[messages.length] === 1 ? { ...now, cache_write: now.cache_read } : now;
 }
 
 function callsOf(messages: readonly Message[]): number[] {
@@ -190,8 +206,11 @@ export function walk(
 	}
 }
 
-/** The input of the next call. Providers cache the longest common prefix of two calls, taken here by whole messages. */
-export function startView({ messageTokens, surroundingTokens, results }: ReplayHistory) {
+/**
+ * The input of the next call. Providers cache the longest common prefix of two calls, taken here by whole messages, and
+ * lose it after a pause.
+ */
+export function startView({ messageTokens, surroundingTokens, results, cold }: ReplayHistory) {
 	const tokens = Float64Array.from(messageTokens);
 	/** Tokens before each message. Those up to `known` are up to date. */
 	const sums = new Float64Array(tokens.length + 1).fill(surroundingTokens, 0, 1);
@@ -204,7 +223,9 @@ export function startView({ messageTokens, surroundingTokens, results }: ReplayH
 		for (; known < message; known += 1) sums[known + 1] = (sums[known] as number) + (tokens[known] as number);
 		return sums[message] as number;
 	};
-	const cached = () => (sent === undefined ? 0 : before(Math.min(sent, firstChanged)));
+	const isCold = () => cold[appended] === 1;
+	const prefix = () => (sent === undefined ? 0 : before(Math.min(sent, firstChanged)));
+	const cached = () => (isCold() ? 0 : prefix());
 	return {
 		append(message: number): void {
 			appended = message + 1;
@@ -218,7 +239,10 @@ export function startView({ messageTokens, surroundingTokens, results }: ReplayH
 		total: () => before(appended),
 		/** Tokens before a message, surroundings included. */
 		before,
-		cached,
+		/** Tokens that are as they were in the last call. */
+		prefix,
+		/** Whether a pause lost the cache. */
+		isCold,
 		/** Makes a call: the whole context is then in the cache. */
 		call(): CallTokens {
 			const call = { input: before(appended), cached: cached() };
@@ -233,6 +257,6 @@ export type View = ReturnType<typeof startView>;
 
 export interface CallTokens {
 	readonly input: number;
-	/** Tokens before the first message that differs from the call before. */
+	/** Tokens before the first message that differs from the call before; 0 after a pause that lost the cache. */
 	readonly cached: number;
 }

@@ -46,8 +46,9 @@ export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking)
 type ReplayedMasking = ReturnType<typeof replayMasking>;
 
 export function replayMasking(parameters: MaskParameters) {
-	const { meter, ...how } = parameters.replaying;
-	const history = readHistory({ ...parameters, meter });
+	const { meter, idleSeconds, ...how } = parameters.replaying;
+	const cacheTime = { seconds: how.prices.cache_seconds, idleSeconds };
+	const history = readHistory({ ...parameters, meter, cacheTime });
 	return { history, schedule: replay(history, { ...how, mask: parameters.policy }) };
 }
 

@@ -1,5 +1,6 @@
 import type { TokenMeter } from "../conversation/measure.ts";
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
+import { cacheSecondsOf, pricesFor } from "./cache-time.ts";
 import { startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
@@ -16,16 +17,19 @@ export interface Replaying {
 	readonly slack?: number | undefined;
 	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
 	readonly coldAt?: ReadonlySet<number> | undefined;
+	/** Seconds since the last call. */
+	readonly idleSeconds?: number | undefined;
 }
 
 /** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */
 export function replay(
 	history: ReplayHistory,
-	how: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
+	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
 ): Schedule {
-	const { mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt } = how;
+	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt } = how;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
+	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
 	const view = startView(history);
 	const selector = startSelector(history, { mask, prices, view });
 	const cadence = startCadence({ history, mask, prices, view, selector });

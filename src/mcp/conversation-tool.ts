@@ -21,7 +21,7 @@ const conversation = z
 
 export const conversationInput = {
 	messages: conversation.optional().describe("In any agent format, or a request body. Or give `path`."),
-	path: z.string().optional().describe("File with them (JSON, JSONL)."),
+	path: z.string().optional().describe("JSON or JSONL file."),
 	respond_with: z
 		.enum(["messages", "edits", "report"])
 		.optional()

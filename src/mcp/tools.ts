@@ -24,11 +24,16 @@ const maskConversation = defineTool({
 	description:
 		"Shrinks an agent conversation before its next model call: old tool results become one-line placeholders. Messages, order, calls and ids stay, so call/result pairing never breaks; errors stay.",
 	annotations: fileWritingTool,
-	inputSchema: z.object({ ...conversationInput, policy: policyInput(["media", "thinking", "mask"]) }),
+	inputSchema: z.object({
+		...conversationInput,
+		idle_seconds: z.number().optional().describe("Since the last call."),
+		policy: policyInput(["media", "thinking", "mask"]),
+	}),
 	outputSchema: conversationOutput,
 	async handle(input, context) {
-		const { maskConversation: edit } = await import("../operations/mask.ts");
+		const { maskConversation: mask } = await import("../operations/mask.ts");
 		const policy = callPolicy(context, input.policy);
+		const edit: EditConversation = (one) => mask({ ...one, idleSeconds: input.idle_seconds });
 		return answerConversation({ input, context, policy, edit, done: "masked" });
 	},
 });
@@ -46,6 +51,7 @@ const guardContext = defineTool({
 		reserve_tokens: z.int().optional().describe("Tokens to leave for the answer."),
 		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
 		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer."),
+		idle_seconds: z.number().optional(),
 		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
 		policy: policyInput(["media", "thinking", "mask", "guard", "truncate"]),
 	}),
@@ -56,7 +62,8 @@ const guardContext = defineTool({
 		const { guardWithCompaction } = await import("../operations/guard-with-compaction.ts");
 		const policy = callPolicy(context, input.policy);
 		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
-		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse: input.last_response };
+		const { last_response: lastResponse, idle_seconds: idleSeconds } = input;
+		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse, idleSeconds };
 		const compaction = () => callCompaction(context, { policy });
 		const edit: EditConversation = async (one) => {
 			if (input.respond_with !== "report") {

@@ -28,6 +28,7 @@ import {
 	type KeepsOriginals,
 	originalsOf,
 	type SpellingsOf,
+	withFreeRefs,
 } from "./originals.ts";
 
 export interface ConversationRequest extends KeepsOriginals {
@@ -38,6 +39,8 @@ export interface ConversationRequest extends KeepsOriginals {
 	readonly tools?: unknown;
 	/** Of values in the text of the conversation, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
+	/** Seconds since the last call. After more than the cache lasts, rewriting is free. */
+	readonly idleSeconds?: number | undefined;
 	readonly log?: Log;
 }
 
@@ -56,10 +59,18 @@ export interface ChangeReport extends Report, CountingReport {
 	readonly dropped_groups?: readonly ArchivedGroup[];
 }
 
+function checkIdleSeconds(seconds: number | undefined): void {
+	if (seconds === undefined || (typeof seconds === "number" && seconds >= 0)) return;
+	const got = String(seconds).slice(0, 20);
+	const message = `Expected \`idle_seconds\` to be a number of seconds, 0 or more; got ${got}.`;
+	throw new PalimpsestError("invalid_argument", message);
+}
+
 export type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 
 export async function openConversation(request: ConversationRequest) {
-	const { conversation, policy, archive } = request;
+	const { conversation, policy, archive, idleSeconds } = request;
+	checkIdleSeconds(idleSeconds);
 	const source = readConversation(conversation);
 	const model = modelOfCall(request.model, conversation, policy);
 	const { meter, estimate } = await tokenMeter(policy, model);
@@ -132,7 +143,7 @@ export async function retryWithoutArchive<
 	const mayRetry = request.policy.on_archive_failure === "mask_without_recall";
 	let failure: PalimpsestError;
 	try {
-		const result = await operation(request);
+		const result = await withFreeRefs(() => operation(request));
 		if (!mayRetry || result.error?.code !== "archive_unavailable") return result;
 		failure = result.error;
 	} catch (error) {

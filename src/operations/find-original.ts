@@ -86,7 +86,7 @@ export function createOriginalFinder(what: {
 		}
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name };
-		const isItsOwn = hasCharacters(found, originalChars) && (await answersCall(ref, result));
+		const isItsOwn = hasCharacters(found, originalChars) && (await answersCall(found, result));
 		return isItsOwn ? restored(found, result, "ref") : { kind: "ambiguous", name };
 	}
 
@@ -98,7 +98,7 @@ export function createOriginalFinder(what: {
 		if (ref === undefined) return byCallId ? ofCallIfAny(result, fits) : { kind: "none" };
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
-		const isOfCall = result.callId !== undefined && (await answersCall(ref, result));
+		const isOfCall = result.callId !== undefined && (await answersCall(found, result));
 		// A redacted text may begin and end differently.
 		// `truncate` archives texts without a call.
 		const isItsOwn = fits(found.text) ? isOfCall || found.toolCallId === undefined : isOfCall && found.redactions > 0;
@@ -116,13 +116,13 @@ export function createOriginalFinder(what: {
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
 		if (!isLongAs(notice, found.text)) return { kind: "none" };
-		if (await answersCall(ref, result)) return restored(found, result, "ref");
+		if (await answersCall(found, result)) return restored(found, result, "ref");
 		// A notice further down is a quotation.
 		return isAtTop ? { kind: "ambiguous", name: ref } : { kind: "none" };
 	}
 
-	async function answersCall(ref: string, { callId }: ResultText): Promise<boolean> {
-		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
+	async function answersCall({ longRef }: Found, { callId }: ResultText): Promise<boolean> {
+		return callId === undefined || (await archive.find(callId)).some((listing) => listing.longRef === longRef);
 	}
 
 	/** Any tool may print a text that looks like a marker without a reference. */
@@ -150,7 +150,10 @@ export function createOriginalFinder(what: {
 		const done = { kind: "found", name: found.ref, by } as const;
 		const fitting: { places: Places; edits: ValueEdit[]; isRedacted: boolean }[] = [];
 		let isRedacted = found.redactions > 0;
-		for (const { ref } of (await archive.find(placesKey(found.ref))).toReversed()) {
+		// Older versions wrote only long refs.
+		const keys = [...new Set([found.longRef, found.ref])].map(placesKey);
+		const listings = (await Promise.all(keys.map(archive.find))).flat();
+		for (const { ref } of listings.toReversed()) {
 			const stored = await getIfThere(archive, ref);
 			const places = stored && parsePlaces(stored.text);
 			const paths = places && pathsOfPlaces(places.places, document, result.record);

@@ -8,6 +8,7 @@ import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
 import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
 import { type LadderStep, planGuard } from "../guarding/guard.ts";
+import { pricesNow } from "../masking/history.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -62,7 +63,7 @@ export function guardConversation(request: GuardRequest): Promise<Outcome<GuardR
 }
 
 async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
-	const { log, lastResponse } = request;
+	const { log, lastResponse, idleSeconds } = request;
 	const inputTokens = checkGivenTokens(request);
 	const opened = await openConversation(request);
 	const { policy, window, budget } = await openBudget(request);
@@ -73,7 +74,15 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
 	const estimate = calibrate(opened.estimate, { transcript, measurement, inputTokens });
 	const { scale } = estimate;
-	const guard = planGuard({ ...opened, policy, budget: room, measurement, scale, libraries: textLibraries });
+	const guard = planGuard({
+		...opened,
+		policy,
+		budget: room,
+		measurement,
+		scale,
+		libraries: textLibraries,
+		idleSeconds,
+	});
 	const { done, kept, outcome } = await concludePlan({ ...request, policy }, opened, {
 		plan: [...guard.plan, ...followUp.edits],
 		measurement,
@@ -100,7 +109,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 			largest: largestConsumers(transcript, { sizes: measurement.messages, scale }),
 			...longConversation(transcript, policy),
 			...(followUp.report ? { follow_up: followUp.report } : {}),
-			economics: economicsOf(done, { measurement, prices: policy.prices, scale }),
+			economics: economicsOf(done, { measurement, prices: pricesNow(transcript, policy.prices, idleSeconds), scale }),
 		},
 	};
 }

@@ -1,5 +1,6 @@
 import { measure } from "../conversation/measure.ts";
 import { type Economics, economicsOf } from "../conversation/report.ts";
+import { pricesNow } from "../masking/history.ts";
 import { planMask } from "../masking/mask.ts";
 import type { KeptReason } from "../masking/mask-result.ts";
 import {
@@ -25,7 +26,7 @@ export function maskConversation(request: MaskRequest): Promise<Outcome<MaskRepo
 }
 
 async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
-	const { policy } = request;
+	const { policy, idleSeconds } = request;
 	const { prices } = policy;
 	const opened = await openConversation(request);
 	const { transcript, meter, estimate, requestOverhead } = opened;
@@ -35,10 +36,11 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		policy: policy.mask,
 		media: policy.media,
 		countTokens,
-		replaying: { meter, prices },
+		replaying: { meter, prices, idleSeconds },
 	});
 	const measurement = measure(transcript, meter, requestOverhead(countTokens));
 	const { done, outcome } = await concludePlan(request, opened, { plan: edits, measurement, estimate, momentOf });
-	const economics = economicsOf(done, { measurement, prices, scale: estimate.scale });
+	const cost = { measurement, prices: pricesNow(transcript, prices, idleSeconds), scale: estimate.scale };
+	const economics = economicsOf(done, cost);
 	return { ...outcome, report: { ...outcome.report, kept: { ...kept }, economics } };
 }

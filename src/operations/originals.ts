@@ -1,4 +1,5 @@
 import type { Archive, Listing, Original } from "../archive/archive.ts";
+import { ambiguous } from "../archive/reference.ts";
 import { compactJson } from "../conversation/json.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
@@ -27,7 +28,25 @@ export interface ArchivedGroup {
 	readonly messages: readonly number[];
 }
 
-/** Archives the originals of a plan. Throws PalimpsestError `archive_unavailable`; then nothing may be taken out. */
+/** Thrown if a plan names a short ref that is another text's. The archive now knows, so the same call plans the long one. */
+export const refTaken = new Error("Another text has a planned reference.");
+
+/** Tries again after `refTaken`. Each time the archive knows more; texts of its other writers may come in between. */
+export async function withFreeRefs<Result>(operation: () => Promise<Result>): Promise<Result> {
+	for (let attempt = 1; ; attempt += 1) {
+		try {
+			return await operation();
+		} catch (error) {
+			if (error !== refTaken) throw error;
+			if (attempt === 5) throw ambiguous();
+		}
+	}
+}
+
+/**
+ * Archives the originals of a plan. Throws PalimpsestError `archive_unavailable`, then nothing may be taken out; and
+ * `refTaken`.
+ */
 export async function archiveOriginals(what: {
 	readonly archive: Archive;
 	readonly source: ReadConversation;
@@ -37,6 +56,7 @@ export async function archiveOriginals(what: {
 	const { archive, source, plan } = what;
 	const spellings = what.spellingsOf?.(plan.filter(shortensResult).map(({ path }) => path)) ?? new Map<Path, string>();
 	const originals: Original[] = [];
+	const planned = new Map<Original, string>();
 	const results = byResult(plan, source);
 	const needing = results.filter((result) => needsPlaces(result, source, spellings));
 	const needed = new Set(needing.map(({ main }) => main.takenOut.ref));
@@ -51,7 +71,9 @@ export async function archiveOriginals(what: {
 		// The marker in a copy names the original of the copy.
 		for (const { takenOut } of edits.filter(isMain)) {
 			const { kind, text } = takenOut;
-			originals.push({ kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName });
+			const original = { kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName };
+			originals.push(original);
+			planned.set(original, takenOut.ref);
 		}
 		// Earlier places of the same text, in another spelling, would be taken for this one's.
 		const earlier = before.get(ref) ?? [];
@@ -65,11 +87,15 @@ export async function archiveOriginals(what: {
 		originals.push({ kind: "places", text: JSON.stringify(latest), toolCallId: placesKey(ref) });
 	}
 	for (const { takenOut } of plan) {
-		if (takenOut?.kind === "group") originals.push({ kind: "group", text: takenOut.text });
+		if (takenOut?.kind !== "group") continue;
+		const original = { kind: takenOut.kind, text: takenOut.text };
+		originals.push(original);
+		planned.set(original, takenOut.ref);
 	}
 	const groups = droppedGroups(source, plan);
 	originals.push(...groups.flatMap(({ originals: ofGroup }) => ofGroup));
-	if (originals.length > 0) await archive.put(originals);
+	const refs = originals.length > 0 ? await archive.put(originals) : [];
+	if (originals.some((original, index) => (planned.get(original) ?? refs[index]) !== refs[index])) throw refTaken;
 	return groups.map(({ text, messages }) => ({ ref: archive.refOf(text), messages }));
 }
 

@@ -3,6 +3,7 @@ import type { TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { toolTurns } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { cacheSecondsOf } from "../masking/cache-time.ts";
 import { type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
 import { findUses } from "../masking/uses.ts";
@@ -140,9 +141,11 @@ interface ConversationToReplay {
 /** Tokens are the model's. */
 function replayConversation(conversation: ConversationToReplay, settings: ReplaySettings) {
 	const { windowTokens } = conversation;
-	const { rates, policy: configured, policies } = settings;
-	const prices = { ...configured.prices, ...rates.prices };
-	const historyUnder = startHistories(conversation);
+	const { policy: configured, policies } = settings;
+	const { messages } = conversation.transcript;
+	const rates = settings.rates.lasting(cacheSecondsOf(messages, settings.rates.prices));
+	const { prices } = rates;
+	const historyUnder = startHistories(conversation, prices.cache_seconds);
 	function optimumOf({ billed, optima }: Histories, { window_turns }: MaskPolicy): Schedule {
 		const schedule = optima.get(window_turns) ?? optimalSchedule(billed, window_turns, prices);
 		optima.set(window_turns, schedule);
@@ -239,7 +242,7 @@ interface Histories {
 }
 
 /** Reads a history once for all policies with the same placeholders and kept errors. */
-function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay) {
+function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay, cacheSeconds: number) {
 	const known = new Map<string, Histories>();
 	const uses = once(() => findUses(transcript));
 	const { messageOverhead } = meter;
@@ -258,6 +261,7 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 			countTokens: meter.countTokens,
 			meter,
 			uses,
+			cacheTime: { seconds: cacheSeconds },
 		});
 		const histories = {
 			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },

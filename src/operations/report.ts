@@ -1,3 +1,4 @@
+import { refOfHash } from "../archive/reference.ts";
 import { groupBy } from "../conversation/lists.ts";
 import {
 	type CountTokens,
@@ -16,6 +17,8 @@ import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { budgetOf } from "../guarding/budget.ts";
 import { planGuard } from "../guarding/guard.ts";
+import { sha256Of } from "../json-text/value.ts";
+import { pricesNow } from "../masking/history.ts";
 import { resultTargets } from "../masking/judge-results.ts";
 import { planMask } from "../masking/mask.ts";
 import { cleanValue } from "../masking/placeholder.ts";
@@ -307,8 +310,8 @@ function presetOutcomes(
 	return named.map(([name, layer]) => presetOutcome(name, resolvePolicy([...layers, layer, last]), conversation));
 }
 
-/** All references have the same length. */
-const anyOriginal: Archiving = { refOf: () => "ku193re960gi257do532", jsonAt: () => "" };
+/** The references that an archive would give without redaction. */
+const expectedRefs: Archiving = { refOf: (text) => refOfHash(sha256Of(text)), jsonAt: () => "" };
 
 function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
 	const { source, transcript, measurement, meter, scale, contextWindow, originals } = conversation;
@@ -319,14 +322,14 @@ function presetOutcome(preset: string, policy: Policy, conversation: CountedConv
 		transcript,
 		wording: wordings(policy, originals),
 		isPlaceholder: placeholdersOf(policy),
-		archiving: originals === "not_archived" ? undefined : anyOriginal,
+		archiving: originals === "not_archived" ? undefined : expectedRefs,
 	};
 	const outcomeOf = (planned: Plan, momentOf?: MomentOf): PresetOutcome => {
 		const plan = completeIfAllowed({ source, plan: planned, policy, countTokens, momentOf });
 		// Results that are no longer sent are masked too, but free nothing.
 		const sent = plan.filter((edit) => !edit.unsent);
 		const report = reportOf(transcript, measurement, sent, scale);
-		const economics = economicsOf(plan, { measurement, prices, scale });
+		const economics = economicsOf(plan, { measurement, prices: pricesNow(transcript, prices, undefined), scale });
 		return {
 			preset,
 			tokens_after: report.tokens.after,

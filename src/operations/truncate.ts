@@ -19,7 +19,7 @@ import { truncateOutput } from "../truncation/truncate.ts";
 import { type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import type { Log } from "./edit-record.ts";
 import { placeholdersOf } from "./find-original.ts";
-import { type KeepsOriginals, originalsOf } from "./originals.ts";
+import { type KeepsOriginals, originalsOf, refTaken, withFreeRefs } from "./originals.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {
 	type CutOptions,
@@ -181,7 +181,10 @@ async function archiveOriginal(request: TruncateRequest, truncated: Truncated): 
 		throw limitTooSmall({ name: nameOfLimit(limit, request), given, least: leastLimit });
 	}
 	if (report.truncated) {
-		if (archive) await refusePlaceholders(archive, placeholdersOf(policy)).put([{ kind: "text", text }]);
+		const [ref] = archive
+			? await refusePlaceholders(archive, placeholdersOf(policy)).put([{ kind: "text", text }])
+			: [];
+		if (ref !== report.ref) throw refTaken;
 		logTruncation(log, text.length, shorter.length);
 	}
 	return { text: shorter, report };
@@ -193,7 +196,7 @@ async function withoutLostArchive<Result>(
 	operation: (request: TruncateRequest) => Promise<Result>,
 ): Promise<Result> {
 	try {
-		return await operation(request);
+		return await withFreeRefs(() => operation(request));
 	} catch (error) {
 		const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
 		if (!request.archive || !isLost || request.policy.on_archive_failure !== "mask_without_recall") throw error;

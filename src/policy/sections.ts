@@ -246,4 +246,13 @@ export const prices = section("What tokens cost.", {
 		1,
 		"What `replay` bills for each call that needs a masked result, as a multiple of what it costs to recall it at once: one more call, and the result's tokens again while it stays.",
 	),
+	cache_seconds: field(
+		z.int().min(1).max(1_000_000_000),
+		300,
+		"Seconds without a call after which the provider's prompt cache is lost; `break_even` then masks for free. A session that records how long its cache is kept goes by that.",
+	),
+	cache_write_hour: absentOr(
+		price,
+		"Price of a token that the provider keeps for longer than 300 seconds. Absent: 1.6 × `cache_write` if that is above `input`, as with Anthropic, else `cache_write`.",
+	),
 });

@@ -32,7 +32,7 @@ function lastAdvance(
 	windowTurns: number,
 	{ cache_read: read, cache_write: write }: Prices,
 ): Advance | undefined {
-	const { messageTokens, surroundingTokens, calls, opensTurn } = history;
+	const { messageTokens, surroundingTokens, calls, opensTurn, cold } = history;
 	const { saved, firstMaskable } = boundaries(history);
 	const before = [surroundingTokens];
 	for (const tokens of messageTokens) before.push((before.at(-1) as number) + tokens);
@@ -45,6 +45,7 @@ function lastAdvance(
 	let turns = 0;
 	let seen = 0;
 	for (const call of calls) {
+		if (cold[call] === 1) previous = undefined;
 		for (; seen < call; seen += 1) turns += opensTurn[seen] as number;
 		const most = Math.min(saved.length - 1, Math.max(0, turns - windowTurns));
 		/** The least so far of boundaries that advance here, less the saving by the cache. */

@@ -1,6 +1,7 @@
 import { openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { describeArchive, type OpenForSuite } from "./archive-suite.ts";
+import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
 
 const folder = scratchFolder();
@@ -12,4 +13,5 @@ const open: OpenForSuite = async (options) => {
 };
 
 describeArchive("files", open, { outlives: true });
+describeCollisions("files", open, { shares: true });
 describePieces("files", open);

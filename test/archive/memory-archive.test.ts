@@ -1,5 +1,6 @@
 import { openArchive } from "../../src/archive/open.ts";
 import { describeArchive, type OpenForSuite } from "./archive-suite.ts";
+import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
 
 const open: OpenForSuite = async (options) => {
@@ -9,4 +10,5 @@ const open: OpenForSuite = async (options) => {
 };
 
 describeArchive("memory", open, { outlives: false });
+describeCollisions("memory", open, { shares: false });
 describePieces("memory", open);

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import { connectRedis } from "../../src/archive/redis-connection.ts";
 import { describeArchive } from "./archive-suite.ts";
+import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
 import { hasRedis, type OwnRedis, startRedis } from "./start-redis.ts";
 
@@ -24,6 +25,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await connection.close();
 	};
 	describeArchive("redis", open, { outlives: true, passHour });
+	describeCollisions("redis", open, { shares: true });
 	describePieces("redis", open);
 
 	it("sets an expiry on every key, and renews it on use", async () => {
@@ -32,7 +34,15 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		const [ref = ""] = await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
 		const [found] = await connection.send([["KEYS", "palimpsest:{expiry}:*"]]);
 		const names = (found as Buffer[]).map(String);
-		expect(names.map((name) => name.split(":")[2]).sort()).toEqual(["about", "call", "ref", "swept", "text", "used"]);
+		expect(names.map((name) => name.split(":")[2]).sort()).toEqual([
+			"about",
+			"call",
+			"ref",
+			"short",
+			"swept",
+			"text",
+			"used",
+		]);
 		const ages = () => connection.send(names.map((name) => ["PTTL", name]));
 		for (const age of await ages()) expect(age).toBeGreaterThan(3_000_000);
 		const text = names.find((name) => name.includes(":text:")) ?? "";
@@ -91,7 +101,8 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 	it("refuses a second text under the same ref, and keeps the first", async () => {
 		const archive = await open({ namespace: "collision" });
 		const connection = await connectRedis({ url: redis.url });
-		const [ref = ""] = await archive.put([{ text: "first", kind: "result" }]);
+		await archive.put([{ text: "first", kind: "result" }]);
+		const ref = archive.longRefOf("first");
 		const [found] = await connection.send([["KEYS", "palimpsest:{collision}:ref:*"]]);
 		const key = String((found as Buffer[])[0]);
 		await connection.send([["SET", key, `${key.slice(-15)}${"0".repeat(49)}`]]);

@@ -64,13 +64,30 @@ beforeAll(async () => {
 	await writeFile(join(home, "build.log"), "compiling\n".repeat(5_000));
 	for (const folder of [".claude/projects/mine", ".codex/sessions"]) {
 		await mkdir(join(home, folder), { recursive: true });
-		await writeFile(join(home, folder, "session.jsonl"), session);
+		await writeFile(join(home, folder, "session.jsonl"), withUsage(session));
 	}
 	await mkdir(join(home, "etc"));
 	await writeFile(join(home, "etc/tokens"), `alice:${"a1b2c3d4".repeat(8)}\n`, { mode: 0o600 });
 	const { output } = await runIn(masking);
 	reference = /ref=(\w+)/.exec(output)?.[1] ?? "";
 });
+
+/** The session with the usage of each call, which reads all of the call before it from the cache. */
+function withUsage(session: string): string {
+	let cached = 0;
+	const lines = session.split("\n").map((line) => {
+		if (!line.includes('"type":"assistant"')) return line;
+		const record = JSON.parse(line);
+		record.message.usage = {
+			input_tokens: 0,
+			cache_read_input_tokens: cached,
+			cache_creation_input_tokens: 1_000,
+		};
+		cached += 1_000;
+		return JSON.stringify(record);
+	});
+	return lines.join("\n");
+}
 
 /** Puts the `export` lines of the command's page before the line. */
 function exported(command: string, line: string): string {
@@ -101,7 +118,7 @@ function runIn(line: string): Promise<{ code: number | null; output: string; err
 function placed(line: string): string {
 	return line
 		.replaceAll("/etc/palimpsest/", `${home}/etc/`)
-		.replace(/\b(?:[a-z]{2}\d{3}){4}\b/g, reference)
+		.replace(/\b[a-z]{3}\d{3}[a-z]{2}\b/g, reference)
 		.replace("0.0.0.0:8765", "0.0.0.0:0")
 		.replace(/--metrics 127\.0\.0\.1:9464/, "--metrics 127.0.0.1:0")
 		.replace(/^palimpsest proxy(?= |$)/, "palimpsest proxy --port 0")

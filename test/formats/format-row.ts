@@ -45,6 +45,8 @@ export interface FormatRow {
 	readonly pairsByPosition?: true;
 	/** Values that are taken for records of no message, where others would not fit. */
 	readonly tolerates?: readonly unknown[];
+	/** The same message or record with its time, in ms since 1970; absent where a format has none. */
+	readonly timed?: (message: JsonMessage, time: number) => JsonMessage;
 	/** A message of a role that the format does not know; absent where such a thing cannot be. */
 	readonly unknownRole?: (role: string, text: string) => JsonMessage;
 }

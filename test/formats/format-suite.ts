@@ -5,6 +5,7 @@ import { describeEdits } from "./suite/edits.ts";
 import { describeFinding } from "./suite/finding.ts";
 import { describeHostile } from "./suite/hostile.ts";
 import { describeMedia } from "./suite/media.ts";
+import { describeTimes } from "./suite/times.ts";
 import { describeUnknown } from "./suite/unknown.ts";
 import { describeWrappings } from "./suite/wrappings.ts";
 import { describeWriting } from "./suite/writing.ts";
@@ -17,6 +18,7 @@ export function describeFormat(row: FormatRow): void {
 	describeContents(row);
 	describeEdits(row);
 	describeMedia(row);
+	describeTimes(row);
 	describeUnknown(row);
 	describeHostile(row);
 	describeWriting(row);

@@ -3,6 +3,7 @@ import { type ReplayHistory, startView, type View, walk } from "../../src/maskin
 import type { Staleness } from "../../src/masking/staleness.ts";
 import type { Uses } from "../../src/masking/uses.ts";
 import type { Policy } from "../../src/policy/schema.ts";
+import { plainCold } from "./plain-cold.ts";
 
 /** A history with what a selection by use goes by. */
 export interface PlainHistory {
@@ -115,8 +116,15 @@ export function plainReplay(
 		slack = 0,
 	}: { readonly budget?: number | undefined; readonly slack?: number } = {},
 ): number[] {
-	const { history } = given;
-	const { mask, prices } = policy;
+	const { mask } = policy;
+	const { messages } = given.history.transcript;
+	const seconds = policy.prices.cache_seconds;
+	const cold = Uint8Array.from({ length: messages.length + 1 }, (_, end) =>
+		plainCold(given.history, end, seconds) ? 1 : 0,
+	);
+	const history = { ...given.history, cold };
+	const isHour = messages.find(({ role }) => role === "assistant")?.usage?.cacheSeconds === 3_600;
+	const prices = isHour ? { ...policy.prices, cache_write: 2 } : policy.prices;
 	const schedule = history.results.map(() => Number.POSITIVE_INFINITY);
 	const view = startView(history);
 	const gone = new Set<number>();

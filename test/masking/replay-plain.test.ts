@@ -12,11 +12,12 @@ import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
+import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
 import { plainReplay } from "./plain-replay.ts";
 import { plainUses } from "./plain-uses.ts";
 
-const seen = { taken: 0, touches: 0, fresh: 0, masked: 0, kept: 0, moments: 0 };
+const seen = { taken: 0, touches: 0, fresh: 0, masked: 0, kept: 0, moments: 0, cold: 0 };
 
 function compareUses(transcript: Transcript): void {
 	const found = findUses(transcript);
@@ -30,6 +31,7 @@ function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budge
 	const policy = policyOf({ mask });
 	const history = historyOf(transcript, policy);
 	const schedule = Array.from(replay(history, { mask: policy.mask, prices: policy.prices, budget }));
+	seen.cold += history.cold.reduce((sum, one) => sum + one, 0);
 	const given = { history, uses: findUses(transcript), stale: findStale(transcript, history.masked) };
 	expect(schedule).toEqual(plainReplay(given, policy, { budget }));
 	const masked = schedule.filter(Number.isFinite);
@@ -69,10 +71,14 @@ const agents = fc
 		),
 	);
 
-const transcripts = fc.oneof(
+const untimed = fc.oneof(
 	agents,
 	conversations.map(({ document }) => readConversation(document).transcript),
 );
+
+const transcripts = fc
+	.tuple(untimed, fc.option(timings, { nil: undefined }))
+	.map(([transcript, timing]) => (timing ? withTimes(transcript, timing) : transcript));
 
 test.prop([transcripts], { numRuns: 300 })("uses equal those of a plain search", compareUses);
 
@@ -109,4 +115,5 @@ afterAll(() => {
 	expect(seen.masked).toBeGreaterThan(200);
 	expect(seen.kept).toBeGreaterThan(200);
 	expect(seen.moments).toBeGreaterThan(100);
+	expect(seen.cold).toBeGreaterThan(200);
 });

@@ -7,13 +7,13 @@ const { prices } = policyOf();
 
 describe("prices by ratio", () => {
 	it("are read as multiples of the input price", () => {
-		expect(parsePrices("0.1,1.25", prices)).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 5 });
+		expect(parsePrices("0.1,1.25", prices)).toEqual(prices);
 		expect(parsePrices(" 0 , 1 ", prices)).toMatchObject({ cache_read: 0, cache_write: 1 });
 	});
 
 	it("take output as a third price, which is otherwise as configured", () => {
-		expect(parsePrices("0.1,1.25,8", prices)).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 8 });
-		const inDollars = { input: 3, cache_read: 0.3, cache_write: 3.75, output: 15 };
+		expect(parsePrices("0.1,1.25,8", prices)).toEqual({ ...prices, cache_read: 0.1, cache_write: 1.25, output: 8 });
+		const inDollars = { ...prices, input: 3, cache_read: 0.3, cache_write: 3.75, output: 15 };
 		expect(parsePrices("0.1,1.25", inDollars).output).toBe(5);
 		expect(parsePrices("0,1", { ...inDollars, input: 0 }).output).toBe(15);
 	});
@@ -37,15 +37,45 @@ describe("prices by ratio", () => {
 	});
 
 	it("bill cached tokens at the read price, others at the write price, in units of the input price", () => {
-		const { unit, costOf, costOfOutput } = ratesOfPrices({ input: 4, cache_read: 1, cache_write: 5, output: 10 });
+		const { unit, costOf, costOfOutput } = ratesOfPrices({
+			...prices,
+			input: 4,
+			cache_read: 1,
+			cache_write: 5,
+			output: 10,
+		});
 		expect(unit).toBe("input_tokens");
 		expect(costOfOutput(1_000, 500_000)).toBe((1_000 * 10) / 4);
 		expect(costOf({ input: 1_000, cached: 600 })).toBe((600 * 1 + 400 * 5) / 4);
 	});
 
 	it("are prices of one token when input is free", () => {
-		const { costOf } = ratesOfPrices({ input: 0, cache_read: 1, cache_write: 2, output: 0 });
+		const { costOf } = ratesOfPrices({ ...prices, input: 0, cache_read: 1, cache_write: 2 });
 		expect(costOf({ input: 10, cached: 4 })).toBe(16);
+	});
+});
+
+describe("the prices of a cache that lasts an hour", () => {
+	const call = { input: 1_000, cached: 600 };
+
+	it.each([
+		[{}, 0.1 * 600 + 2 * 400],
+		[{ cache_write: 1 }, 0.1 * 600 + 400],
+		[{ cache_write: 1, cache_write_hour: 3 }, 0.1 * 600 + 3 * 400],
+	])("%o: from the write price, unless they name their own", (given, cost) => {
+		const rates = ratesOfPrices({ ...prices, ...given });
+		expect(rates.lasting(3_600).costOf(call)).toBeCloseTo(cost, 9);
+		expect(rates.lasting(3_600).lasting(300).costOf(call)).toBeCloseTo(rates.costOf(call), 9);
+		expect(ratesOfPrices({ ...prices, ...given, cache_seconds: 3_600 }).costOf(call)).toBeCloseTo(cost, 9);
+	});
+
+	it("of a model are in dollars", async () => {
+		const rates = await ratesOfModel("claude-sonnet-4-5", prices);
+		expect(rates.lasting(3_600).costOf(call)).toBeCloseTo((600 * 0.3 + 400 * 6) / 1e6, 12);
+		expect((await ratesOfModel("gpt-4o", prices)).lasting(3_600).costOf(call)).toBeCloseTo(
+			(await ratesOfModel("gpt-4o", prices)).costOf(call),
+			12,
+		);
 	});
 });
 
@@ -66,10 +96,10 @@ describe("a model's prices", () => {
 		["gemini-2.5-pro", false],
 		["us.anthropic.claude-sonnet-4-5-20250929-v1:0", true],
 	])("%s: a call costs the catalogue price", async (model, hasWritePrice) => {
-		const { unit, prices, costOf, costOfOutput } = await ratesOfModel(model);
+		const { unit, prices: priced, costOf, costOfOutput } = await ratesOfModel(model, prices);
 		expect(unit).toBe("us_dollars");
-		expect(prices.cache_read).toBeLessThan(prices.input);
-		expect(prices.cache_write > prices.input).toBe(hasWritePrice);
+		expect(priced.cache_read).toBeLessThan(priced.input);
+		expect(priced.cache_write > priced.input).toBe(hasWritePrice);
 		for (const { input, cached } of calls) {
 			const written = hasWritePrice ? { cache_write_tokens: input - cached } : {};
 			const usage = { input_tokens: input, cache_read_tokens: cached, ...written };
@@ -87,13 +117,13 @@ describe("a model's prices", () => {
 	});
 
 	it("rise per token in a call above the size threshold", async () => {
-		const { costOf } = await ratesOfModel("claude-sonnet-4-5");
+		const { costOf } = await ratesOfModel("claude-sonnet-4-5", prices);
 		const below = costOf({ input: 200_000, cached: 0 });
 		expect(costOf({ input: 200_001, cached: 0 })).toBeGreaterThan(1.9 * below);
 	});
 
 	it("are refused for an unknown model", async () => {
-		await expect(ratesOfModel("nope-9")).rejects.toMatchObject({ code: "invalid_argument" });
-		await expect(ratesOfModel("")).rejects.toThrow(/knows no prices for ""/);
+		await expect(ratesOfModel("nope-9", prices)).rejects.toMatchObject({ code: "invalid_argument" });
+		await expect(ratesOfModel("", prices)).rejects.toThrow(/knows no prices for ""/);
 	});
 });

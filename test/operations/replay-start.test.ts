@@ -196,7 +196,7 @@ describe("the figures", () => {
 		const model = "claude-sonnet-4-5";
 		const { factor } = (await estimateTokens(model, undefined)).scale;
 		expect(factor).toBeGreaterThan(1);
-		const scaled = (await run({ model, rates: await ratesOfModel(model) })).report;
+		const scaled = (await run({ model, rates: await ratesOfModel(model, policyOf().prices) })).report;
 		for (const [index, plain] of report.policies.entries()) {
 			const figures = scaled.policies[index] as PolicyFigures;
 			// Nearly: the delimiters of messages are not scaled.

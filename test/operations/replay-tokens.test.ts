@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 async function replayOnce(contextWindow: number) {
 	const policies = await replayedPolicies("raw,window:2,stride:2:2", [layer]);
-	const rates = await ratesOfModel(model);
+	const rates = await ratesOfModel(model, policyOf().prices);
 	const replay = await startReplay({ policy: policyOf(layer), policies, rates, model, contextWindow, mostSeries: 1 });
 	await replay.add({ file: "images", conversation: request(messages) });
 	return { policies, figures: replay.report().policies, series: replay.series() };

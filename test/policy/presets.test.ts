@@ -160,6 +160,14 @@ describe("presets", () => {
 		});
 		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7, max_tool_result_chars: 16_000 });
 		expect(policy.truncate).toEqual({ ...defaults.truncate, strategy: "auto", max_chars: 16_000 });
-		expect(policy.prices).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 5, fault: 1 });
+		expect(policy.prices).toEqual({
+			input: 1,
+			cache_read: 0.1,
+			cache_write: 1.25,
+			output: 5,
+			fault: 1,
+			cache_seconds: 300,
+			cache_write_hour: null,
+		});
 	});
 });

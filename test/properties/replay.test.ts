@@ -5,9 +5,11 @@ import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay, type Schedule } from "../../src/masking/replay.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { contextByPart, meterSchedule } from "../../src/replaying/bill.ts";
+import { plainCold } from "../masking/plain-cold.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { beginningOf, historyOf } from "../support/replay-history.ts";
+import { timings, withTimes } from "../support/times.ts";
 
 const seen = {
 	beginnings: 0,
@@ -15,6 +17,7 @@ const seen = {
 	calls: 0,
 	broken: 0,
 	media: 0,
+	cold: 0,
 	byCadence: { every_turn: 0, stride: 0, break_even: 0 },
 };
 
@@ -53,10 +56,10 @@ function editsOf(history: ReplayHistory, schedule: Schedule): Map<string, unknow
 	);
 }
 
-test.prop([conversations, policies], { numRuns: 400 })(
+test.prop([conversations, policies, timings], { numRuns: 400 })(
 	"masked results stay masked, with the same placeholder, when the conversation continues",
-	({ document }, policy) => {
-		const { transcript } = readConversation(document);
+	({ document }, policy, timing) => {
+		const transcript = withTimes(readConversation(document).transcript, timing);
 		let before = new Map<string, unknown>();
 		for (let end = 1; end <= transcript.messages.length; end += 1) {
 			const history = historyOf(beginningOf(transcript, end), policy);
@@ -73,10 +76,10 @@ test.prop([conversations, policies], { numRuns: 400 })(
 	},
 );
 
-test.prop([conversations, policies], { numRuns: 400 })(
+test.prop([conversations, policies, timings], { numRuns: 400 })(
 	"the meter bills the same as adding up every call",
-	({ document }, policy) => {
-		const { transcript } = readConversation(document);
+	({ document }, policy, timing) => {
+		const transcript = withTimes(readConversation(document).transcript, timing);
 		const history = historyOf(transcript, policy);
 		const schedule = run(history, policy);
 		const { cache_read, cache_write } = policy.prices;
@@ -85,7 +88,9 @@ test.prop([conversations, policies], { numRuns: 400 })(
 		for (const call of history.calls) {
 			const sent = contextOf(history, schedule, call);
 			let same = 0;
-			while (same < last.length && same < sent.length && last[same] === sent[same]) same += 1;
+			const isCold = plainCold(history, call, policy.prices.cache_seconds);
+			seen.cold += isCold ? 1 : 0;
+			while (!isCold && same < last.length && same < sent.length && last[same] === sent[same]) same += 1;
 			const sizes = sent.map((one) => Number(one.slice(0, one.indexOf(" "))));
 			const sum = (list: readonly number[]) => list.reduce((all, one) => all + one, 0);
 			billed += sum(sizes.slice(0, same)) * cache_read + sum(sizes.slice(same)) * cache_write;
@@ -129,6 +134,7 @@ afterAll(() => {
 	expect(seen.late).toBeGreaterThan(150);
 	expect(seen.calls).toBeGreaterThan(1000);
 	expect(seen.broken).toBeGreaterThan(100);
+	expect(seen.cold).toBeGreaterThan(200);
 	expect(seen.media).toBeGreaterThan(20);
 	for (const masked of Object.values(seen.byCadence)) expect(masked).toBeGreaterThan(50);
 });

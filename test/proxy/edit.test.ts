@@ -151,3 +151,26 @@ it("a request that another proxy has edited keeps its placeholders, and none is 
 	expect(placeholders.size).toBeGreaterThan(8);
 	expect(faults).toEqual([]);
 });
+
+it("a reference that turns out to be another text's gives way to a long one, in placeholders and cuts", async () => {
+	const real = await memoryArchive();
+	let isFound = false;
+	const archive: Archive = {
+		...real,
+		refOf: (text) => (isFound ? real.longRefOf(text) : real.refOf(text)),
+		put: async (originals) => {
+			isFound = true;
+			await real.put(originals);
+			return originals.map(({ text }) => real.longRefOf(text));
+		},
+	};
+	const upstream = await startUpstream();
+	const proxy = await startProxyTo(upstream.url, { archive });
+	const turns = [...turnsOf(1, 40_000), ...turnsOf(17, 6_000).slice(1), ...turnsOf(19, 40_000).slice(18)];
+	await send(proxy.url, requestOf("anthropic", turns));
+	const body = String(upstream.received[0]?.body);
+	const named = turns.filter(({ output }) => body.includes(real.longRefOf(output)));
+	expect(named.length).toBeGreaterThan(8);
+	for (const { output } of named) expect((await real.get(real.longRefOf(output))).text).toBe(output);
+	for (const { output } of turns) expect(body).not.toMatch(new RegExp(`\\b${real.refOf(output)}\\b`));
+});

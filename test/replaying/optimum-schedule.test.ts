@@ -6,10 +6,11 @@ import { optimalSchedule } from "../../src/replaying/optimum.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
+import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
 import { plainOptimum } from "./plain-optimum.ts";
 
-const seen = { advances: 0, several: 0, nothing: 0, messy: 0 };
+const seen = { advances: 0, several: 0, nothing: 0, messy: 0, cold: 0 };
 
 const prices = fc.constantFrom(
 	{ cache_read: 0.1, cache_write: 1.25 },
@@ -21,12 +22,13 @@ const windows = fc.integer({ min: 1, max: 4 });
 
 const sizes = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 30 });
 
-test.prop([sizes, windows, prices], { numRuns: 300 })(
+test.prop([sizes, windows, prices, timings], { numRuns: 300 })(
 	"the schedule costs as much as the optimum, and masks complete turns outside the window only, oldest first",
-	(lengths, windowTurns, given) => {
+	(lengths, windowTurns, given, timing) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns }, prices: given });
 		const outputs = lengths.map((length) => "word ".repeat(length / 5));
-		const history = historyOf(transcriptFrom(turnsOf(outputs)), policy);
+		const history = historyOf(withTimes(transcriptFrom(turnsOf(outputs)), timing), policy);
+		seen.cold += history.calls.filter((call) => history.cold[call] === 1).length;
 		const schedule = optimalSchedule(history, windowTurns, policy.prices);
 		const { billed } = meterSchedule(history, schedule, policy.prices);
 		expect(billed).toBeCloseTo(plainOptimum(history, windowTurns, policy.prices), 6);
@@ -48,11 +50,11 @@ test.prop([sizes, windows, prices], { numRuns: 300 })(
 	},
 );
 
-test.prop([conversations, windows, prices], { numRuns: 200 })(
+test.prop([conversations, windows, prices, timings], { numRuns: 200 })(
 	"the same holds in conversations of any shape",
-	({ document }, windowTurns, given) => {
+	({ document }, windowTurns, given, timing) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns, keep_errors: false }, prices: given });
-		const history = historyOf(readConversation(document).transcript, policy);
+		const history = historyOf(withTimes(readConversation(document).transcript, timing), policy);
 		const schedule = optimalSchedule(history, windowTurns, policy.prices);
 		const bill = meterSchedule(history, schedule, policy.prices);
 		expect(bill.billed).toBeCloseTo(plainOptimum(history, windowTurns, policy.prices), 6);
@@ -64,5 +66,6 @@ afterAll(() => {
 	expect(seen.advances).toBeGreaterThan(150);
 	expect(seen.several).toBeGreaterThan(40);
 	expect(seen.nothing).toBeGreaterThan(40);
+	expect(seen.cold).toBeGreaterThan(200);
 	expect(seen.messy).toBeGreaterThan(150);
 });

@@ -6,6 +6,7 @@ import { meterSchedule } from "../../src/replaying/bill.ts";
 import { optimalSchedule } from "../../src/replaying/optimum.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
+import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
 
 const seen = { better: 0, schedules: 0 };
@@ -41,12 +42,12 @@ const prices = fc.constantFrom(
 	{ cache_read: 1, cache_write: 0.5 },
 );
 
-test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices], { numRuns: 150 })(
+test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: 150 })(
 	"the optimum is the cheapest schedule of the boundary, and none of ours is cheaper",
-	(lengths, windowTurns, prices) => {
+	(lengths, windowTurns, prices, timing) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns }, prices });
 		const outputs = lengths.map((length) => "word ".repeat(length / 5));
-		const history = historyOf(transcriptFrom(turnsOf(outputs)), policy);
+		const history = historyOf(withTimes(transcriptFrom(turnsOf(outputs)), timing), policy);
 		const bills = billsOf(history, windowTurns, prices);
 		const optimum = meterSchedule(history, optimalSchedule(history, windowTurns, policy.prices), policy.prices).billed;
 		expect(optimum).toBeCloseTo(Math.min(...bills), 6);

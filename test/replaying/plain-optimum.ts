@@ -1,13 +1,15 @@
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import type { Prices } from "../../src/policy/schema.ts";
+import { plainCold } from "../masking/plain-cold.ts";
 
 /**
  * The least that the calls of a history can cost if results are masked by age alone and those of the last `windowTurns`
  * tool turns stay. Written from the definition: masking all turns before a boundary makes a view of the messages, each
  * call is sent with a view whose boundary is no less than the one before, and the cache keeps the messages at the
- * beginning that are as they were in the call before.
+ * beginning that are as they were in the call before, unless a pause lost them.
  */
 export function plainOptimum(history: ReplayHistory, windowTurns: number, prices: Prices): number {
+	const isCold = (call: number) => plainCold(history, call, prices.cache_seconds);
 	const { calls, opensTurn } = history;
 	const turnsBefore = (message: number) => opensTurn.slice(0, message).filter((opens) => opens > 0).length;
 	const views = Array.from({ length: turnsBefore(opensTurn.length) + 1 }, (_, boundary) => viewOf(history, boundary));
@@ -16,7 +18,7 @@ export function plainOptimum(history: ReplayHistory, windowTurns: number, prices
 		const mostTurns = Math.max(0, turnsBefore(call) - windowTurns);
 		const next = views.slice(0, mostTurns + 1).map((view, boundary) => {
 			const ways = costs.slice(0, boundary + 1).map((soFar, earlier) => {
-				const cached = before === -1 ? 0 : sharedTokens(views[earlier] ?? [], view, before);
+				const cached = before === -1 || isCold(call) ? 0 : sharedTokens(views[earlier] ?? [], view, before);
 				return soFar + cached * prices.cache_read + ((view[call] as number) - cached) * prices.cache_write;
 			});
 			return Math.min(...ways);

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import type { Transcript } from "../../src/conversation/transcript.ts";
 import { toolTurns } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { cacheSecondsOf, pricesFor } from "../../src/masking/cache-time.ts";
 import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
 import { placeholdersOf } from "../../src/operations/find-original.ts";
-import type { Policy } from "../../src/policy/schema.ts";
+import type { Policy, Prices } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
 import { optimalSchedule } from "../../src/replaying/optimum.ts";
@@ -38,8 +39,8 @@ export const developmentSet: readonly Transcript[] = hasRealData
 
 /** The history of a conversation under a policy, with the real counter; made once for policies that mask alike. */
 export function historyUnder(transcript: Transcript, policy: Policy): ReplayHistory {
-	const { keep_errors, error_detection, digest_tokens } = policy.mask;
-	const key = JSON.stringify([policy.locale, keep_errors, error_detection, digest_tokens]);
+	const { keep_errors, error_detection, digest_tokens, placeholder } = policy.mask;
+	const key = JSON.stringify([policy.locale, keep_errors, error_detection, digest_tokens, placeholder]);
 	const known = histories.get(transcript) ?? new Map<string, ReplayHistory>();
 	histories.set(transcript, known);
 	const history =
@@ -53,9 +54,15 @@ export function historyUnder(transcript: Transcript, policy: Policy): ReplayHist
 			countTokens: meter.countTokens,
 			meter,
 			uses: known.values().next().value?.uses,
+			cacheTime: { seconds: policy.prices.cache_seconds },
 		});
 	known.set(key, history);
 	return history;
+}
+
+/** Some sessions record that their cache lasted an hour. */
+function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
+	return pricesFor(prices, cacheSecondsOf(messages, prices));
 }
 
 /** Replays a policy over the set. */
@@ -63,7 +70,7 @@ export function replayAll(policy: Policy): readonly Replayed[] {
 	return developmentSet.map((transcript) => {
 		const history = historyUnder(transcript, policy);
 		const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
-		const { billed, inputTokens } = meterSchedule(history, schedule, policy.prices);
+		const { billed, inputTokens } = meterSchedule(history, schedule, pricesOf(transcript, policy));
 		return { billed, inputTokens, ...measureRecall(history, schedule) };
 	});
 }
@@ -72,8 +79,9 @@ export function replayAll(policy: Policy): readonly Replayed[] {
 export function optimaOf(policy: Policy): readonly number[] {
 	return developmentSet.map((transcript) => {
 		const history = historyUnder(transcript, policy);
-		const schedule = optimalSchedule(history, policy.mask.window_turns, policy.prices);
-		return meterSchedule(history, schedule, policy.prices).billed;
+		const prices = pricesOf(transcript, policy);
+		const schedule = optimalSchedule(history, policy.mask.window_turns, prices);
+		return meterSchedule(history, schedule, prices).billed;
 	});
 }
 

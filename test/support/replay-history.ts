@@ -15,6 +15,7 @@ export function historyOf(transcript: Transcript, policy: Policy): ReplayHistory
 		isPlaceholder: placeholdersOf(policy),
 		countTokens: roughCount,
 		meter: { countTokens: roughCount, messageOverhead: policy.tokens.message_overhead },
+		cacheTime: { seconds: policy.prices.cache_seconds },
 	});
 }
 

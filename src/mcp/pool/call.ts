@@ -1,4 +1,5 @@
 import type { ArchiveLocation } from "../../archive/open.ts";
+import { ambiguous } from "../../archive/reference.ts";
 import type { ArchiveSource } from "../../config/archive.ts";
 import type { JsonObject } from "../../conversation/json.ts";
 import { SummariserError } from "../../errors.ts";
@@ -42,19 +43,33 @@ export async function callInPool(
 		const answers: ModelAnswer[] = [];
 		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
 		const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
+		const longRefs: string[] = [];
 		const facts = { id, tool, layers, policyFile, archive: location, allowedPaths, models: names };
 		while (answers.length < 32) {
-			const job = { ...facts, arguments: given, answers };
+			const job = { ...facts, arguments: given, answers, longRefs };
 			phase = "waiting_for_its_turn";
 			const onBegin = () => {
 				phase = "working";
 			};
-			const outcome = await pool.run(job, { principal, signal, isAdmitted: answers.length > 0, onBegin });
+			const outcome = await pool.run(job, {
+				principal,
+				signal,
+				isAdmitted: answers.length + longRefs.length > 0,
+				onBegin,
+			});
 			if (outcome.kind === "answer") {
-				for (const event of outcome.log) context.log(event);
-				const { message, code, originals } = outcome;
+				const { message, code, originals, refs } = outcome;
 				// Archive before anybody sees the answer.
-				if (originals.length > 0) await archive?.use((opened) => opened.put(originals));
+				const stored = originals.length > 0 ? await archive?.use((opened) => opened.put(originals)) : undefined;
+				const longer = stored?.filter((ref, index) => ref !== refs[index]) ?? [];
+				if (longer.length > 0 && outcome.arguments && longRefs.length < 32) {
+					// Another text in this memory has a short ref that the thread gave. It does the work again.
+					longRefs.push(...longer);
+					given = outcome.arguments;
+					continue;
+				}
+				if (longer.length > 0) throw ambiguous();
+				for (const event of outcome.log) context.log(event);
 				return { result: rawResult(message), code, report: outcome.report, bytes: message.byteLength };
 			}
 			given = outcome.arguments;

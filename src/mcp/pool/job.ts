@@ -52,26 +52,38 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	};
 	const tool = tools.find(({ name }) => name === job.tool);
 	if (!tool) throw new TypeError("Expected a tool that there is.");
-	const archive = job.archive && archiveOfJob(job.archive, originals);
+	const refs: string[] = [];
+	const archive = job.archive && archiveOfJob(job.archive, { originals, refs, longRefs: job.longRefs });
 	const { result, code, report } = await runTool({ tool, arguments: job.arguments, context, archive });
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
 	const message = messageBytes({ jsonrpc: "2.0", id: job.id, result });
-	return moved({ kind: "answer", message, code, report, originals, log }, message);
+	const again = originals.length > 0 ? { arguments: job.arguments } : {};
+	return moved({ kind: "answer", message, code, report, originals, refs, log, ...again }, message);
 }
 
 /** No thread can reach an archive in the server's memory: the server archives these originals before it answers. */
-function archiveOfJob(location: ArchiveLocation, originals: Original[]): Pick<ArchiveSource, "use"> | undefined {
+function archiveOfJob(
+	location: ArchiveLocation,
+	given: { readonly originals: Original[]; readonly refs: string[]; readonly longRefs: readonly string[] },
+): Pick<ArchiveSource, "use"> | undefined {
 	if (location.where !== "memory") return archives.of(location);
 	return {
 		async use(work) {
 			const archive = await openArchiveOfPolicy(location, resolvePolicy(layers));
 			if (!archive) throw new TypeError("Expected an archive in memory.");
-			const put: Archive["put"] = (more) => {
-				originals.push(...more);
-				return archive.put(more);
+			const refOf = (text: string) => {
+				const isLong = given.longRefs.length > 0 && given.longRefs.includes(archive.longRefOf(text));
+				return isLong ? archive.longRefOf(text) : archive.refOf(text);
 			};
-			return work({ ...archive, put }).finally(archive.close);
+			const put: Archive["put"] = async (more) => {
+				await archive.put(more);
+				const refs = more.map(({ text }) => refOf(text));
+				given.originals.push(...more);
+				given.refs.push(...refs);
+				return refs;
+			};
+			return work({ ...archive, refOf, put }).finally(archive.close);
 		},
 	};
 }

@@ -129,6 +129,8 @@ export interface ThreadJob {
 	readonly allowedPaths: readonly string[];
 	readonly models: { readonly [model in ModelKind]?: string | undefined };
 	readonly answers: readonly ModelAnswer[];
+	/** Of texts whose short refs belong to other texts in the memory of the server's thread. */
+	readonly longRefs: readonly string[];
 }
 
 export type ModelKind = "sampling" | "endpoint";
@@ -150,6 +152,10 @@ export type ThreadOutcome =
 			readonly report: CallReport | undefined;
 			/** To archive before the answer is sent, if the archive is in the memory of the server's thread. */
 			readonly originals: readonly Original[];
+			/** Those that the answer gives them. */
+			readonly refs: readonly string[];
+			/** With originals, to do the work again if the memory has other texts under these refs. */
+			readonly arguments?: Uint8Array;
 			readonly log: readonly LogEvent[];
 	  }
 	| { readonly kind: "question"; readonly question: ModelQuestion; readonly arguments: Uint8Array };

@@ -15,6 +15,7 @@ export const row: FormatRow = {
 	textsAlone: "possible",
 	shapes: [...textPartShapes, ...openShapes],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
+	timed: (message, time) => ({ ...message, ts: time }),
 	flagsErrors: true,
 	unknownRole: (role, content) => ({ role, content, id: 3 }),
 };

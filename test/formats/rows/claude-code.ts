@@ -15,6 +15,7 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
+	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),
 	flagsErrors: true,
 };
 

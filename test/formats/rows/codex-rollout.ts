@@ -44,6 +44,7 @@ export const row: FormatRow = {
 	shapes,
 	image: { part: image, beside: (text) => [{ type: "input_text", text }, image] },
 	joinsAnswers: true,
+	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),
 	flagsErrors: true,
 	unknownRole: (role, content) => record("response_item", { type: "message", role, content }),
 };

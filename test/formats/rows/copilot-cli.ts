@@ -70,5 +70,6 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => ({ text, binaries: [image] }) },
+	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),
 	flagsErrors: true,
 };

@@ -24,6 +24,7 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
+	timed: (message, time) => ({ ...message, extra: { timestamp: time / 1000 } }),
 	flagsErrors: false,
 	unknownRole: (role, content) => ({ role, content, id: 3 }),
 };

@@ -77,6 +77,7 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => ({ text, attachments: [image] }) },
+	timed: ({ info, ...record }, time) => ({ ...record, info: { ...(info as JsonMessage), time: { created: time } } }),
 	flagsErrors: true,
 	resultsStandInCalls: true,
 	unknownRole: (role, text) => ({ info: { role }, parts: [{ type: "text", text }] }),

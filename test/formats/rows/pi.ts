@@ -24,6 +24,7 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
+	timed: ({ message, ...record }, time) => ({ ...record, message: { ...(message as JsonMessage), timestamp: time } }),
 	flagsErrors: true,
 };
 

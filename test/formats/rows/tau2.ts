@@ -11,6 +11,7 @@ export const row: FormatRow = {
 	body: {},
 	textsAlone: "none",
 	shapes: textPartShapes.filter(({ content }) => content === null || content === undefined),
+	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),
 	flagsErrors: true,
 	unknownRole: (role, content) => ({ role, content, turn_idx: 3 }),
 };

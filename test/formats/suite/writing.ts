@@ -78,7 +78,10 @@ export function describeWriting(row: FormatRow): void {
 		it.each(places)("a user message replaces $title, and everything else reads as before", (place) => {
 			const { after } = replace(place, "user");
 			const before = contents(read(place.messages));
-			expect(contents(read(after))).toEqual(before.with(place.position, plain("user", said) as never));
+			// It has the time of the record that it replaces.
+			const { time } = read(place.messages).messages[place.position] ?? {};
+			const written = { ...plain("user", said), ...(time === undefined ? {} : { time }) };
+			expect(contents(read(after))).toEqual(before.with(place.position, written as never));
 			expect(format.probe({ document: after, base: [], messages: after }).fit).not.toBe("none");
 		});
 

@@ -18,6 +18,7 @@ it.each(["plain", "é, 中文 and 👍"])(
 			allowedPaths: [],
 			models: {},
 			answers: [],
+			longRefs: [],
 		};
 		const moved = (await runJob(job)) as unknown as { readonly [valueSymbol]: ThreadOutcome };
 		const outcome = moved[valueSymbol];

@@ -1,0 +1,59 @@
+import type { Message, Transcript } from "../conversation/transcript.ts";
+import type { Prices } from "../policy/schema.ts";
+
+/** When the provider's prompt cache of a conversation is lost. */
+export interface CacheTime {
+	/** Seconds without a call after which it is lost, if a record does not say. */
+	readonly seconds: number;
+	/** Seconds since the last call, at the end of the conversation. By default the times of the messages say. */
+	readonly idleSeconds?: number | undefined;
+}
+
+/**
+ * For each message, whether the cache is lost by the time that a call is made before it; then the same for the end. A
+ * call is made when the message before it is there, and keeps the cache for as long as the last record says. Goes by
+ * earlier messages alone, so that a longer history says the same. Without times, the cache lasts.
+ */
+export function coldMoments(
+	{ messages }: Transcript,
+	calls: readonly number[],
+	{ seconds, idleSeconds }: CacheTime,
+): Uint8Array {
+	const cold = new Uint8Array(messages.length + 1);
+	let nextCall = 0;
+	let latest: number | undefined;
+	let called: number | undefined;
+	let lifetime = seconds;
+	for (let index = 0; index <= messages.length; index += 1) {
+		const message = messages[index];
+		if (called !== undefined && latest !== undefined && latest - called > lifetime * 1_000) cold[index] = 1;
+		if (!message) break;
+		if (calls[nextCall] === index) {
+			nextCall += 1;
+			called = latest ?? message.time;
+		}
+		lifetime = message.usage?.cacheSeconds ?? lifetime;
+		latest = message.endTime ?? message.time ?? latest;
+	}
+	if (idleSeconds !== undefined) cold[messages.length] = calls.length > 0 && idleSeconds > lifetime ? 1 : 0;
+	return cold;
+}
+
+/** As the first call of a session recorded it: what a later one says may not change an earlier decision. */
+export function cacheSecondsOf(messages: readonly Message[], { cache_seconds }: Prices): number {
+	return messages.find(({ role }) => role === "assistant")?.usage?.cacheSeconds ?? cache_seconds;
+}
+
+/** From here on, tokens written to the cache cost what an hour does. */
+const longerThan = 300;
+
+/** Anthropic's price of a token kept for an hour, 2, by that of one kept for five minutes, 1.25. */
+const hourByMinutes = 1.6;
+
+/** The prices with a cache that lasts so long. */
+export function pricesFor(prices: Prices, cacheSeconds: number): Prices {
+	if (cacheSeconds <= longerThan) return prices;
+	const { input, cache_write: minutes, cache_write_hour: given } = prices;
+	const hour = given ?? (minutes > input ? minutes * hourByMinutes : minutes);
+	return { ...prices, cache_write: hour, cache_write_hour: hour };
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { startCalibration } from "../../src/operations/calibrate.ts";
+import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { hasRealData, realConversations } from "../support/real-conversations.ts";
+
+const calibration = () => startCalibration(ratesOfPrices(policyOf().prices));
+
+const record = (uuid: string, parentUuid: string | null, seconds: number, read: number, write: number) => ({
+	type: "assistant",
+	uuid,
+	parentUuid,
+	sessionId: "s",
+	timestamp: new Date(1_700_000_000_000 + 1_000 * seconds).toISOString(),
+	message: {
+		id: `msg_${uuid}`,
+		role: "assistant",
+		model: "m",
+		content: [{ type: "text", text: uuid }],
+		usage: {
+			input_tokens: 0,
+			cache_read_input_tokens: read,
+			cache_creation_input_tokens: write,
+			cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: write },
+		},
+	},
+});
+const prompt = (uuid: string, parentUuid: string, seconds: number) => ({
+	...record(uuid, parentUuid, seconds, 0, 0),
+	type: "user",
+	message: { role: "user", content: uuid },
+});
+
+describe("calibration", () => {
+	it("bills a session by the lifetime that its own usage has", () => {
+		const one = calibration();
+		const session = [
+			record("a", null, 0, 0, 9_000),
+			prompt("b", "a", 3_000),
+			record("c", "b", 3_001, 9_000, 1_000),
+			prompt("d", "c", 7_000),
+			record("e", "d", 7_001, 0, 11_000),
+		];
+		expect(one.add({ file: "s.jsonl", conversation: session })).toBe("calibrated");
+		const { total, without_forks, files } = one.report();
+		expect(total).toMatchObject({ llm_calls: 3, read_tokens: 9_000, predicted_read_tokens: 9_000 });
+		expect(total.billed).toBeCloseTo(9_000 * 0.1 + 21_000 * 2, 6);
+		expect(without_forks).toEqual(total);
+		expect(files[0]).toMatchObject({ file: "s.jsonl", has_forks: false, differences: [] });
+	});
+
+	it("knows the calls of a branch that was rewound", () => {
+		const one = calibration();
+		const session = [
+			record("a", null, 0, 0, 9_000),
+			prompt("b", "a", 10),
+			record("c", "b", 11, 9_000, 1_000),
+			prompt("d", "a", 20),
+			record("e", "d", 21, 2_000, 8_000),
+		];
+		one.add({ file: "s.jsonl", conversation: session });
+		const { without_forks, files } = one.report();
+		expect(without_forks.conversations).toBe(0);
+		expect(files[0]).toMatchObject({
+			has_forks: true,
+			differences: [{ read_tokens: 2_000, predicted_read_tokens: 9_000, cause: "fork" }],
+		});
+	});
+
+	it("leaves out sessions without usage, and those whose provider cached nothing", () => {
+		const one = calibration();
+		const chat = [{ role: "user", content: "Hi" }];
+		expect(one.add({ file: "chat.json", conversation: chat })).toBe("no_usage");
+		const uncached = [record("a", null, 0, 0, 9_000), prompt("b", "a", 10), record("c", "b", 11, 0, 10_000)];
+		expect(one.add({ file: "s.jsonl", conversation: uncached })).toBe("nothing_cached");
+		expect(one.report().total).toMatchObject({ conversations: 0, read_difference: null });
+	});
+
+	it.skipIf(!hasRealData)("predicts the reads of recorded sessions without forks within 5 %", () => {
+		const one = calibration();
+		const formats = ["claude-code", "pi", "codex-rollout", "opencode", "openai"];
+		for (const { file, document } of realConversations(formats)) one.add({ file, conversation: document });
+		const { without_forks, files, within_5_percent: near } = one.report();
+		expect(files.length).toBeGreaterThan(30);
+		expect(Math.abs(without_forks.read_difference ?? 1)).toBeLessThan(0.05);
+		expect(near.read / files.length).toBeGreaterThan(0.75);
+	});
+});
