@@ -107,13 +107,16 @@ async function claudeSettingsEnvironment(
 async function pointCodex({ homeFolder, environment, origin }: LaunchSurroundings): Promise<Pointing> {
 	const folder = environment.CODEX_HOME || path.join(homeFolder, ".codex");
 	const config = await readTomlSettings(path.join(folder, "config.toml"));
-	const name = typeof config.model_provider === "string" ? config.model_provider : "openai";
+	const profile = textAt(config, ["profiles", textOf(config.profile) ?? "", "model_provider"]);
+	const name = profile ?? textOf(config.model_provider) ?? "openai";
 	const custom = isJsonObject(config.model_providers) ? config.model_providers[name] : undefined;
 	if (isJsonObject(custom)) {
 		const upstream = textOf(custom.base_url) ?? providers.openai;
 		const setting = `model_providers.${name}.base_url=${JSON.stringify(withVersionOf(upstream, origin))}`;
 		return { ...nothing, upstreams: { openai: upstream }, parameters: ["-c", setting] };
 	}
+	if (name !== "openai")
+		throw refused("Codex", `its provider is ${name}, whose address cannot be set. Choose another one`);
 	const signIn = await readJsonSettings(path.join(folder, "auth.json"));
 	const hasKey = textOf(signIn.OPENAI_API_KEY) !== undefined || environment.CODEX_API_KEY || environment.OPENAI_API_KEY;
 	if (signIn.tokens && !hasKey) {
@@ -161,16 +164,32 @@ async function pointOpencode({
 	};
 }
 
-/** Source: https://github.com/google-gemini/gemini-cli, `createContentGenerator`: only keys and gateways take an address. */
-async function pointGeminiCli({ homeFolder, environment, origin }: LaunchSurroundings): Promise<Pointing> {
-	const settings = await readJsonSettings(path.join(homeFolder, ".gemini", "settings.json"));
+/** Source: https://github.com/google-gemini/gemini-cli, `createContentGenerator` and `validateAuthMethod`. */
+async function pointGeminiCli({
+	homeFolder,
+	projectFolder = ".",
+	environment,
+	origin,
+}: LaunchSurroundings): Promise<Pointing> {
+	const files = [homeFolder, projectFolder].map((at) => path.join(at, ".gemini", "settings.json"));
+	const settings = await Promise.all(files.map(readJsonSettings));
+	const chosen = settings.map((one) => textAt(one, ["security", "auth", "selectedType"]));
 	const signIn =
-		textAt(settings, ["security", "auth", "selectedType"]) ??
+		chosen.findLast((type) => type !== undefined) ??
 		(isOn(environment.GOOGLE_GENAI_USE_GCA) ? "oauth-personal" : undefined) ??
-		(isOn(environment.GOOGLE_GENAI_USE_VERTEXAI) ? "vertex-ai" : undefined);
-	if (signIn !== undefined && signIn !== "gemini-api-key" && signIn !== "gateway") {
-		const reason = `its sign-in is ${signIn}, which takes no other address. Choose a Gemini API key (/auth)`;
+		(isOn(environment.GOOGLE_GENAI_USE_VERTEXAI) ? "vertex-ai" : undefined) ??
+		(environment.GOOGLE_GEMINI_BASE_URL ? "gateway" : undefined);
+	if (signIn === undefined) {
+		// With an address and no choice it takes the sign-in `gateway`, which it then refuses itself.
+		const reason =
+			'it takes another address only where a sign-in is chosen. Choose a Gemini API key (/auth, or "security": {"auth": {"selectedType": "gemini-api-key"}} in ~/.gemini/settings.json)';
 		throw refused("Gemini CLI", reason);
+	}
+	if (signIn !== "gemini-api-key" && signIn !== "gateway") {
+		throw refused(
+			"Gemini CLI",
+			`its sign-in is ${signIn}, which takes no other address. Choose a Gemini API key (/auth)`,
+		);
 	}
 	return {
 		...nothing,
@@ -231,7 +250,12 @@ async function pointCline({ homeFolder, environment, origin, folder }: LaunchSur
 		throw refused("Cline CLI", reason);
 	}
 	const place = ["providers", name, "settings", "baseUrl"];
-	const base = textAt(settings, place) ?? providers[api];
+	const usual = {
+		anthropic: "https://api.anthropic.com/v1",
+		openai: providers.openai,
+		gemini: `${providers.gemini}/v1beta`,
+	};
+	const base = textAt(settings, place) ?? usual[api];
 	const file = "providers.json";
 	const pointed = { providers: { [name]: { settings: { baseUrl: withVersionOf(base, origin) } } } };
 	return {

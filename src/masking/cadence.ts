@@ -78,7 +78,7 @@ export function startBreakEven(
 				if (first > 0 && messages[candidates[first - 1] as number] === message) continue;
 				const same = Math.min(view.before(message), prefix);
 				const masked = { input: input - gone, cached: same };
-				const gain = gains - (isCold ? 0 : patience[selection] * (costOf(masked) - unmasked));
+				const gain = gains - (isCold ? 0 : patience[selection]) * (costOf(masked) - unmasked);
 				const then = costOf(isCold ? { ...masked, cached: 0 } : masked);
 				const ownLater = bill.own + then + ahead * read * (input - gone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;

@@ -14,7 +14,7 @@ const average = { rate: 0.25, evidence: 100 };
 export const outputOfRecall = 120;
 
 /** Multiple of its price at which a fault counts. */
-const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 2.1, medium: 1.4, high: 0.6 };
+const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 3.6, medium: 1.85, high: 0.7 };
 
 /**
  * Estimates the cost of masking a result too early, while a history is walked through: how likely the next `calls` calls

@@ -15,10 +15,10 @@ export interface Replaying {
 	readonly budget?: number | undefined;
 	/** Tokens by which a context that stays over the budget grows before all are masked again. */
 	readonly slack?: number | undefined;
-	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
-	readonly coldAt?: ReadonlySet<number> | undefined;
 	/** Seconds since the last call. */
 	readonly idleSeconds?: number | undefined;
+	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
+	readonly coldAt?: ReadonlySet<number> | undefined;
 }
 
 /** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */

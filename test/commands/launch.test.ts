@@ -101,21 +101,25 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 
 	it("says so where the program is not installed", async () => {
 		const environment = { ...(await install("other", "")), PATH: join(folder, "bin") };
-		const { code, lines } = await runCli(["launch", "gemini"], { folder, environment });
+		const { code, lines } = await runCli(["launch", "opencode"], { folder, environment });
 		expect(code).toBe(127);
-		expect(lines[0]).toBe("palimpsest: cannot run gemini (Gemini CLI): there is no such command");
+		expect(lines[0]).toBe("palimpsest: cannot run opencode (opencode): there is no such command");
 	});
 
 	it("writes nothing beside the settings, and removes its temporary files", async () => {
-		const program = 'console.log(require("node:fs").readFileSync(process.env.CLINE_PROVIDER_SETTINGS_PATH, "utf8"))';
+		const program = `
+			const { readFileSync, statSync } = require("node:fs");
+			const file = process.env.CLINE_PROVIDER_SETTINGS_PATH;
+			console.log(readFileSync(file, "utf8"));
+			console.error("mode " + (statSync(file).mode & 0o777).toString(8));`;
 		const environment = { ...(await install("cline", program)), TMPDIR: join(folder, "tmp") };
 		await mkdir(join(folder, "tmp"));
 		const file = join(folder, ".cline/data/settings/providers.json");
 		await mkdir(join(folder, ".cline/data/settings"), { recursive: true });
 		const settings = { providers: { anthropic: { settings: { apiKey: "k" } } }, lastUsedProvider: "anthropic" };
 		await writeFile(file, JSON.stringify(settings));
-		const { code, text } = await runCli(["launch", "cline"], { folder, environment });
-		expect(code).toBe(0);
+		const { code, text, lines } = await runCli(["launch", "cline"], { folder, environment });
+		expect([code, lines[0]]).toEqual([0, "mode 600"]);
 		expect(JSON.parse(text).providers.anthropic.settings).toMatchObject({
 			apiKey: "k",
 			baseUrl: expect.stringMatching(/^http:\/\/127/),
@@ -135,6 +139,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 
 describe("a dry run", () => {
 	const set = {
+		gemini: { GOOGLE_GEMINI_BASE_URL: "https://gateway.example" },
 		copilot: { COPILOT_PROVIDER_BASE_URL: "https://gateway.example/v1" },
 		cline: { CLINE_PROVIDER_SETTINGS_PATH: "settings.json" },
 	} as Readonly<Record<string, Record<string, string>>>;

@@ -78,6 +78,15 @@ describe("Codex", () => {
 		expect(parameters).toEqual(["-c", `model_providers.mine.base_url="${origin}/v1"`]);
 	});
 
+	it("takes the provider of the profile in force, and is refused with one that has no address", async () => {
+		const mine = '[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
+		const profile = 'profile = "work"\nmodel_provider = "openai"\n[profiles.work]\nmodel_provider = "mine"\n';
+		await settings(".codex/config.toml", profile + mine);
+		expect((await point("codex")).upstreams).toEqual({ openai: "https://mine.example/v1" });
+		await settings(".codex/config.toml", 'model_provider = "ollama"\n');
+		await expect(point("codex")).rejects.toEqual(refusal(/its provider is ollama/));
+	});
+
 	it("is refused with a ChatGPT sign-in, and taken with a key", async () => {
 		await settings(".codex/auth.json", { OPENAI_API_KEY: null, tokens: { access_token: "x" } });
 		await expect(point("codex")).rejects.toEqual(refusal(/signed in with ChatGPT.*login --with-api-key/));
@@ -129,10 +138,8 @@ describe("opencode", () => {
 describe("Gemini CLI and aider", () => {
 	it("get the address from the environment, and name their upstreams there", async () => {
 		const gemini = await point("gemini", { GOOGLE_GEMINI_BASE_URL: "https://gateway.example" });
-		expect([gemini.upstreams, gemini.environment]).toEqual([
-			{ gemini: "https://gateway.example" },
-			{ GOOGLE_GEMINI_BASE_URL: origin },
-		]);
+		expect(gemini.upstreams).toEqual({ gemini: "https://gateway.example" });
+		expect(gemini.environment).toMatchObject({ GOOGLE_GEMINI_BASE_URL: origin });
 		const aider = await point("aider", { OPENAI_API_BASE: "https://gateway.example/v1" });
 		expect(aider.upstreams).toEqual({ openai: "https://gateway.example/v1", anthropic: "https://api.anthropic.com" });
 		expect(aider.environment).toMatchObject({ OPENAI_API_BASE: `${origin}/v1`, ANTHROPIC_API_BASE: origin });
@@ -148,6 +155,10 @@ describe("Gemini CLI", () => {
 		await signIn("gemini-api-key");
 		await expect(point("gemini")).resolves.toBeDefined();
 		await settings(".gemini/settings.json", {});
+		await expect(point("gemini")).rejects.toEqual(refusal(/only where a sign-in is chosen/));
+		await settings("project/.gemini/settings.json", { security: { auth: { selectedType: "gemini-api-key" } } });
+		await expect(point("gemini")).resolves.toBeDefined();
+		await settings("project/.gemini/settings.json", {});
 		await expect(point("gemini", { GOOGLE_GENAI_USE_VERTEXAI: "true" })).rejects.toEqual(refusal(/vertex-ai/));
 	});
 });
@@ -216,7 +227,10 @@ describe("Cline CLI", () => {
 
 	it("has the provider's own address for Anthropic, and is refused with an account of Cline's", async () => {
 		await settings(file, { ...stored, lastUsedProvider: "anthropic" });
-		expect((await point("cline")).upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
+		const { upstreams, files } = await point("cline");
+		// Cline puts no version into the paths of its requests.
+		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com/v1" });
+		expect(JSON.parse(files["providers.json"] ?? "").providers.anthropic.settings.baseUrl).toBe(`${origin}/v1`);
 		await settings(file, { ...stored, lastUsedProvider: "cline" });
 		await expect(point("cline")).rejects.toEqual(refusal(/its provider is cline/));
 	});

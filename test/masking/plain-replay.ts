@@ -53,7 +53,7 @@ interface Now {
 
 /** Future calls that count, and how often an average tool's results are needed again. */
 const [calls, rate, evidence] = [8, 0.25, 100];
-const aversions = { low: 2.1, medium: 1.4, high: 0.6 };
+const aversions = { low: 3.6, medium: 1.85, high: 0.7 };
 
 /** What masking a result saves in the next calls, all of it worked out from nothing. */
 function plainGain(
