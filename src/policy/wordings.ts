@@ -31,9 +31,11 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 	const hint = hintOf(locale, originals);
 	const own = (template: string) => (originals !== "not_archived" && withReference.get(template)) || template;
 	const { placeholder_template: ownPlaceholder, placeholder: style } = policy.mask;
+	// Who names a way of reading puts it where it is needed.
+	const shortHint = typeof originals === "object" ? hint : "";
 	const usual =
 		style === "short"
-			? { placeholder: inForce.short_placeholder, digest: inForce.short_digest_placeholder }
+			? { placeholder: inForce.short_placeholder + shortHint, digest: inForce.short_digest_placeholder + shortHint }
 			: { placeholder: inForce.placeholder + hint, digest: inForce.digest_placeholder + hint };
 	const { notice, whole, short, html } = locale.archived.notices;
 	return {

@@ -56,7 +56,7 @@ export function planCuts(what: {
 			key,
 			edits.flatMap((edit) => asKnown(edit, paired) ?? []),
 		);
-	const all = Array.from(large).flatMap(([key, paired]) => (known.get(key) ?? []).map((cut) => asEdit(cut, paired)));
+	const all = Array.from(large).flatMap(([key, paired]) => asEdits(known.get(key) ?? [], paired));
 	for (const key of known.keys()) if (known.size > mostKnown && !large.has(key)) known.delete(key);
 	return all;
 }
@@ -95,13 +95,15 @@ function asKnown(edit: ReplaceEdit, { result }: PairedResult): KnownCut | undefi
 	return { text: text === -1 ? "whole" : text, replacement, before, after, ref: takenOut?.ref };
 }
 
-function asEdit({ text: at, ref, ...sizes }: KnownCut, paired: PairedResult): ReplaceEdit {
+function asEdits(cuts: readonly KnownCut[], paired: PairedResult): ReplaceEdit[] {
 	const { result } = paired;
-	const node = at === "whole" ? undefined : result.texts[at];
-	const path = (node ?? result.whole)?.path ?? [];
-	const text = node?.text ?? resultText(result);
-	const takenOut = ref === undefined ? undefined : ({ kind: "result", text, ref } as const);
-	return editsOf(paired, "truncate")({ ...sizes, path, takenOut });
+	const editOf = editsOf(paired, "truncate");
+	return cuts.map(({ text: at, ref, ...sizes }) => {
+		const node = at === "whole" ? undefined : result.texts[at];
+		const path = (node ?? result.whole)?.path ?? [];
+		const text = node?.text ?? resultText(result);
+		return editOf({ ...sizes, path, takenOut: ref === undefined ? undefined : { kind: "result", text, ref } });
+	});
 }
 
 function isLeftAlone({ result, call, caller }: PairedResult, { messages }: Transcript): boolean {

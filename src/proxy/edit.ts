@@ -7,6 +7,7 @@ import { PalimpsestError } from "../errors.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { applyAndVerify, completePlan, openConversation } from "../operations/conversation.ts";
+import { refTaken, withFreeRefs } from "../operations/originals.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type CacheTerms, cacheTerms } from "./cache-time.ts";
 import type { KnownCuts } from "./cut-on-arrival.ts";
@@ -25,7 +26,7 @@ export interface Editing {
 	readonly recallCommand: string;
 	/** Share of conversations that are never edited. */
 	readonly holdout: number;
-	/** When this process has archived an original, by its reference. */
+	/** When this process has archived an original, by its long reference. */
 	readonly archived: Map<string, number>;
 	readonly cuts: KnownCuts;
 }
@@ -70,17 +71,22 @@ const formatsOfApi = {
  * nothing twice: results that were masked before stay masked, by the same bytes. Throws if a promise would be broken, or
  * if an original cannot be archived; then the request goes out as it came.
  */
-export async function editRequest(text: string, route: Route, editing: Editing): Promise<EditOutcome> {
+export function editRequest(text: string, route: Route, editing: Editing): Promise<EditOutcome> {
+	return withFreeRefs(() => editOnce(text, route, editing));
+}
+
+async function editOnce(text: string, route: Route, editing: Editing): Promise<EditOutcome> {
 	const { policy, archive, memory, now } = editing;
 	const document = readTextDocument(text, "the request");
 	const body = document.value;
 	if (document.kind !== "json" || !holdsMessages(body)) return { text: undefined, facts: undefined };
+	const recall = archive && policy.archive.recall_hint ? recallOffered(body, editing.recallCommand) : undefined;
 	const opened = await openConversation({
 		conversation: body,
 		policy,
 		model: route.model,
 		archive,
-		recall: recallOffered(body, editing.recallCommand),
+		recall,
 	});
 	const { transcript, source, meter } = opened;
 	const conversation = conversationKey(transcript);
@@ -107,7 +113,16 @@ export async function editRequest(text: string, route: Route, editing: Editing):
 		throw new PalimpsestError("not_a_conversation", `Expected the format of ${route.api}; got ${transcript.format}.`);
 	}
 
-	const planned = await planEdits({ ...editing, opened, body, conversation, remembered, isCold, prices: terms.prices });
+	const planned = await planEdits({
+		...editing,
+		opened,
+		body,
+		conversation,
+		remembered,
+		recall,
+		isCold,
+		prices: terms.prices,
+	});
 	const { plan } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
 	if (plan.length === 0) {
 		keep(planned.decisions, conversation, { route, memory });
@@ -176,16 +191,23 @@ async function archiveOriginals(
 	const { archive, archived, now } = editing;
 	if (!archive) return;
 	const at = now();
-	const isNew = ({ takenOut }: Edit) =>
-		takenOut !== undefined && at - (archived.get(takenOut.ref) ?? Number.NEGATIVE_INFINITY) > archivedForMs;
-	const originals = plan.filter(isNew).flatMap(({ takenOut, result }) => {
-		return takenOut
-			? [{ kind: takenOut.kind, text: takenOut.text, toolCallId: result?.toolCallId, toolName: result?.toolName }]
-			: [];
+	const fresh = plan.flatMap(({ takenOut, result }) => {
+		if (!takenOut) return [];
+		// A short reference may be that of another text.
+		const key = archive.longRefOf(takenOut.text);
+		const isNew = at - (archived.get(key) ?? Number.NEGATIVE_INFINITY) > archivedForMs;
+		return isNew ? [{ key, ...takenOut, isOwn: archive.refOf(takenOut.text) === takenOut.ref, result }] : [];
 	});
-	if (originals.length > 0) await refusePlaceholders(archive, isPlaceholder).put(originals);
+	if (fresh.length === 0) return;
+	const refs = await refusePlaceholders(archive, isPlaceholder).put(
+		fresh.map(({ kind, text, result }) => ({ kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName })),
+	);
+	if (fresh.some(({ isOwn, ref }, index) => isOwn && refs[index] !== ref)) {
+		editing.cuts.clear();
+		throw refTaken;
+	}
 	if (archived.size > mostArchived) archived.clear();
-	for (const edit of plan) if (edit.takenOut && isNew(edit)) archived.set(edit.takenOut.ref, at);
+	for (const { key } of fresh) archived.set(key, at);
 }
 
 function keep(

@@ -8,10 +8,12 @@ import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { locateMessages } from "../formats/detect.ts";
 import { type ReplayHistory, readHistory } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
+import { type MaskResultParameters, maskResult } from "../masking/mask-result.ts";
 import type { Schedule } from "../masking/replay.ts";
 import type { openConversation } from "../operations/conversation.ts";
 import { shortenedRef } from "../operations/find-original.ts";
 import type { Policy, Prices } from "../policy/schema.ts";
+import { wordings } from "../policy/wordings.ts";
 import { type KnownCuts, planCuts } from "./cut-on-arrival.ts";
 import { messageKey, resultKeys } from "./identity.ts";
 import type { Decisions, Memory, Remembered } from "./memory.ts";
@@ -35,6 +37,8 @@ export async function planEdits(what: {
 	readonly body: unknown;
 	readonly conversation: string;
 	readonly remembered: Remembered;
+	/** How the agent reads an original. */
+	readonly recall: { readonly by: string } | undefined;
 	/** Whether the provider's cache has expired, so that masking is free. */
 	readonly isCold: boolean;
 	readonly prices: Prices;
@@ -44,7 +48,7 @@ export async function planEdits(what: {
 	/** The cuts of this process, which it also changes. */
 	readonly cuts: KnownCuts;
 }) {
-	const { opened, body, conversation, remembered, isCold, prices, policy, memory, archive } = what;
+	const { opened, body, conversation, remembered, recall, isCold, prices, policy, memory, archive } = what;
 	const { transcript, source, meter, wording } = opened;
 	const { countTokens } = meter;
 	const paired = pairResults(transcript);
@@ -71,6 +75,7 @@ export async function planEdits(what: {
 
 	const maskingOf = (one: Transcript) => ({
 		...opened,
+		wording: { ...wording, ...withoutHint(policy, archive) },
 		transcript: one,
 		policy: policy.mask,
 		media: policy.media,
@@ -112,12 +117,16 @@ export async function planEdits(what: {
 	for (const cut of cuts) draft.add(cut);
 	const masked = new Map<string, unknown>();
 	const results: EditedResult[] = [];
+	// One hint in a request is enough, in the placeholder that was written first.
+	let needsHint = recall !== undefined && !hasHint(before.values(), recall.by);
 	for (const mask of masks) {
 		const place = placeOf.get(jsonPointer(mask.path)) as number;
 		const key = keys[place] as string;
 		const known = before.get(place);
-		const edit = known === undefined ? mask : withReplacement(mask, known, countTokens);
+		const fresh = needsHint ? hinted(mask, paired[place] as PairedResult, { ...maskingOf(transcript), wording }) : mask;
+		const edit = known === undefined ? fresh : withReplacement(mask, known, countTokens);
 		if (!draft.add(edit)) continue;
+		if (known === undefined) needsHint = false;
 		if (known === undefined || !remembered.masked.has(key)) masked.set(key, edit.replacement);
 	}
 	for (const edit of draft.plan()) {
@@ -133,6 +142,26 @@ export async function planEdits(what: {
 		...(pauseHere === undefined ? {} : { pause: pauseHere }),
 	};
 	return { plan: draft.plan(), momentOf, results, decisions };
+}
+
+/** The wordings of a placeholder that only names its original. */
+function withoutHint(policy: Policy, archive: Archive | undefined) {
+	const { placeholder, digestPlaceholder } = wordings(policy, archive ? "archived" : "not_archived");
+	return { placeholder, digestPlaceholder };
+}
+
+function hasHint(replacements: Iterable<unknown>, by: string): boolean {
+	const mark = by.replace(/ ?\{ref\}/, "").replaceAll("`", "");
+	return Array.from(replacements).some((replacement) =>
+		JSON.stringify(replacement).includes(JSON.stringify(mark).slice(1, -1)),
+	);
+}
+
+/** The same edit with the hint, if the placeholder is then still shorter than the result. */
+function hinted(edit: ReplaceEdit, paired: PairedResult, how: MaskResultParameters): ReplaceEdit {
+	const edits = maskResult(paired, { ...how, isError: () => false });
+	const at = jsonPointer(edit.path);
+	return (typeof edits === "string" ? undefined : edits.find(({ path }) => jsonPointer(path) === at)) ?? edit;
 }
 
 /** A result that no answer follows was never read. */

@@ -31,7 +31,7 @@ export interface ProxyOptions {
 	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
 	/** For tests, which inject faults and time. */
-	readonly engine?: Pick<EditorOptions, "engine" | "worked"> | undefined;
+	readonly engine?: Partial<Pick<EditorOptions, "engine" | "worked">> | undefined;
 }
 
 /** Throws PalimpsestError `invalid_argument` for an upstream that is no base URL, and for a port in use. */

@@ -49,13 +49,18 @@ export async function startUpstream(answer: Answer = (_, response) => response.e
 	return { url, received, left, connections: () => connections, close };
 }
 
-/** A proxy in front of it with the policy `balanced`. It is gone after the test. */
+/** A rule that acts in short sessions: which results `balanced` chooses is tested elsewhere. */
+export const testMask = { selection: "age", cadence: "stride", stride_turns: 10, window_turns: 5 } as const;
+
+/** A proxy in front of it with that rule in the policy `balanced`. It is gone after the test. */
 export async function startProxyTo(url: string, options: Partial<ProxyOptions> = {}) {
-	const policy = policyOf({ preset: "balanced" });
+	const policy = policyOf({ preset: "balanced", mask: testMask });
 	const proxy = await startProxy({
 		port: 0,
 		upstreams: { anthropic: url, openai: url, gemini: url },
 		policy,
+		// No test but those of it depends on the speed of the machine.
+		engine: { worked: () => 0 },
 		...options,
 	});
 	let isClosed = false;
