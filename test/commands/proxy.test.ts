@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { requestOf, turnsOf } from "../proxy/sessions.ts";
-import { send, startUpstream, testMask, until } from "../proxy/upstream.ts";
+import { send, startUpstream, until } from "../proxy/upstream.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
@@ -14,8 +14,7 @@ afterEach(() => {
 
 /** The built command with an archive of files, on a free port. */
 async function startCommand(folder: string, ...options: readonly string[]) {
-	const rule = Object.entries(testMask).flatMap(([field, value]) => ["--set", `mask.${field}=${value}`]);
-	const parameters = [builtCli, "proxy", "--port", "0", "--archive", `${folder}/archive`, ...rule, ...options];
+	const parameters = [builtCli, "proxy", "--port", "0", "--archive", `${folder}/archive`, ...options];
 	const child = spawn(process.execPath, parameters, { cwd: folder, env: cleanEnvironment(folder) });
 	started.push(child);
 	let stderr = "";

@@ -73,7 +73,7 @@ describe.each(sessionApis)("a session of 35 turns through the proxy (%s)", (api)
 describe("what was decided once", () => {
 	const turns = turnsOf(24, 6_000);
 	const maskedIn = (body: Buffer | undefined) => textsIn(JSON.parse(String(body))).filter(isMasked);
-	const isMasked = (text: string) => /^\[(?:Observation )?masked /.test(text);
+	const isMasked = (text: string) => /^\[(?:Observation masked:|masked )/.test(text);
 
 	it("is sent in the same bytes by another proxy on the same archive, and by one that was restarted", async () => {
 		const folder = await scratchFolder();
@@ -146,7 +146,7 @@ it("a request that another proxy has edited keeps its placeholders, and none is 
 		await send(first.url, requestOf("anthropic", turns.slice(0, count)));
 		const texts = textsIn(JSON.parse(String(upstream.received.at(-1)?.body)));
 		for (const known of placeholders) expect(texts).toContain(known);
-		for (const text of texts) if (/^\[(?:Observation )?masked /.test(text)) placeholders.add(text);
+		for (const text of texts) if (/^\[(?:Observation masked:|masked )/.test(text)) placeholders.add(text);
 	}
 	expect(placeholders.size).toBeGreaterThan(8);
 	expect(faults).toEqual([]);

@@ -49,12 +49,9 @@ export async function startUpstream(answer: Answer = (_, response) => response.e
 	return { url, received, left, connections: () => connections, close };
 }
 
-/** A rule that acts in short sessions: which results `balanced` chooses is tested elsewhere. */
-export const testMask = { selection: "age", cadence: "stride", stride_turns: 10, window_turns: 5 } as const;
-
-/** A proxy in front of it with that rule in the policy `balanced`. It is gone after the test. */
+/** A proxy in front of it with the policy `balanced`. It is gone after the test. */
 export async function startProxyTo(url: string, options: Partial<ProxyOptions> = {}) {
-	const policy = policyOf({ preset: "balanced", mask: testMask });
+	const policy = policyOf({ preset: "balanced" });
 	const proxy = await startProxy({
 		port: 0,
 		upstreams: { anthropic: url, openai: url, gemini: url },
