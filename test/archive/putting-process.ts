@@ -58,7 +58,7 @@ export async function startPutting(
 	lines.on("line", (line) => {
 		const [ref = "", of = "", number = ""] = line.split(" ");
 		// A line that was cut by the end of the process tells nothing.
-		if (ref.length !== 20 || number === "") return;
+		if (![8, 20].includes(ref.length) || number === "") return;
 		told.push({ ref, text: `${of} ${number} ${number.repeat(size)}`, index: Number(number) });
 		waiting.get(told.length)?.();
 	});
