@@ -61,7 +61,7 @@ describe.skipIf(!hasRealData)("palimpsest replay on real conversations", () => {
 		expect(policies.at(-1)?.billed).toBeCloseTo(optimum, 2);
 	});
 
-	it("bills the rules of other programs as their own code and a second replay did, within a hundredth of raw", async () => {
+	it("bills the rules of other programs within two hundredths of raw of a second replay, which knows no pauses", async () => {
 		const measured = {
 			"clear:30000:3:5000": 0.633,
 			"clear:30000:3:20000": 0.661,
@@ -71,11 +71,11 @@ describe.skipIf(!hasRealData)("palimpsest replay on real conversations", () => {
 		};
 		const { policies } = await replayed([...Object.keys(measured), "gemini-cli"].join(), 20);
 		for (const [index, [name, ratio]] of Object.entries(measured).entries()) {
-			expect([name, Math.abs((policies[index]?.ratio_to_raw ?? 0) - ratio) < 0.01]).toEqual([name, true]);
+			expect([name, Math.abs((policies[index]?.ratio_to_raw ?? 0) - ratio) < 0.02]).toEqual([name, true]);
 		}
 		// 0.968 with the preview of each output that Gemini CLI leaves in its place.
 		expect(policies.at(-1)?.ratio_to_raw).toBeLessThan(0.968);
-		expect(policies.at(-1)?.ratio_to_raw).toBeGreaterThan(0.94);
+		expect(policies.at(-1)?.ratio_to_raw).toBeGreaterThan(0.93);
 	});
 
 	it("accepts every conversation of every format", async () => {
