@@ -34,7 +34,8 @@ export async function loadCalls(conversations: readonly string[], kinds: readonl
 		for (const text of conversations) {
 			const messages: object = JSON.parse(text);
 			const masked = await mask(messages);
-			const contextWindow = Math.ceil(masked.report.tokens.before / 2);
+			// The default reserve of 8 192 tokens is on top.
+			const contextWindow = 8192 + Math.ceil(masked.report.tokens.before / 2);
 			const outcome = kind === "mask" ? masked : await guard(messages, { contextWindow });
 			if (outcome.error) throw outcome.error;
 			const unsafe = unsafeIntegers(messages);
