@@ -19,6 +19,16 @@ describe("createTextMemory", () => {
 		expect(texts.map((text) => memory.find(text))).toEqual(texts.map((_, index) => index));
 	});
 
+	it("never gives a long text the fact of another one with the same hash", () => {
+		const memory = createTextMemory<number>();
+		// Found by search: these two have the same hash, so the second takes the place of the first.
+		const [text, other] = ["hpfo", "0rja"].map((end) => `${"a".repeat(20_000)}${end}`) as [string, string];
+		memory.remember(text, 1);
+		expect(memory.find(text)).toBe(1);
+		memory.remember(other, 2);
+		expect([memory.find(text), memory.find(other)]).toEqual([undefined, 2]);
+	});
+
 	it("is full once that many characters were remembered", () => {
 		const memory = createTextMemory<number>(6);
 		memory.remember("abc", 1);
