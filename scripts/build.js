@@ -1,6 +1,6 @@
 // Builds `dist`: the sources bundled into chunks that are loaded when a command, a tool or a transport first needs them, and
 // the library's types beside them. Loading a few dozen chunks takes a third less time than loading several hundred
-// modules. zod and the MCP SDK are bundled too: zod alone is 90 modules with a locale each. Other packages stay imports.
+// modules. zod and the MCP SDK are bundled too: zod alone is some 90 modules, most of them locales. Other packages stay imports.
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -62,7 +62,7 @@ export async function editConversation<Edited extends Outcome<unknown> | undefin
 	const outcome = await withArchive(options, policy, (archive) => {
 		const given = document as TextDocument;
 		if (archive) return work({ conversation, policy, archive, spellingsOf: (paths) => spellingsOf(given, paths), log });
-		// The text of a large file is a third of all that is held here.
+		// Without an archive only `messages` needs the text, and it may be large.
 		if (options.respondWith !== "messages") document = undefined;
 		return work({ conversation, policy, log });
 	});

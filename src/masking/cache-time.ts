@@ -39,7 +39,7 @@ export function coldMoments(
 	return cold;
 }
 
-/** As the first call of a session recorded it: what a later one says may not change an earlier decision. */
+/** As the first call of a session recorded it. Later calls may record another, which must not change earlier decisions. */
 export function cacheSecondsOf(messages: readonly Message[], { cache_seconds }: Prices): number {
 	return messages.find(({ role }) => role === "assistant")?.usage?.cacheSeconds ?? cache_seconds;
 }

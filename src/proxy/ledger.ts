@@ -19,7 +19,7 @@ const mostRequests = 2_000;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Keeps the bill of each conversation: what the provider says, beside what the unedited requests would have billed. */
+/** Keeps the bill of each conversation, from the usage in the answers, and the bill of the same requests without edits. */
 export function createLedger({ now }: { readonly now: () => number }) {
 	const started = now();
 	const conversations = new Map<string, Account>();
