@@ -141,10 +141,14 @@ export function childPath(path: Path, segment: string | number): Path {
 /** RFC 6901. */
 export function jsonPointer(path: Path): string {
 	let pointer = "";
-	for (const segment of path) {
-		pointer += `/${typeof segment === "number" ? segment : segment.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-	}
+	for (const segment of path) pointer += `/${typeof segment === "number" ? segment : escapeSegment(segment)}`;
 	return pointer;
+}
+
+function escapeSegment(segment: string): string {
+	// Few keys have one of these, and replacing takes longer than looking.
+	if (!segment.includes("~") && !segment.includes("/")) return segment;
+	return segment.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 export function startsWith(path: Path, start: Path): boolean {

@@ -1,6 +1,6 @@
 import { type EditTree, editTree, equalsJson } from "./apply.ts";
 import { compactJson, isJsonObject } from "./json.ts";
-import { groupBy } from "./lists.ts";
+import { groupBy, once } from "./lists.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
 import {
@@ -157,7 +157,7 @@ const isNew = -1;
 
 /** The documents differ only at the places of the plan, and keys keep their order. */
 function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
-	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` if it is removed or replaced. */
+	/** By pointer of an item that moves within its list: its pointer afterwards; `undefined` if it is removed or replaced. */
 	const moved = new Map<string, string | undefined>();
 	const written = new Set<string>();
 	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
@@ -179,14 +179,17 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 					position += 1;
 				}
 				if (index === old.length) continue;
-				const from = childPath(oldPath, index);
 				if (child?.edit?.kind === "remove") {
-					moved.set(jsonPointer(from), undefined);
+					moved.set(jsonPointer(childPath(oldPath, index)), undefined);
 					continue;
 				}
-				const to = childPath(path, position);
-				moved.set(jsonPointer(from), jsonPointer(to));
-				compare(old[index], current[position], child, to, from);
+				if (position !== index) {
+					moved.set(jsonPointer(childPath(oldPath, index)), jsonPointer(childPath(path, position)));
+				}
+				// Most items have no edit, and building their paths takes longer than comparing them.
+				if (child || !Object.is(old[index], current[position])) {
+					compare(old[index], current[position], child, childPath(path, position), childPath(oldPath, index));
+				}
 				position += 1;
 			}
 			if (position !== current.length) differs(path);
@@ -202,6 +205,7 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	compare(before.document, after.document, editTree(plan), [], []);
 
 	const placeOf = (old: Path): string[] => {
+		if (moved.size === 0) return [jsonPointer(old)];
 		let depth = old.length;
 		while (depth > 0 && !moved.has(jsonPointer(old.slice(0, depth)))) depth -= 1;
 		const place = depth === 0 ? "" : moved.get(jsonPointer(old.slice(0, depth)));
@@ -211,11 +215,14 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	const kept = places.flatMap((left, index) => left.map((place) => ({ place, index })));
 	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
 	// If one message of a record is left, it is read as the whole record.
-	const messageIn = new Map(kept.map(({ place, index }) => [recordOf(place, base), index]));
+	const messageIn = once(() => new Map(kept.map(({ place, index }) => [recordOf(place, base), index])));
+	const firstIn = (at: ReadonlyMap<string, number>, pointers: readonly string[]) => {
+		const found = pointers.find((pointer) => at.has(pointer));
+		return found === undefined ? undefined : at.get(found);
+	};
 	const origins = after.transcript.messages.map(({ paths }) => {
 		const pointers = paths.map(jsonPointer);
-		const found = [messageAt, messageIn].flatMap((at) => pointers.flatMap((pointer) => at.get(pointer) ?? []));
-		return found[0] ?? isNew;
+		return firstIn(messageAt, pointers) ?? firstIn(messageIn(), pointers) ?? isNew;
 	});
 	return { origins, places, written };
 }
@@ -226,11 +233,11 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	// A value of a message is found by its own pointer and by that of its record.
 	const pointersOf = ({ paths }: Message) =>
 		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
-	const read = new Set(after.transcript.messages.flatMap(pointersOf));
+	const read = once(() => new Set(after.transcript.messages.flatMap(pointersOf)));
 	const whole = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer)));
+	const isRead = (place: string) => whole.has(place) || read().has(place) || whole.has(recordOf(place, base));
 	places.forEach((left, index) => {
-		if (left.length > 0 && !left.some((place) => read.has(place) || whole.has(recordOf(place, base))))
-			report("order_kept", `message ${index} is not read any more`);
+		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is not read any more`);
 	});
 	for (const { message } of rewrite ? [] : plan.filter(takesMessageOut)) {
 		if (places[message]?.length) report("order_kept", `a part of message ${message} is left`);
@@ -250,7 +257,7 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	});
 	// Records that are no messages may change, but their number may not grow.
 	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
-	const unread = [...written].filter((place) => !read.has(place)).length;
+	const unread = [...written].filter((place) => !read().has(place)).length;
 	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
 }
 
