@@ -92,9 +92,13 @@ function finish(frame: Frame | undefined, node: PathTree | undefined, span: Span
 
 /** Forgets the values found in the earlier value of a repeated key. */
 function forget(node: PathTree): void {
-	delete node.span;
-	delete node.items;
-	for (const child of node.children.values()) forget(child);
+	const left = [node];
+	for (let one = left.pop(); one; one = left.pop()) {
+		if (!one.span) continue;
+		delete one.span;
+		delete one.items;
+		left.push(...one.children.values());
+	}
 }
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
