@@ -97,7 +97,7 @@ function forget(node: PathTree): void {
 		if (!one.span) continue;
 		delete one.span;
 		delete one.items;
-		left.push(...one.children.values());
+		for (const child of one.children.values()) left.push(child);
 	}
 }
 
