@@ -43,7 +43,7 @@ export async function runProgram(run: {
 			await writeFile(join(home, name), text);
 		}
 		const started = Date.now();
-		const command = [program.command, ...program.parameters(prompt)];
+		const command = [program.command, ...program.parameters(sessionPrompt)];
 		const launched = withProxy
 			? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)]
 			: command;
@@ -63,10 +63,11 @@ export async function runProgram(run: {
 	}
 }
 
-const prompt = "Read every module of this project, one file after the other, and say when the work is done.";
+export const sessionPrompt =
+	"Read every module of this project, one file after the other, and say when the work is done.";
 
 /** Nothing of the user's, nothing that leaves this machine. */
-function quietEnvironment(home: string, binFolder: string): Record<string, string> {
+export function quietEnvironment(home: string, binFolder: string): Record<string, string> {
 	return {
 		PATH: [binFolder, dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
 		HOME: home,
