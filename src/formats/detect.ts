@@ -8,6 +8,7 @@ import { codexRollout } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini.ts";
+import { geminiCli, geminiStream } from "./gemini-cli.ts";
 import { inspect } from "./inspect.ts";
 import { listOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
@@ -30,6 +31,8 @@ export const formats: readonly Format[] = [
 	opencode,
 	kimiContext,
 	copilotCli,
+	geminiCli,
+	geminiStream,
 	langchain,
 	tau2,
 	inspect,
