@@ -4,6 +4,7 @@ import type { LastResponse } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
 import { claudeCode } from "./claude-code.ts";
+import { clineUi } from "./cline-ui.ts";
 import { codexRollout } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
@@ -31,6 +32,7 @@ export const formats: readonly Format[] = [
 	opencode,
 	kimiContext,
 	copilotCli,
+	clineUi,
 	geminiCli,
 	geminiStream,
 	langchain,
