@@ -14,6 +14,7 @@ import { inspect } from "./inspect.ts";
 import { listOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { langchain } from "./langchain.ts";
+import { managedAgents } from "./managed-agents.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
@@ -32,6 +33,7 @@ export const formats: readonly Format[] = [
 	opencode,
 	kimiContext,
 	copilotCli,
+	managedAgents,
 	clineUi,
 	geminiCli,
 	geminiStream,
@@ -87,7 +89,17 @@ export function locateMessages(document: unknown): LocatedMessages {
 }
 
 /** Keys of lists whose items need no `role`, in the records of programs. */
-const listKeys = ["events", "history", "trajectory", "requests", "items", "new_items", "newItems", "generatedItems"];
+const listKeys = [
+	"events",
+	"history",
+	"trajectory",
+	"requests",
+	"data",
+	"items",
+	"new_items",
+	"newItems",
+	"generatedItems",
+];
 
 /** Objects are searched to this depth. */
 const deepestBody = 3;

@@ -24,7 +24,15 @@ const hostile: readonly string[] = [
 ];
 
 /** Records without links that only their own program extends. */
-const ofPrograms = ["opencode", "kimi-context", "codex-rollout", "gemini-cli", "gemini-stream", "cline-ui"];
+const ofPrograms = [
+	"opencode",
+	"kimi-context",
+	"codex-rollout",
+	"gemini-cli",
+	"gemini-stream",
+	"cline-ui",
+	"managed-agents",
+];
 
 /** What stands in a conversation to be replaced, with how its message is found. */
 const kinds: readonly (readonly [string, (message: Message) => boolean])[] = [
