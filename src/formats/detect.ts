@@ -20,6 +20,7 @@ import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { opencode } from "./opencode.ts";
+import { openhands } from "./openhands.ts";
 import { pi } from "./pi.ts";
 import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
@@ -34,6 +35,7 @@ export const formats: readonly Format[] = [
 	kimiContext,
 	copilotCli,
 	managedAgents,
+	openhands,
 	clineUi,
 	geminiCli,
 	geminiStream,

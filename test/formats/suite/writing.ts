@@ -32,6 +32,10 @@ const ofPrograms = [
 	"gemini-stream",
 	"cline-ui",
 	"managed-agents",
+	"openhands",
+	"goose",
+	"vscode-chat",
+	"browser-use",
 ];
 
 /** What stands in a conversation to be replaced, with how its message is found. */
