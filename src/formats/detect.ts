@@ -4,18 +4,23 @@ import type { LastResponse } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
 import { claudeCode } from "./claude-code.ts";
+import { clineUi } from "./cline-ui.ts";
 import { codexRollout } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini.ts";
+import { geminiCli, geminiStream } from "./gemini-cli.ts";
 import { inspect } from "./inspect.ts";
 import { listOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
+import { langchain } from "./langchain.ts";
+import { managedAgents } from "./managed-agents.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { opencode } from "./opencode.ts";
+import { openhands } from "./openhands.ts";
 import { pi } from "./pi.ts";
 import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
@@ -29,6 +34,12 @@ export const formats: readonly Format[] = [
 	opencode,
 	kimiContext,
 	copilotCli,
+	managedAgents,
+	openhands,
+	clineUi,
+	geminiCli,
+	geminiStream,
+	langchain,
 	tau2,
 	inspect,
 	mcpSampling,
@@ -60,6 +71,10 @@ export function requestBody(document: unknown): unknown {
 const messageKeys = ["messages", "contents", "input"];
 
 export function locateMessages(document: unknown): LocatedMessages {
+	const [only, ...others] = Array.isArray(document) ? document : [];
+	// A list of conversations that has only one.
+	const inside = others.length === 0 && isJsonObject(only) && !isMessage(only) ? findMessages(only) : undefined;
+	if (inside) return { ...inside, base: [0, ...inside.base] };
 	if (Array.isArray(document)) return { document, base: [], messages: document };
 	const found = isJsonObject(document) ? findMessages(document) : undefined;
 	if (found) return found;
@@ -75,8 +90,24 @@ export function locateMessages(document: unknown): LocatedMessages {
 	);
 }
 
+/** Keys of lists whose items need no `role`, in the records of programs. */
+const listKeys = [
+	"events",
+	"history",
+	"trajectory",
+	"requests",
+	"data",
+	"items",
+	"new_items",
+	"newItems",
+	"generatedItems",
+];
+
+/** Objects are searched to this depth. */
+const deepestBody = 3;
+
 /** In a request body, even one inside a log, batch or JSON-RPC call; else the only list that begins with a message. */
-function findMessages(document: JsonObject): LocatedMessages | undefined {
+function findMessages(document: JsonObject, depth = 1): LocatedMessages | undefined {
 	const own = inBody(document, []);
 	if (own) return own;
 	const entries = Object.entries(document);
@@ -84,16 +115,34 @@ function findMessages(document: JsonObject): LocatedMessages | undefined {
 	if (held.length > 0) return held.length === 1 ? held[0] : undefined;
 	const lists = entries.flatMap(([key, value]) => (beginsWithMessage(value) ? [{ key, messages: value }] : []));
 	const [only, ...others] = lists;
-	return only && others.length === 0 ? { document, base: [only.key], messages: only.messages } : undefined;
+	if (only) return others.length === 0 ? { document, base: [only.key], messages: only.messages } : undefined;
+	const key = listKeys.find((name) => Object.hasOwn(document, name) && Array.isArray(document[name]));
+	if (key) return { document, base: [key], messages: listOf(document[key]) };
+	if (depth === deepestBody) return undefined;
+	const [deeper, ...more] = entries.flatMap(([name, value]) => {
+		const found = isJsonObject(value) ? findMessages(value, depth + 1) : undefined;
+		return found ? [{ ...found, base: [name, ...found.base] }] : [];
+	});
+	return more.length === 0 ? deeper : undefined;
 }
 
+/** Tracing programs put the messages of a call into a list of their own. */
 function inBody(body: JsonObject, path: readonly string[]): LocatedMessages | undefined {
 	const key = messageKeys.find((name) => Object.hasOwn(body, name) && Array.isArray(body[name]));
-	return key ? { document: body, base: [...path, key], messages: listOf(body[key]) } : undefined;
+	if (key === undefined) return undefined;
+	const messages = listOf(body[key]);
+	const isNested = messages.length === 1 && Array.isArray(messages[0]);
+	return isNested
+		? { document: body, base: [...path, key, 0], messages: listOf(messages[0]) }
+		: { document: body, base: [...path, key], messages };
 }
 
 function beginsWithMessage(value: unknown): value is readonly unknown[] {
 	return Array.isArray(value) && isJsonObject(value[0]) && stringAt(value[0], "role") !== undefined;
+}
+
+function isMessage(value: JsonObject): boolean {
+	return ["role", "type", "kind", "content"].some((key) => Object.hasOwn(value, key));
 }
 
 function kindOf(value: unknown): string {

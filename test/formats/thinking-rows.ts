@@ -114,6 +114,22 @@ export const thinkingRows: readonly ThinkingRow[] = [
 		closing: [{ role: "user", content: "And?" }],
 	},
 	{
+		format: "langchain",
+		opening: [{ type: "human", content: "Go." }],
+		turn: (id, output) => [
+			{
+				type: "ai",
+				content: [
+					{ type: "thinking", thinking: `Thought of ${id}.`, signature: signatureOf(id) },
+					{ type: "text", text: "Let me see." },
+				],
+				tool_calls: [{ id, name: "look", args: {}, type: "tool_call" }],
+			},
+			{ type: "tool", content: output, tool_call_id: id, status: "success" },
+		],
+		closing: [{ type: "human", content: "And?" }],
+	},
+	{
 		format: "opencode",
 		opening: [{ info: { id: "msg_0", role: "user" }, parts: [{ type: "text", text: "Go." }] }],
 		turn: (id, output) => [
