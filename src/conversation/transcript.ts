@@ -4,6 +4,13 @@ export type Role = "system" | "user" | "assistant" | "tool" | "other";
 export interface TextNode {
 	readonly path: Path;
 	readonly text: string;
+	/** What stands around the text in the string at `path`: it is counted with the message, and stays. */
+	readonly frame?: { readonly before: string; readonly after: string };
+}
+
+/** The string at the path of a text that is replaced. */
+export function inFrame({ frame }: TextNode, text: string): string {
+	return frame ? frame.before + text + frame.after : text;
 }
 
 /** The content of a result that is only text, so that one text can replace all of it. */
@@ -45,6 +52,8 @@ export interface ToolCall {
 	readonly id: string | undefined;
 	/** Untrusted. */
 	readonly name: string | undefined;
+	/** The arguments of a call that the message's own words hold, which count them. */
+	readonly input?: string;
 }
 
 export interface ToolResult {
