@@ -13,6 +13,14 @@ export function inFrame({ frame }: TextNode, text: string): string {
 	return frame ? frame.before + text + frame.after : text;
 }
 
+/** The text that replaced another in its frame; `undefined` if the frame is gone. */
+export function withoutFrame({ frame }: TextNode, replaced: string): string | undefined {
+	const { before, after } = frame ?? { before: "", after: "" };
+	const isKept =
+		replaced.length >= before.length + after.length && replaced.startsWith(before) && replaced.endsWith(after);
+	return isKept ? replaced.slice(before.length, replaced.length - after.length) : undefined;
+}
+
 /** The content of a result that is only text, so that one text can replace all of it. */
 export interface WholeContent {
 	readonly path: Path;

@@ -61,6 +61,8 @@ function readObservations(
 	for (const [index, message] of transcript.messages.entries()) {
 		for (const { callId } of message.results) if (callId !== undefined) asked?.answered.add(callId);
 		if (message.role === "assistant") asked = askedBy(index, message, located);
+		// SWE-agent keeps its demonstrations, which are part of the task, and its own masking leaves them too.
+		if (isDemonstration(message, located)) asked = undefined;
 		if (message.role !== "user" || !asked) continue;
 		const found = observationsIn(message, located, { asked, protocols });
 		if (found.length === 0) continue;
@@ -89,6 +91,11 @@ interface Asked {
 	/** By tool, the number of its calls made of words. */
 	readonly numbers: Map<string, number>;
 	action?: Action | undefined;
+}
+
+function isDemonstration({ paths: [path] }: Message, { messages, base }: LocatedMessages): boolean {
+	const value = path && messages[path[base.length] as number];
+	return isJsonObject(value) && value.is_demo === true;
 }
 
 function askedBy(index: number, message: Message, located: LocatedMessages): Asked {

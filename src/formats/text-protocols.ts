@@ -146,11 +146,16 @@ function observeSweAgent(text: string, message: JsonObject): Observed | undefine
 	const tail = text.slice(-longestPrompt);
 	const prompt = text.includes("bash-$", text.length - 12) ? swePrompt.exec(tail) : null;
 	if (!prompt && stringAt(message, "message_type") !== "observation") return undefined;
+	if (sweTask.test(text)) return undefined;
 	const start = /^(?:OBSERVATION|Observation):\s?/.exec(text)?.[0].length ?? 0;
 	return { start, end: prompt ? text.length - tail.length + prompt.index : text.length };
 }
 
 const longestPrompt = 3_000;
+
+/** The task has the same prompt behind it, and may follow a demonstration. */
+const sweTask =
+	/^(?:We're currently solving|We have received|ISSUE:|Here is a demonstration|<uploaded_files>|<pr_description>)/;
 
 const hasAction = (words: string) => actionIn(words) !== undefined;
 
