@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { once } from "../conversation/lists.ts";
 import {
 	type Message,
 	type Path,
@@ -83,7 +84,7 @@ function readObservations(
 
 interface Asked {
 	readonly index: number;
-	readonly words: string;
+	readonly words: () => string;
 	/** Of the message, then those made of its words. */
 	calls: readonly ToolCall[];
 	/** Ids of its own calls with a result. */
@@ -99,9 +100,11 @@ function isDemonstration({ paths: [path] }: Message, { messages, base }: Located
 }
 
 function askedBy(index: number, message: Message, located: LocatedMessages): Asked {
-	const words = textsOf(message, located)
-		.map(({ text }) => text)
-		.join("\n");
+	const words = once(() =>
+		textsOf(message, located)
+			.map(({ text }) => text)
+			.join("\n"),
+	);
 	return { index, words, calls: message.calls, answered: new Set(), numbers: new Map() };
 }
 
@@ -143,7 +146,7 @@ function observe(
 ): Observed | undefined {
 	for (const { observe: find, acts } of protocols) {
 		const observed = find(text, holder);
-		if (observed && (acts?.(asked.words) ?? true)) return observed;
+		if (observed && (acts?.(asked.words()) ?? true)) return observed;
 	}
 	return undefined;
 }
@@ -158,12 +161,12 @@ function callOf({ tool, input }: Observed, asked: Asked): string {
 		asked.answered.add(own.id);
 		return own.id;
 	}
-	asked.action ??= tool === undefined || input === undefined ? actionIn(asked.words) : undefined;
+	asked.action ??= tool === undefined || input === undefined ? actionIn(asked.words()) : undefined;
 	const name = tool ?? asked.action?.tool ?? "action";
 	const number = (asked.numbers.get(name) ?? 0) + 1;
 	asked.numbers.set(name, number);
 	const id = `${name}#${number}`;
-	const made = input ?? elementInput(asked.words, name, number) ?? asked.action?.input ?? "";
+	const made = input ?? elementInput(asked.words(), name, number) ?? asked.action?.input ?? "";
 	asked.calls = [...asked.calls, { id, name, input: made }];
 	return id;
 }
