@@ -4,6 +4,21 @@ export type Role = "system" | "user" | "assistant" | "tool" | "other";
 export interface TextNode {
 	readonly path: Path;
 	readonly text: string;
+	/** What stands around the text in the string at `path`: it is counted with the message, and stays. */
+	readonly frame?: { readonly before: string; readonly after: string };
+}
+
+/** The string at the path of a text that is replaced. */
+export function inFrame({ frame }: TextNode, text: string): string {
+	return frame ? frame.before + text + frame.after : text;
+}
+
+/** The text that replaced another in its frame; `undefined` if the frame is gone. */
+export function withoutFrame({ frame }: TextNode, replaced: string): string | undefined {
+	const { before, after } = frame ?? { before: "", after: "" };
+	const isKept =
+		replaced.length >= before.length + after.length && replaced.startsWith(before) && replaced.endsWith(after);
+	return isKept ? replaced.slice(before.length, replaced.length - after.length) : undefined;
 }
 
 /** The content of a result that is only text, so that one text can replace all of it. */
@@ -45,6 +60,8 @@ export interface ToolCall {
 	readonly id: string | undefined;
 	/** Untrusted. */
 	readonly name: string | undefined;
+	/** The arguments of a call that the message's own words hold, which count them. */
+	readonly input?: string;
 }
 
 export interface ToolResult {

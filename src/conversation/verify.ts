@@ -15,6 +15,7 @@ import {
 	type ToolCall,
 	type Transcript,
 	valueAt,
+	withoutFrame,
 } from "./transcript.ts";
 import { pairResults } from "./turns.ts";
 
@@ -55,7 +56,7 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
 	const given = { before, after, ...parameters, report };
 	const check: Check = { ...given, trace: compareDocuments(given) };
-	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges];
+	const checks = [verifyTargets, verifyFrames, verifySizes, verifyMessages, verifySystem, verifyExchanges];
 	if (check.rewrite) checks.push(verifyNothingMoved, verifyStart);
 	for (const verifyPart of checks) verifyPart(check);
 	return violations;
@@ -86,6 +87,15 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 			if (isRewritten || targets.has(`${target} ${message} ${pointer}`)) continue;
 			report("only_tool_results_edited", `${pointer} is no ${target}`);
 		}
+	}
+}
+
+function verifyFrames({ before, plan, report }: Check): void {
+	for (const { path, message, ...edit } of plan) {
+		const texts = before.transcript.messages[message]?.results.flatMap((result) => result.texts);
+		const node = texts?.find((one) => one.frame && equalsJson(one.path, path));
+		const text = edit.kind === "replace" && node ? withoutFrame(node, String(edit.replacement)) : "";
+		if (text === undefined) report("only_tool_results_edited", `${jsonPointer(path)} loses what stands around it`);
 	}
 }
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { Policy } from "../policy/schema.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
@@ -16,6 +17,7 @@ import { kimiContext } from "./kimi-context.ts";
 import { langchain } from "./langchain.ts";
 import { managedAgents } from "./managed-agents.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
+import { observingReader } from "./observations.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
@@ -55,11 +57,17 @@ export const formats: readonly Format[] = [
 
 export type ReadConversation = Readonly<ReturnType<typeof readConversation>>;
 
-/** Reads a list of messages or an object that holds one. Throws `not_a_conversation` with the expected shapes. */
-export function readConversation(document: unknown) {
+/**
+ * Reads a list of messages or an object that holds one. Observations of text protocols are results as the policy says:
+ * `auto` if no other result comes before the first one, which no later message changes. Throws `not_a_conversation`
+ * with the expected shapes.
+ */
+export function readConversation(document: unknown, observations: Policy["mask"]["observations"] = "auto") {
 	const located = locateMessages(document);
 	const format = detectFormat(located);
-	return { format, document, located, transcript: format.read(located) };
+	const transcript = format.read(located);
+	const observing = observingReader(format, transcript, { located, observations });
+	return observing ? { document, located, ...observing } : { format, document, located, transcript };
 }
 
 /** The request body of a conversation, with its model, tools and system prompt. */

@@ -58,7 +58,7 @@ export async function startReplay(settings: ReplaySettings) {
 	return {
 		/** Returns false if the conversation has too few tool turns. Throws as masking does. */
 		async add({ file, conversation }: { readonly file: string; readonly conversation: unknown }): Promise<boolean> {
-			const source = readConversation(conversation);
+			const source = readConversation(conversation, policy.mask.observations);
 			if (toolTurns(source.transcript).length < minTurns) return false;
 			const { report, error } = await maskConversation({ conversation, policy });
 			if (error) throw error;
