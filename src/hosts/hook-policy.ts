@@ -52,7 +52,7 @@ export function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undef
 	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
 }
 
-const otherVariables = /^PALIMPSEST_(?:ARCHIVE|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
+const otherVariables = /^PALIMPSEST_(?:ARCHIVE|TOOLS|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
 export async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
 	const isSet = ([name, value]: [string, string | undefined]) =>
