@@ -1,4 +1,5 @@
 import { Argument, type Command } from "commander";
+import { hookHosts } from "../hosts/tool-event.ts";
 import { aboveZero, policyFile, withArchive } from "./options.ts";
 
 /** `palimpsest hook`: its answers, and entering it in the settings of agent programs. */
@@ -14,6 +15,8 @@ export function addHookCommands(program: Command): void {
 	};
 	answering("claude-code", "Answer a PostToolUse event of Claude Code on standard input.");
 	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
+	answering("codex", "Answer a PostToolUse event of Codex on standard input.");
+	answering("copilot-cli", "Answer a postToolUse event of Copilot CLI on standard input.");
 	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.")
 		.option("--host <host>", "the agent program whose server entry sets the language")
 		.option("--saved-in <file>", "the host has cut the text and saved the whole in this file");
@@ -23,7 +26,7 @@ export function addHookCommands(program: Command): void {
 		.action(async (options) => (await import("./hook-install.ts")).printOpencodePlugin(options));
 	const changing = (name: string, description: string) =>
 		command(name, description)
-			.addArgument(new Argument("<host>", "the agent program").choices(["claude-code", "gemini-cli", "opencode"]))
+			.addArgument(new Argument("<host>", "the agent program").choices(hookHosts))
 			.option("--project", "in the settings of the project here, not in those of the user")
 			.option("--dry-run", "print what would change, and write nothing");
 	changing("install", "Enter the hook in a program's settings.")

@@ -97,6 +97,7 @@ async function settingsIn(file: string | undefined): Promise<unknown> {
 	try {
 		if (file === undefined) return undefined;
 		const text = (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
+		if (file.endsWith(".toml")) return (await import("smol-toml")).parse(text);
 		try {
 			return JSON.parse(text);
 		} catch {
