@@ -42,6 +42,11 @@ export interface CallOptions {
 	/** Opened by `openArchive`. Without it, originals are lost. */
 	readonly archive?: Archive | undefined;
 	readonly log?: Log | undefined;
+	/**
+	 * How the agent reads an original: the name of your tool, or a command with `{ref}` in it. With an archive,
+	 * placeholders then end with a hint at it.
+	 */
+	readonly recallHint?: string | undefined;
 }
 
 export interface CompactionOptions {
@@ -78,7 +83,7 @@ export interface CompactOptions extends Omit<GuardOptions, "lastResponse" | "idl
 	readonly summaryToken?: string | undefined;
 }
 
-export interface RestoreOptions extends Pick<CallOptions, "policy"> {
+export interface RestoreOptions extends Pick<CallOptions, "policy" | "recallHint"> {
 	/** Also restore placeholders without a reference, by the id of their call, which other conversations may have used. */
 	readonly byCallId?: boolean | undefined;
 }
@@ -167,11 +172,11 @@ export function restore<Conversation>(
 	archive: Archive,
 	options: RestoreOptions = {},
 ): Promise<{ readonly conversation: Conversation; readonly report: RestoreReport }> {
-	return call({ name: "restore", options, given: conversation }, async ({ policy }) => {
+	return call({ name: "restore", options, given: conversation }, async ({ policy, recall }) => {
 		if (!optionTypes.archive.safeParse(archive).success) {
 			throw wrongArgument("the archive of `restore`", `${optionTypes.archive.description}`, archive);
 		}
-		return restoreConversation({ conversation, archive, policy, byCallId: options.byCallId });
+		return restoreConversation({ conversation, archive, policy, recall, byCallId: options.byCallId });
 	});
 }
 
@@ -210,7 +215,7 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 }
 
 const { anything, archive, callback, flag, signal, strategy, string, strings, summariser, tools } = optionTypes;
-const callSchemas: OptionSchemas<CallOptions> = { policy: anything, archive, log: callback };
+const callSchemas: OptionSchemas<CallOptions> = { policy: anything, archive, log: callback, recallHint: string };
 const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse" | "idleSeconds">> = {
 	...callSchemas,
 	model: string,
@@ -260,16 +265,17 @@ type Answer<Value, Given> = Value extends { readonly conversation: unknown }
 /** Errors are typed and name the options as the library does. */
 async function call<Value, Given>(
 	what: { readonly name: keyof typeof optionSchemas; readonly options: CallOptions; readonly given: Given },
-	work: (shared: Pick<MaskRequest, "policy" | "archive" | "log">) => Promise<Value>,
+	work: (shared: Pick<MaskRequest, "policy" | "archive" | "log" | "recall">) => Promise<Value>,
 ): Promise<Answer<Value, Given>> {
 	const { name, options, given } = what;
 	try {
 		checkOptions(options, name, optionSchemas[name]);
-		const { policy: layer, archive, log, tools, usage, lastResponse }: GuardOptions = options;
+		const { policy: layer, archive, log, recallHint, tools, usage, lastResponse }: GuardOptions = options;
 		if (name !== "truncate" && name !== "count") requireJson([given, tools, usage, lastResponse]);
 		requireJson(layer);
 		const policy = resolvePolicy(layer === undefined ? [] : [checkPolicyLayer(layer, "the `policy` option")]);
-		const shared = { policy, archive, ...(log && { log: withoutThrowing("log", log) }) };
+		const recall = recallHint ? { recall: { by: recallHint } } : {};
+		const shared = { policy, archive, ...recall, ...(log && { log: withoutThrowing("log", log) }) };
 		return (await work(shared)) as Answer<Value, Given>;
 	} catch (error) {
 		if (error instanceof PalimpsestError) {

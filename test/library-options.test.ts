@@ -40,7 +40,11 @@ async function expectRefused(call: () => unknown, words: string | RegExp): Promi
 describe("an unknown option is refused, with a similar name suggested", () => {
 	it.each([
 		["mask", { polcy: { preset: "balanced" } }, "`mask` takes no option `polcy`. Did you mean `policy`?"],
-		["mask", { contextWindow: 9_000 }, "takes no option `contextWindow`. Known: policy, archive, log, idleSeconds."],
+		[
+			"mask",
+			{ contextWindow: 9_000 },
+			"takes no option `contextWindow`. Known: policy, archive, log, recallHint, idleSeconds.",
+		],
 		["guard", { context_window: 9_000 }, "Did you mean `contextWindow`?"],
 		["guard", { reserve_tokens: 9 }, "Did you mean `reserveTokens`?"],
 		["guard", { contextWindow: 9_000, summarizer: {} }, "Did you mean `summariser`?"],
@@ -75,6 +79,7 @@ describe("an option of a wrong type is refused, and never quoted", () => {
 		["truncate", { maxTokens: 0 }, "to be a whole number of tokens, 1 or more, or left out; got 0."],
 		["truncate", { maxTokens: 9, maxChars: 9 }, "either `maxChars` or `maxTokens`"],
 		["truncate", { archive: {} }, "an archive, as `openArchive` opens one, or left out; got an object."],
+		["mask", { recallHint: 7 }, "`recallHint` of `mask` to be a string"],
 		["truncate", { log: secret }, "`log` of `truncate` to be a function"],
 		["truncate", { strategy: "focs" }, "Did you mean `focus`?"],
 		["count", { encoding: "o200kbase" }, "Did you mean `o200k_base`?"],
@@ -133,7 +138,7 @@ it("an archive refuses invalid originals, refs and texts", async () => {
 });
 
 it("treats undefined as an omitted option, and accepts the common options in each call", async () => {
-	const nothing = { policy: undefined, archive: undefined, log: undefined };
+	const nothing = { policy: undefined, archive: undefined, log: undefined, recallHint: undefined };
 	const model = { ...nothing, model: undefined, contextWindow: 9_000, signal: undefined, strategy: undefined };
 	const taken = [
 		await refusalOf(given("mask", nothing)),

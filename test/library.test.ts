@@ -46,6 +46,24 @@ describe("mask", () => {
 		expect(unchanged.conversation).toBe(conversation);
 	});
 
+	it("hints at the way that `recallHint` names, and `restore` with the same hint undoes it", async () => {
+		const archive = await built.openArchive({ where: "memory" });
+		if (!archive) throw new Error("Expected an archive.");
+		const options = { archive, policy: { locale: "en" }, recallHint: "`app read {ref}`" } as const;
+		const conversation = frozenBody();
+		const { conversation: masked } = await mask(conversation, options);
+		const [, ref, hinted] =
+			/ref=(\w+)\)\](?: Intact, no error: read it with `app read (\w+)`\.)/.exec(JSON.stringify(masked)) ?? [];
+		expect([ref, hinted]).toEqual([expect.stringMatching(/^\w{8,}$/), ref]);
+		const { archive: _, ...rest } = options;
+		expect((await built.restore(masked, archive, rest)).conversation).toEqual(conversation);
+		expect((await mask(masked, options)).conversation).toBe(masked);
+		const without = await mask(conversation, { ...options, recallHint: undefined });
+		expect(JSON.stringify(without.conversation)).not.toContain("Intact");
+		const { text } = await truncate(textOfLength(60_000), options);
+		expect(text).toContain("ref=");
+	});
+
 	it("logs only to the given log", async () => {
 		const events: Library.LogEvent[] = [];
 		await mask(frozenBody(), { log: (event) => events.push(event) });

@@ -55,10 +55,11 @@ type Part = Range | { readonly kind: "tail"; readonly count: number } | GrepPart
 
 const mostContext = 100;
 /** Fewer tokens might not hold one character, and then requests for the rest would never end. */
-const leastMaxTokens = 10;
+export const leastMaxTokens = 10;
+export const usualMaxTokens = 2000;
 
 export function parsePart(request: PartRequest): { readonly part: Part; readonly maxTokens: number } {
-	const { lines, chars, grep, context, head, tail, maxTokens = 2000 } = request;
+	const { lines, chars, grep, context, head, tail, maxTokens = usualMaxTokens } = request;
 	const all = lines === undefined && chars === undefined ? { grep, head, tail } : { lines, chars, head, tail };
 	const ways = Object.entries(all).filter(([, value]) => value !== undefined);
 	if (ways.length > 1) {

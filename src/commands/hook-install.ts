@@ -2,6 +2,7 @@ import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } 
 import { opencodePlugin } from "../hosts/opencode.ts";
 import { ownCommand } from "../hosts/own-command.ts";
 import { usualHookChars } from "./hook.ts";
+import { say } from "./input-output.ts";
 import { changeFiles } from "./install.ts";
 import { checkLocale } from "./usage.ts";
 
@@ -16,7 +17,8 @@ interface HookInstallOptions {
 export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
 	const target = findTarget(host, options);
 	const change = (text = "") => (target.kind === "file" ? target.text : enterHook(text, target.entry));
-	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "installed" });
+	const isNew = await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "installed" });
+	if (isNew && !options.dryRun && host === "codex") say("Codex runs no hook before you trust it: open /hooks there.");
 }
 
 /** `palimpsest hook uninstall HOST` */
@@ -25,7 +27,7 @@ export async function uninstallHook(host: InstallHost, options: HookInstallOptio
 	const change = (text: string | undefined) => {
 		if (text === undefined) return undefined;
 		if (target.kind === "entry") return removeHook(text, target.entry);
-		return text.includes("Written by palimpsest") ? undefined : text;
+		return text.includes(target.mark) ? undefined : text;
 	};
 	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "uninstalled" });
 }

@@ -1,6 +1,8 @@
 import { parseArgs } from "node:util";
 import { PalimpsestError } from "../errors.ts";
 import { answerClaudeCode } from "../hosts/claude-code.ts";
+import { answerCodex } from "../hosts/codex.ts";
+import { answerCopilotCli, readCopilotEvent } from "../hosts/copilot-cli.ts";
 import { answerGeminiCli } from "../hosts/gemini-cli.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { HookShell } from "../hosts/shorten-result.ts";
@@ -9,9 +11,15 @@ import { isOwnResult, readToolEvent } from "../hosts/tool-event.ts";
 // A host waits for its hooks after every tool call, so this file loads only the code for a small result.
 
 const hostHooks = {
-	"claude-code": { eventName: "PostToolUse", answer: answerClaudeCode },
-	"gemini-cli": { eventName: "AfterTool", answer: answerGeminiCli },
+	"claude-code": { read: eventNamed("PostToolUse"), answer: answerClaudeCode },
+	"gemini-cli": { read: eventNamed("AfterTool"), answer: answerGeminiCli },
+	codex: { read: eventNamed("PostToolUse"), answer: answerCodex },
+	"copilot-cli": { read: readCopilotEvent, answer: answerCopilotCli },
 };
+
+function eventNamed(name: string) {
+	return (json: string) => readToolEvent(json, name);
+}
 
 type HookHost = keyof typeof hostHooks;
 
@@ -20,6 +28,8 @@ export const usualHookChars = 16_000;
 
 /** After this time the result passes unchanged. */
 const timeLimitMs = 8_000;
+/** In an event that is small because the host has put the result into a file. */
+const savedOutputs = ["persistedOutputPath", "-copilot-tool-output-"];
 const mostEventBytes = 64 * 1024 * 1024;
 const optionNames = ["max-chars", "policy", "archive", "namespace", "locale", "host", "saved-in"] as const;
 
@@ -57,7 +67,7 @@ async function answerHook(name: HookHost | "shorten", values: HookOptions, unkno
 		const mostChars = readMaxChars(values);
 		const input = await readEvent();
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
-		if (input.length > mostChars || input.includes("persistedOutputPath")) {
+		if (input.length > mostChars || savedOutputs.some((words) => input.includes(words))) {
 			answer = await shortened({ name, input: input.toString("utf8"), mostChars, values });
 		}
 	} catch (error) {
@@ -85,8 +95,8 @@ async function shortened(what: {
 			const { shell, shortenPassed } = await load();
 			return await shortenPassed({ ...shell, text: input, most: mostChars, savedIn: asText(values["saved-in"]) });
 		}
-		const { eventName, answer } = hostHooks[name];
-		const event = readToolEvent(input, eventName);
+		const { read, answer } = hostHooks[name];
+		const event = read(input);
 		if (event === undefined || isOwnResult(event)) return undefined;
 		const context = async () => {
 			const { shell, hookContext } = await load();
@@ -94,8 +104,9 @@ async function shortened(what: {
 		};
 		const answered = await answer(event, {
 			mostChars,
-			shorten: async (text, most) => (text.length <= most ? undefined : (await context()).shorten(text, most)),
-			shortenFile: async (file, most) => (await context()).shortenFile(file, most),
+			shorten: async (text, most, isCut) =>
+				text.length <= most ? undefined : (await context()).shorten(text, most, isCut),
+			shortenFile: async (file, most, start) => (await context()).shortenFile(file, most, start),
 			wordings: async () => (await context()).wordings(),
 		});
 		return answered && `${JSON.stringify(answered)}\n`;

@@ -8,7 +8,7 @@ import { ownCommand } from "../hosts/own-command.ts";
 import { carryOutChange, planChange } from "../hosts/settings-file.ts";
 import { presetNames } from "../policy/names.ts";
 import { say, show, shownName } from "./input-output.ts";
-import { checkLocale, refuseUnknown, refuseUsage } from "./usage.ts";
+import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
 
 interface InstallOptions {
 	readonly project?: boolean;
@@ -16,6 +16,7 @@ interface InstallOptions {
 	readonly preset?: string;
 	readonly locale?: string;
 	readonly archive?: string;
+	readonly tools?: string;
 	readonly local?: boolean;
 }
 
@@ -27,7 +28,9 @@ export async function install(name: string | undefined, options: InstallOptions)
 	checkLocale(locale);
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	const { platform } = process;
-	const start = serverStart({ preset, locale, archive, platform, command: options.local ? ownCommand() : undefined });
+	const tools = options.tools === undefined ? undefined : await offeredTools(options.tools);
+	const command = options.local ? ownCommand() : undefined;
+	const start = serverStart({ preset, locale, archive, tools, platform, command });
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
@@ -101,6 +104,13 @@ function configurationFiles(host: Host, options: InstallOptions): readonly strin
 	const files = presentFiles(host, surroundings(options));
 	if (files.length > 0) return files;
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);
+}
+
+async function offeredTools(names: string): Promise<string> {
+	const { toolsNamed } = await import("../mcp/tools.ts");
+	return toolsNamed(listOfNames(names))
+		.map(({ name }) => name)
+		.join(",");
 }
 
 /** A host starts a server in a folder of its choice, so a relative path is made absolute, except for a project. */

@@ -1,4 +1,4 @@
-import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { withoutControls } from "../errors.ts";
 import { logKinds } from "../mcp/http/logs.ts";
 import { nearestName } from "../policy/errors.ts";
@@ -6,6 +6,8 @@ import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
+import { addHookCommands } from "./hook-commands.ts";
+import { aboveZero, addArchiving, addCommand, repeatable, wholeNumber, withArchive, withPolicy } from "./options.ts";
 
 const examples = `
 Examples:
@@ -54,28 +56,6 @@ export function createProgram(): Command {
 	return program;
 }
 
-const policyFile = "policy file; by default palimpsest.toml here, else in the configuration folder";
-
-function addCommand(parent: Command, signature: string, description: string): Command {
-	return withPolicy(parent.command(signature).description(description));
-}
-
-function addArchiving(parent: Command, signature: string, description: string): Command {
-	return withArchive(addCommand(parent, signature, description));
-}
-
-function withPolicy(command: Command): Command {
-	return command
-		.option("--policy <file>", policyFile)
-		.option("--set <key=value>", "set one policy field; repeatable", repeatable);
-}
-
-function withArchive(command: Command): Command {
-	return command
-		.option("--archive <where>", "where originals are kept: files (the default), none, redis://…, or a folder")
-		.option("--namespace <name>", "under which name, if not default");
-}
-
 function withWindow(command: Command, model = "model whose window and tokenizer count"): Command {
 	return command
 		.option("--model <name>", model)
@@ -105,6 +85,7 @@ function addServeCommand(program: Command): void {
 		.option("--metrics [host:port]", "for Prometheus, at /metrics of the server, or on an address of their own")
 		.option("--shutdown-seconds <seconds>", "for what runs when a signal ends the server, if not 10", seconds)
 		.addOption(new Option("--log <kind>", "what standard error says, if not text").choices([...logKinds]))
+		.option("--tools <names>", "tools to offer, separated by commas, if not all")
 		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", repeatable)
 		.option("--max-message-bytes <bytes>", "largest message taken, if not 64 MiB (over HTTP 16 MiB)", wholeNumber)
 		.allowExcessArguments()
@@ -203,39 +184,6 @@ function addOutputCommands(program: Command): void {
 		);
 }
 
-function addHookCommands(program: Command): void {
-	const hook = program.command("hook").description("Shorten tool results in the hooks of agent programs.");
-	const command = (signature: string, description: string) => hook.command(signature).description(description);
-	const maxChars = ["--max-chars <count>", "characters up to which a result is left whole, if not 16000"] as const;
-	const locale = ["--locale <locale>", "language of the notices, if not that of the host's server entry"] as const;
-	// Only their help comes from here: `hook.ts` answers them before the commands are made.
-	const answering = (name: string, description: string) => {
-		const answer = command(name, description).option(...maxChars);
-		return withArchive(answer.option("--policy <file>", policyFile)).option(...locale);
-	};
-	answering("claude-code", "Answer a PostToolUse event of Claude Code on standard input.");
-	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
-	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.")
-		.option("--host <host>", "the agent program whose server entry sets the language")
-		.option("--saved-in <file>", "the host has cut the text and saved the whole in this file");
-	command("opencode", "Print the plugin file for opencode.")
-		.option(...maxChars, aboveZero)
-		.option(...locale)
-		.action(async (options) => (await import("./hook-install.ts")).printOpencodePlugin(options));
-	const changing = (name: string, description: string) =>
-		command(name, description)
-			.addArgument(new Argument("<host>", "the agent program").choices(["claude-code", "gemini-cli", "opencode"]))
-			.option("--project", "in the settings of the project here, not in those of the user")
-			.option("--dry-run", "print what would change, and write nothing");
-	changing("install", "Enter the hook in a program's settings.")
-		.option(...maxChars, aboveZero)
-		.option(...locale)
-		.action(async (host, options) => (await import("./hook-install.ts")).installHook(host, options));
-	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
-		(await import("./hook-install.ts")).uninstallHook(host, options),
-	);
-}
-
 function addLaunchCommand(program: Command): void {
 	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay as they are.";
 	addArchiving(program, "launch <program> [parameters...]", launches)
@@ -313,6 +261,7 @@ function addSetupCommands(program: Command): void {
 		.option("--preset <name>", "policy to start from, if not balanced")
 		.option("--locale <locale>", "language of placeholders, if not the preset's")
 		.option("--archive <where>", "where originals are kept, if not in the user's state folder")
+		.option("--tools <names>", "tools to offer, separated by commas, if not all")
 		.option("--local", "start this very program, not the one that npm brings")
 		.action(async (host, options) => (await import("./install.ts")).install(host, options));
 
@@ -369,21 +318,6 @@ function addHelpCommands(program: Command): void {
 				names.reduce(named, command).outputHelp();
 			});
 	}
-}
-
-function repeatable(value: string, all: readonly string[] = []): readonly string[] {
-	return [...all, value];
-}
-
-const wholeNumber = numberFrom(0);
-const aboveZero = numberFrom(1);
-
-function numberFrom(least: number): (text: string) => number {
-	return (text) => {
-		const value = Number(text);
-		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
-		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
-	};
 }
 
 function shareOfAll(text: string): number {

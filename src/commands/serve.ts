@@ -4,19 +4,23 @@ import { createCompactionSource } from "../config/compaction.ts";
 import { createPolicySource } from "../config/config.ts";
 import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";
 import { serveStdio } from "../mcp/stdio.ts";
+import { toolsNamed } from "../mcp/tools.ts";
 import { type LogLevel, logLevels } from "../policy/names.ts";
 import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./input-output.ts";
 import type { HttpServeOptions } from "./serve-http.ts";
-import { refuseUsage } from "./usage.ts";
+import { listOfNames, refuseUsage } from "./usage.ts";
 
 interface ServeOptions extends ArchiveCommandOptions, HttpServeOptions {
 	readonly allowPath?: readonly string[];
+	readonly tools?: string;
 	readonly maxMessageBytes?: number;
 }
 
 /** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
 export async function serve(options: ServeOptions): Promise<void> {
 	if (options.http === undefined) refuseHttpOptions(options);
+	const names = listOfNames(options.tools ?? process.env.PALIMPSEST_TOOLS);
+	const offered = names.length === 0 ? undefined : toolsNamed(names);
 	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
 	const kind = options.log ?? "text";
@@ -48,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 		workingDirectory: process.cwd(),
 	});
 	await compaction.check(policySource.current());
-	const server = { policySource, log, onCallEnd, archive, compaction };
+	const server = { policySource, log, onCallEnd, archive, compaction, tools: offered };
 	const { http, allowPath, maxMessageBytes } = options;
 	if (http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");

@@ -30,6 +30,11 @@ export function checkLocale(locale: string | undefined): string | undefined {
 }
 
 /** Runs the command line and sets the exit code. */
+/** Names with commas between them. */
+export function listOfNames(text = ""): readonly string[] {
+	return text.split(",").flatMap((name) => name.trim() || []);
+}
+
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
 	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
 		// A reader that closes the pipe (`palimpsest … | head`) is no error.

@@ -52,7 +52,7 @@ export function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undef
 	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
 }
 
-const otherVariables = /^PALIMPSEST_(?:ARCHIVE|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
+const otherVariables = /^PALIMPSEST_(?:ARCHIVE|TOOLS|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
 export async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
 	const isSet = ([name, value]: [string, string | undefined]) =>
@@ -97,6 +97,7 @@ async function settingsIn(file: string | undefined): Promise<unknown> {
 	try {
 		if (file === undefined) return undefined;
 		const text = (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
+		if (file.endsWith(".toml")) return (await import("smol-toml")).parse(text);
 		try {
 			return JSON.parse(text);
 		} catch {

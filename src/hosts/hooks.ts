@@ -4,12 +4,14 @@ import { isJsonObject } from "../conversation/json.ts";
 import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
 import { opencodePlugin } from "./opencode.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
+import type { hookHosts } from "./tool-event.ts";
 
-export type InstallHost = "claude-code" | "gemini-cli" | "opencode";
+export type InstallHost = (typeof hookHosts)[number];
 
 export type HookTarget =
 	| { readonly kind: "entry"; readonly file: string; readonly entry: HookEntry }
-	| { readonly kind: "file"; readonly file: string; readonly text: string };
+	/** A file of our own, in which `mark` stands. */
+	| { readonly kind: "file"; readonly file: string; readonly text: string; readonly mark: string };
 
 interface HookEntry {
 	readonly event: string;
@@ -20,7 +22,8 @@ interface HookEntry {
 
 /**
  * File reads are not matched, since models request them line by line. Sources: https://code.claude.com/docs/en/settings,
- * https://geminicli.com/docs/hooks/reference#configuration-schema, https://opencode.ai/docs/plugins.
+ * https://geminicli.com/docs/hooks/reference#configuration-schema, https://opencode.ai/docs/plugins,
+ * https://developers.openai.com/codex/hooks, https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference.
  */
 export function hookTarget(
 	host: InstallHost,
@@ -33,7 +36,7 @@ export function hookTarget(
 		const configuration = environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
 		const folder = projectFolder ? path.join(projectFolder, ".opencode") : path.join(configuration, "opencode");
 		const file = path.join(folder, "plugins", "palimpsest.js");
-		return { kind: "file", file, text: opencodePlugin({ command, mostChars, locale }) };
+		return { kind: "file", file, text: opencodePlugin({ command, mostChars, locale }), mark: "Written by palimpsest" };
 	}
 	const parameters = ["hook", host, "--max-chars", String(mostChars), ...(locale ? ["--locale", locale] : [])];
 	const line = [...command, ...parameters].map(shellArgument).join(" ");
@@ -43,6 +46,19 @@ export function hookTarget(
 		const hook = { name: "palimpsest", type: "command", command: line, timeout: 10_000 };
 		const file = path.join(projectFolder ?? homeFolder, ".gemini", "settings.json");
 		return { kind: "entry", file, entry: { event: "AfterTool", matcher, hook, isOwn } };
+	}
+	if (host === "codex") {
+		const ofUser = environment.CODEX_HOME || path.join(homeFolder, ".codex");
+		const file = path.join(projectFolder ? path.join(projectFolder, ".codex") : ofUser, "hooks.json");
+		const hook = { type: "command", command: line, timeout: 10 };
+		return { kind: "entry", file, entry: { event: "PostToolUse", matcher: "^(Bash|mcp__.*)$", hook, isOwn } };
+	}
+	if (host === "copilot-cli") {
+		const ofUser = environment.COPILOT_HOME || path.join(homeFolder, ".copilot");
+		const folder = projectFolder ? path.join(projectFolder, ".github") : ofUser;
+		const hook = { type: "command", bash: line, powershell: `& ${line}`, timeoutSec: 10 };
+		const text = `${JSON.stringify({ version: 1, hooks: { postToolUse: [hook] } }, null, 2)}\n`;
+		return { kind: "file", file: path.join(folder, "hooks", "palimpsest.json"), text, mark: " hook copilot-cli" };
 	}
 	const ofUser = environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
 	const file = path.join(projectFolder ? path.join(projectFolder, ".claude") : ofUser, "settings.json");

@@ -39,13 +39,20 @@ export function serverStart(choices: {
 	readonly preset?: string | undefined;
 	readonly locale?: string | undefined;
 	readonly archive?: string | undefined;
+	/** Names with commas between them; absent: all. */
+	readonly tools?: string | undefined;
 	readonly command?: readonly string[] | undefined;
 	readonly platform: NodeJS.Platform;
 }): ServerStart {
-	const { preset, locale, archive, command, platform } = choices;
+	const { preset, locale, archive, tools, command, platform } = choices;
 	const fromNpm = ["npx", "-y", "palimpsest-mcp"];
 	const [program = "npx", ...args] = command ?? (platform === "win32" ? ["cmd", "/c", ...fromNpm] : fromNpm);
-	const named = { PALIMPSEST_PRESET: preset, PALIMPSEST_LOCALE: locale, PALIMPSEST_ARCHIVE: archive };
+	const named = {
+		PALIMPSEST_PRESET: preset,
+		PALIMPSEST_LOCALE: locale,
+		PALIMPSEST_ARCHIVE: archive,
+		PALIMPSEST_TOOLS: tools,
+	};
 	const env = Object.fromEntries(Object.entries(named).flatMap(([name, value]) => (value ? [[name, value]] : [])));
 	return { command: program, args, env };
 }

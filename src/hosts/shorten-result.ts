@@ -19,10 +19,15 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 	const { event, policy, archive, command } = what;
 	const toolCall = { id: event.toolCallId, name: event.toolName, input: event.input };
 	return {
-		shorten: (text, most) => shortenText({ text, policy, archive, toolCall, command, check: charsCheck(most), how }),
-		async shortenFile(file, most) {
+		shorten: (text, most, isCut = false) =>
+			shortenText({ text, isCut, policy, archive, toolCall, command, check: charsCheck(most), how }),
+		async shortenFile(file, most, start = "") {
 			const handle = await openSavedOutput(file);
-			return handle && shortenSaved({ ...what, handle, toolCall, most });
+			if (handle === undefined || (await beginsWith(handle, start))) {
+				return handle && shortenSaved({ ...what, handle, toolCall, most });
+			}
+			await handle.close();
+			return undefined;
 		},
 		wordings: async () => excerptWordings[policy.locale],
 	};
@@ -80,6 +85,11 @@ export async function isWholeOf(handle: FileHandle, shown: { readonly text: stri
 	const last = await readAt(handle, size - length, length);
 	const same = commonStart(text, first) + commonStart(text.toReversed(), last.toReversed());
 	return same >= text.length - mostNoticeChars - Buffer.byteLength(shown.file) && same >= text.length / 2;
+}
+
+async function beginsWith(handle: FileHandle, start: string): Promise<boolean> {
+	const bytes = Buffer.from(start);
+	return (await readAt(handle, 0, bytes.length)).equals(bytes);
 }
 
 /** The note of opencode's shell on how a command ended, such as a time-out. It follows the output and is in no file. */

@@ -3,6 +3,9 @@ import type { ExcerptWordings } from "../policy/wordings.ts";
 
 // A host waits for its hooks after every tool call, so this file loads nothing that a small result does not need.
 
+/** The hosts into whose settings a hook can be entered. */
+export const hookHosts = ["claude-code", "codex", "copilot-cli", "gemini-cli", "opencode"] as const;
+
 export interface ToolEvent {
 	readonly toolName: string;
 	readonly toolCallId: string | undefined;
@@ -12,9 +15,13 @@ export interface ToolEvent {
 
 export interface HookContext {
 	readonly mostChars: number;
-	readonly shorten: (text: string, mostChars: number) => Promise<string | undefined>;
-	/** The same for a text that the host saved in a file; `undefined` also if it cannot be read. */
-	readonly shortenFile: (file: string, mostChars: number) => Promise<string | undefined>;
+	/** `isCut`: the host has cut the text, so that less than all of it can be archived. */
+	readonly shorten: (text: string, mostChars: number, isCut?: boolean) => Promise<string | undefined>;
+	/**
+	 * The same for a text that the host saved in a file; `undefined` also if it cannot be read or does not begin with
+	 * `start`: a tool could print the name of any file.
+	 */
+	readonly shortenFile: (file: string, mostChars: number, start?: string) => Promise<string | undefined>;
 	readonly wordings: () => Promise<ExcerptWordings>;
 }
 

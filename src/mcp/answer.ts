@@ -11,6 +11,9 @@ import { type Answer, beside } from "./tool.ts";
 /** Largest answer in bytes. Clients built on the SDK close the connection at 10 MiB in one message. */
 export const largestAnswer = 8_000_000;
 
+/** The member of `_meta` with what a program may want to know about a text. */
+export const factsMeta = "palimpsest/facts";
+
 /** Larger JSON is only summarised in the text block. At 10 MB the second copy made a call take three times as long. */
 export const largestRepeated = 256_000;
 
@@ -22,15 +25,18 @@ export async function toolResult(given: {
 	readonly answer: Answer;
 	readonly spill: Spill | undefined;
 	readonly text: () => Policy["text"];
+	/** Whether there is structured content; otherwise the text is whole, and the members beside it are in `_meta`. */
+	readonly isStructured?: boolean;
 }): Promise<CallToolResult> {
-	const { answer, spill } = given;
-	const { text: ownText, blocks = [] } = answer[beside] ?? {};
+	const { answer, spill, isStructured = true } = given;
+	const { text: besideText, blocks = [] } = answer[beside] ?? {};
+	const ownText = besideText ?? (!isStructured && typeof answer.text === "string" ? answer.text : undefined);
 	const bytesBeside = blocks.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(blocks));
 	let members = membersOf(answer);
 	const links: ResourceLink[] = [];
 	for (;;) {
 		const bytes = members.reduce((sum, member) => sum + member.bytes, 1);
-		const isRepeated = bytes <= largestRepeated || given.text() === "full";
+		const isRepeated = !isStructured || bytes <= largestRepeated || given.text() === "full";
 		// The answer's own text describes all members, one of which may be in a file now.
 		const text = isRepeated ? ((links.length === 0 ? ownText : undefined) ?? membersJson(members)) : undefined;
 		// The text travels as a string in JSON; escaping at most doubles it.
@@ -41,8 +47,11 @@ export async function toolResult(given: {
 				if (typeof value === "object" && value !== null) written.set(value, json);
 			}
 			const summary = text ?? summariseAnswer(members, bytes);
+			const content = [{ type: "text" as const, text: summary }, ...links, ...blocks];
 			const structuredContent = Object.fromEntries(members.map(({ name, value }) => [name, value]));
-			return { content: [{ type: "text", text: summary }, ...links, ...blocks], structuredContent };
+			if (isStructured) return { content, structuredContent };
+			const { text: _shown, ...facts } = structuredContent;
+			return { content, _meta: { [factsMeta]: facts } };
 		}
 		if (!spill) throw unsendable(total);
 		const largest = members.reduce((most, member) => (member.bytes > most.bytes ? member : most));

@@ -33,7 +33,8 @@ export async function runTool(call: {
 		const answer = call.archive
 			? await call.archive.use((archive) => tool.handle(input, { ...context, archive }))
 			: await tool.handle(input, context);
-		const result = await toolResult({ answer, spill, text: () => callPolicy(context, input.policy).text });
+		const text = () => callPolicy(context, input.policy).text;
+		const result = await toolResult({ answer, spill, text, isStructured: tool.outputSchema !== undefined });
 		return { result, code: undefined, report: callReport(answer.report ?? answer) };
 	} catch (error) {
 		return failedCall(error, { tool: tool.name, context });

@@ -23,7 +23,7 @@ import type { Log } from "../operations/edit-record.ts";
 import { describeIssues } from "../policy/errors.ts";
 import { logLevels } from "../policy/names.ts";
 import { describePolicy } from "../policy/reference.ts";
-import type { Policy } from "../policy/schema.ts";
+import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { callProgress, clientModel, clientRoots } from "./client.ts";
 import { belongsInPool } from "./pool/arguments.ts";
@@ -39,6 +39,8 @@ export interface ServerOptions {
 	/** The operator's log. It gets each event that the client's log gets. */
 	readonly log: Log;
 	readonly archive?: ArchiveSource | undefined;
+	/** Those that are offered, by default all; `recall_original` only with an archive. */
+	readonly tools?: readonly Tool[] | undefined;
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
 	/** Aborted, with the error of a closed connection, when nothing can come from the client any more. */
 	readonly clientGone?: AbortSignal | undefined;
@@ -56,10 +58,12 @@ export interface ServerOptions {
 
 export function createServer(options: ServerOptions): McpServer {
 	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles, onlyAnswers, clientGone } = options;
+	const offered = (options.tools ?? tools).filter((tool) => archive || tool !== recallOriginal);
+	const offersRecall = offered.includes(recallOriginal);
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{
-			instructions: instructions(policySource.current(), archive !== undefined),
+			instructions: instructions(policySource.current(), offered),
 			// Made at its first use: it compiles Ajv's schemas, and our servers never ask clients for elicitation.
 			jsonSchemaValidator: { getValidator: (schema) => new AjvJsonSchemaValidator().getValidator(schema) },
 		},
@@ -76,9 +80,9 @@ export function createServer(options: ServerOptions): McpServer {
 	});
 	bindTools(server, {
 		...options,
-		tools: archive ? tools : tools.filter((tool) => tool !== recallOriginal),
+		tools: offered,
 		callContext: (call) => ({
-			layers: policySource.layers(),
+			layers: offersRecall ? policySource.layers() : [...policySource.layers(), withoutRecallHint],
 			log: logToBoth,
 			files,
 			signal: call.signal,
@@ -97,14 +101,32 @@ export function createServer(options: ServerOptions): McpServer {
 	return server;
 }
 
-function instructions(policy: Policy, isArchived: boolean): string {
-	const recall = "What a placeholder names by ref= or réf= is intact: read it with recall_original, whole or in part.";
+/** A placeholder must not name a tool that is not offered. */
+const withoutRecallHint: PolicyLayer = { archive: { recall_hint: false } };
+
+/** For each tool that is offered. A model cannot change the conversation that it is in, and must not be told to. */
+const purposes: Readonly<Record<string, string>> = {
+	mask_conversation: "mask_conversation replaces its old tool results by placeholders",
+	guard_context: "guard_context makes it fit the model's window",
+	compact_conversation: "compact_conversation hides or summarises what is old",
+};
+
+function instructions(policy: Policy, offered: readonly Tool[]): string {
+	const names = offered.map(({ name }) => name);
+	const edits = Object.entries(purposes).flatMap(([name, purpose]) => (names.includes(name) ? [purpose] : []));
+	const [conversations, texts] = [edits.length > 0, names.includes("truncate_output")];
 	return [
 		"Palimpsest keeps an agent's context small without breaking it.",
-		"Between turns, mask_conversation replaces old tool results by placeholders; guard_context makes a conversation fit the model's window; truncate_output cuts one large text; compact_conversation hides or summarises what is old.",
-		'A placeholder says that an old tool result was left out on purpose: no error. Ask for respond_with "edits" to pay for changes only.',
-		...(isArchived ? [recall] : []),
-		describePolicy(policy),
+		...(conversations
+			? [
+					`For a conversation given as messages or path, which is never the one that you are in: ${edits.join("; ")}. Ask for respond_with "edits" to pay for changes only.`,
+				]
+			: []),
+		"A placeholder says that an old tool result was left out on purpose: no error.",
+		...(names.includes("recall_original")
+			? ["What a placeholder names by ref= or réf= is intact: read it with recall_original, whole or in part."]
+			: []),
+		describePolicy(policy, { conversations, texts }),
 	].join("\n");
 }
 
@@ -152,7 +174,18 @@ export function bindTools(
 			// Loaded on demand, since a server on standard input and output has no pool.
 			const { callInPool } = await import("./pool/call.ts");
 			const policyFile = policySource?.file() ?? null;
-			return callInPool(pool, { ...call, id, context, archive, location, allowedPaths, policyFile, principal });
+			const offered = tools.map(({ name }) => name);
+			return callInPool(pool, {
+				...call,
+				id,
+				offered,
+				context,
+				archive,
+				location,
+				allowedPaths,
+				policyFile,
+				principal,
+			});
 		};
 		const outcome = await run();
 		note(outcome);
@@ -171,7 +204,7 @@ export function toolDefinition(tool: Tool): ToolDefinition {
 		description,
 		annotations,
 		inputSchema: jsonSchema(tool.inputSchema, "input"),
-		outputSchema: jsonSchema(tool.outputSchema, "output"),
+		...(tool.outputSchema && { outputSchema: jsonSchema(tool.outputSchema, "output") }),
 		...(app === undefined ? {} : { _meta: { ui: { resourceUri: app } } }),
 	};
 	definitions.set(tool, definition);

@@ -65,7 +65,10 @@ export interface ToolContext {
 /** Key in an answer for content that accompanies the structured content. JSON omits symbols. */
 export const beside = Symbol("beside");
 
-/** A tool's structured content. The text block repeats it as JSON unless `text` replaces it; `blocks` follow. */
+/**
+ * A tool's structured content. The text block repeats it as JSON unless `text` replaces it; `blocks` follow. Without an
+ * output schema, the text is all that a model gets, and a program finds the other members in `_meta`.
+ */
 export type Answer = Readonly<Record<string, unknown>> & {
 	readonly [beside]?: { readonly text?: string; readonly blocks?: readonly ContentBlock[] };
 };
@@ -77,7 +80,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly description: string;
 	readonly annotations: ToolAnnotations;
 	readonly inputSchema: Input;
-	readonly outputSchema: z.ZodObject;
+	readonly outputSchema?: z.ZodObject;
 	/** The URI of the page that shows the tool's answers in hosts of MCP Apps. */
 	readonly app?: `ui://${string}`;
 	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Answer>;

@@ -5,6 +5,7 @@ import type { GuardWithCompactionReport } from "../operations/guard-with-compact
 import { originalsOf } from "../operations/originals.ts";
 import type { Recalled, RecalledListing, RecalledPart } from "../operations/recall.ts";
 import type { TruncateOutcome } from "../operations/truncate.ts";
+import { quote, suggestion } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 import { callWithSummary, summaryPlaceholder, summaryRequestAnswer } from "./answer.ts";
@@ -16,7 +17,16 @@ import {
 	type EditConversation,
 } from "./conversation-tool.ts";
 import { contextReportUri, originalLinks } from "./resources.ts";
-import { type Answer, beside, callPolicy, defineTool, fileWritingTool, policyInput, pureTool } from "./tool.ts";
+import {
+	type Answer,
+	beside,
+	callPolicy,
+	defineTool,
+	fileWritingTool,
+	policyInput,
+	pureTool,
+	type Tool,
+} from "./tool.ts";
 
 const maskConversation = defineTool({
 	name: "mask_conversation",
@@ -210,16 +220,16 @@ export const recallOriginal = defineTool({
 		tail: count,
 		max_tokens: count,
 	}),
-	outputSchema: z.looseObject({}),
 	async handle({ tool_call_id: toolCallId, max_tokens: maxTokens, ...rest }, { archive, ...context }) {
 		if (!archive) throw new PalimpsestError("archive_unavailable", "Nothing is kept here that could be recalled.");
 		const { recallOriginal: recall } = await import("../operations/recall.ts");
 		const policy = callPolicy(context, undefined);
-		return recalledAnswer(await recall({ ...rest, archive, policy, toolCallId, maxTokens, showsImages: true }));
+		const how = { showsImages: true, describe: describePart };
+		return recalledAnswer(await recall({ ...rest, ...how, archive, policy, toolCallId, maxTokens }));
 	},
 });
 
-/** The text block holds one line of description, then the text as it was, which a model reads more easily than JSON. */
+/** One line of description, then the text as it was: hosts that show structured content alone would show it as JSON. */
 export function recalledAnswer(recalled: Recalled): Answer {
 	switch (recalled.kind) {
 		case "part":
@@ -277,3 +287,26 @@ function describe({ kind, tool_name, archived_at }: RecalledListing): string {
 }
 
 export const tools = [maskConversation, guardContext, truncateOutput, compactConversation, recallOriginal];
+
+/** Readable text and no policy: without the tools for conversations, only models call it. */
+const truncateForModels: Tool = {
+	...omitOutputSchema(truncateOutput),
+	inputSchema: truncateOutput.inputSchema.omit({ policy: true }),
+};
+
+/** Those with these names, in our order. Throws `invalid_argument` for an unknown one. */
+export function toolsNamed(names: readonly string[]): readonly Tool[] {
+	const known = tools.map(({ name }) => name);
+	const unknown = names.find((name) => !known.includes(name));
+	if (unknown !== undefined) {
+		const message = `Expected tools out of ${known.join(", ")}, separated by commas; got ${quote(unknown)}.${suggestion(unknown, known)}`;
+		throw new PalimpsestError("invalid_argument", message);
+	}
+	const named = tools.filter(({ name }) => names.includes(name));
+	const isForModels = named.every((tool) => tool === truncateOutput || tool === recallOriginal);
+	return named.map((tool) => (tool === truncateOutput && isForModels ? truncateForModels : tool));
+}
+
+function omitOutputSchema({ outputSchema: _, ...tool }: Tool): Tool {
+	return tool;
+}

@@ -42,9 +42,10 @@ export function createOriginalFinder(what: {
 	readonly policy: Policy;
 	readonly document: unknown;
 	readonly byCallId: boolean;
+	readonly originals?: Originals | undefined;
 }): (result: ResultText) => Promise<FoundOriginal> {
-	const { archive, policy, document, byCallId } = what;
-	const readPlaceholder = placeholderReaderOf(policy);
+	const { archive, policy, document, byCallId, originals } = what;
+	const readPlaceholder = placeholderReaderOf(policy, originals);
 	const { guardMarker, truncateMarker } = wordings(policy);
 	const findMarkers = markerFinder([...new Set([...archivedMarkers, ...plainMarkers, guardMarker, truncateMarker])]);
 	const findNotices = noticeFinder([...archivedNotices, ...plainNotices]);

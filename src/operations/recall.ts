@@ -1,5 +1,5 @@
 import type { Archive, Listing } from "../archive/archive.ts";
-import type { PartRequest, SelectedPart } from "../archive/part.ts";
+import { leastMaxTokens, type PartRequest, type SelectedPart, usualMaxTokens } from "../archive/part.ts";
 import { refPattern } from "../archive/reference.ts";
 import { selectPart } from "../archive/select.ts";
 import { scaleTokens } from "../conversation/measure.ts";
@@ -45,16 +45,19 @@ interface RecallRequest extends PartRequest {
 	readonly toolCallId?: string | undefined;
 	/** Whether a small image is returned as an image if all of it is requested. */
 	readonly showsImages?: boolean | undefined;
+	/** A line that stands before the text and counts towards `maxTokens`, of which it leaves the text at least half. */
+	readonly describe?: ((part: RecalledPart) => string) | undefined;
 }
 
 const mostListed = 50;
 
 /** An original or a part of it; lists the originals, oldest first, if the tool call has several. */
 export async function recallOriginal(request: RecallRequest): Promise<Recalled> {
-	const { archive, policy, ref, toolCallId, showsImages = false, ...part } = request;
+	const { archive, policy, ref, toolCallId, showsImages = false, describe, ...part } = request;
 	const { meter, estimate } = await tokenMeter(policy, policy.guard.model ?? undefined);
 	const countTokens = (text: string) => scaleTokens({ tokens: meter.countTokens(text) }, estimate.scale).tokens;
-	const select = selectPart(part, { countTokens });
+	const selecting = (maxTokens = part.maxTokens) => selectPart({ ...part, maxTokens }, { countTokens });
+	const select = selecting();
 
 	if (ref === undefined && toolCallId === undefined) {
 		const message = "Expected `ref`, as it stands in the placeholder, or `tool_call_id`.";
@@ -77,16 +80,32 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 		const image = imageOfPart((await archive.get(wanted)).text);
 		if (image) return { kind: "image", listing: described, image };
 	}
-	const { matches, leftOutChars, next, ...selected } = value;
+	const { maxTokens } = part;
+	let recalled = recalledPart(described, value, maxTokens);
+	if (describe) {
+		const limit = maxTokens ?? usualMaxTokens;
+		const least = Math.max(leastMaxTokens, Math.ceil(limit / 2));
+		const overBy = () => countTokens(`${describe(recalled)}\n${recalled.text}`) - limit;
+		// A shorter part may need a longer line, that names the rest.
+		for (let [room, over] = [limit, overBy()]; over > 0 && room > least; over = overBy()) {
+			room = Math.max(least, room - over);
+			recalled = recalledPart(described, (await archive.read(wanted, selecting(room))).value, maxTokens);
+		}
+	}
+	return { kind: "part", part: recalled };
+}
+
+function recalledPart(
+	described: RecalledListing,
+	{ matches, leftOutChars, next, ...selected }: SelectedPart,
+	maxTokens: number | undefined,
+): RecalledPart {
 	return {
-		kind: "part",
-		part: {
-			...described,
-			...selected,
-			...(matches ? { matches } : {}),
-			left_out_chars: leftOutChars,
-			next: next && nextPart(described.ref, { ...next, maxTokens: part.maxTokens }),
-		},
+		...described,
+		...selected,
+		...(matches ? { matches } : {}),
+		left_out_chars: leftOutChars,
+		next: next && nextPart(described.ref, { ...next, maxTokens }),
 	};
 }
 

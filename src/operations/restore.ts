@@ -8,6 +8,7 @@ import { type ValueEdit, writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
 import { createOriginalFinder } from "./find-original.ts";
+import { type KeepsOriginals, originalsOf } from "./originals.ts";
 
 export interface RestoreReport {
 	readonly restored: number;
@@ -26,6 +27,8 @@ interface RestoreOptions {
 	readonly archive: Archive;
 	readonly policy: Policy;
 	readonly byCallId?: boolean | undefined;
+	/** As the conversation was masked with it. */
+	readonly recall?: KeepsOriginals["recall"];
 }
 
 /** Restores a text to the byte. Errors mention `name`. Throws PalimpsestError `invalid_json`, and as `restoreConversation`. */
@@ -76,14 +79,20 @@ async function restoreInRounds<Subject>(
 }
 
 async function restoreOnce(given: RestoreOptions & { readonly conversation: unknown }) {
-	const { conversation, archive, policy, byCallId = false } = given;
+	const { conversation, archive, policy, byCallId = false, recall } = given;
 	// Any reading may have made the placeholders.
 	const { observations } = policy.mask;
 	const { document, located, transcript } = readConversation(
 		conversation,
 		Array.isArray(observations) ? observations : true,
 	);
-	const find = createOriginalFinder({ archive, policy, document, byCallId });
+	const find = createOriginalFinder({
+		archive,
+		policy,
+		document,
+		byCallId,
+		originals: originalsOf({ archive, recall, policy }),
+	});
 	const edits: ValueEdit[] = [];
 	const names = { missing: new Set<string>(), ambiguous: new Set<string>(), unnamed: new Set<string>() };
 	const [summaries, redacted] = [new Set<string>(), new Set<string>()];

@@ -89,6 +89,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
+	PALIMPSEST_TOOLS: "the tools that the server offers, as `serve --tools`",
 	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
 	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as the lines of the file of `--auth-tokens`",
 	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint that is asked for summaries",

@@ -67,10 +67,15 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const code = (text: string) => `\`${cell(text)}\``;
 const cell = (text: string) => text.replaceAll("|", "\\|");
 
-/** One paragraph, under 600 characters, that says what a policy does; for a server's instructions. */
-export function describePolicy(policy: Policy): string {
-	const [start, end] = [`Preset ${policy.preset}: ${describeMask(policy)}.`, `Wording: ${policy.locale}.`];
-	return [start, describeGuard(policy), describeTruncate(policy), end].join(" ");
+/** One paragraph, under 600 characters, that says what a policy does to conversations, to texts, or both. */
+export function describePolicy(policy: Policy, what = { conversations: true, texts: true }): string {
+	const { conversations, texts } = what;
+	const sentences = [
+		...(conversations ? [`Preset ${policy.preset}: ${describeMask(policy)}.`, describeGuard(policy)] : []),
+		...(texts ? [describeTruncate(policy)] : []),
+		...(conversations ? [`Wording: ${policy.locale}.`] : []),
+	];
+	return sentences.join(" ");
 }
 
 function describeTruncate({ truncate }: Policy): string {

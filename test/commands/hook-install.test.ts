@@ -14,7 +14,13 @@ beforeEach(async () => {
 });
 
 // No folder of PATH has our command.
-const environment = { PATH: "/nowhere", CLAUDE_CONFIG_DIR: "", XDG_CONFIG_HOME: "" };
+const environment = {
+	PATH: "/nowhere",
+	CLAUDE_CONFIG_DIR: "",
+	XDG_CONFIG_HOME: "",
+	CODEX_HOME: "",
+	COPILOT_HOME: "",
+};
 const run = (...parameters: string[]) => runCli(["hook", ...parameters], { folder, environment });
 const command = (host: string) => `${process.execPath} ${builtCli} hook ${host} --max-chars 16000`;
 const entry = {
@@ -160,6 +166,48 @@ it("adds AfterTool for Gemini CLI", async () => {
 	expect(JSON.parse(await readFile(file, "utf8"))).toEqual({});
 });
 
+it("adds PostToolUse for Codex beside the hooks of others, says that it has to be trusted, and is undone", async () => {
+	const file = join(folder, ".codex", "hooks.json");
+	await mkdir(join(folder, ".codex"));
+	const theirs = { matcher: "Bash", hooks: [{ type: "command", command: "./log.sh" }] };
+	const before = `${JSON.stringify({ hooks: { PostToolUse: [theirs], Stop: [] } }, null, 2)}\n`;
+	await writeFile(file, before);
+	const { code, lines } = await run("install", "codex");
+	expect([code, lines.at(-1)]).toEqual([0, expect.stringContaining("before you trust it: open /hooks")]);
+	const hook = { type: "command", command: command("codex"), timeout: 10 };
+	expect(JSON.parse(await readFile(file, "utf8")).hooks).toEqual({
+		PostToolUse: [theirs, { matcher: "^(Bash|mcp__.*)$", hooks: [hook] }],
+		Stop: [],
+	});
+	expect((await run("install", "codex")).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
+	expect((await run("uninstall", "codex")).code).toBe(0);
+	expect(await readFile(file, "utf8")).toBe(before);
+});
+
+it("enters the hook of Codex where CODEX_HOME or the project has it", async () => {
+	const elsewhere = join(folder, "elsewhere");
+	const parameters = ["hook", "install", "codex"];
+	await runCli(parameters, { folder, environment: { ...environment, CODEX_HOME: elsewhere } });
+	await run("install", "codex", "--project");
+	for (const file of [join(elsewhere, "hooks.json"), join(folder, ".codex", "hooks.json")]) {
+		expect(await readFile(file, "utf8")).toContain("hook codex");
+	}
+});
+
+it("writes a file of its own for Copilot CLI, and removes only that file", async () => {
+	const file = join(folder, ".copilot", "hooks", "palimpsest.json");
+	expect((await run("install", "copilot-cli")).code).toBe(0);
+	const line = command("copilot-cli");
+	const hook = { type: "command", bash: line, powershell: `& ${line}`, timeoutSec: 10 };
+	expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ version: 1, hooks: { postToolUse: [hook] } });
+	expect((await run("uninstall", "copilot-cli")).code).toBe(0);
+	expect(await isThere(file)).toBe(false);
+	await run("install", "copilot-cli", "--project");
+	expect(await isThere(join(folder, ".github", "hooks", "palimpsest.json"))).toBe(true);
+	await writeFile(file, '{"version":1,"hooks":{}}');
+	expect((await run("uninstall", "copilot-cli")).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
+});
+
 it("writes the plugin file for opencode, and removes only that file", async () => {
 	const file = join(folder, ".config", "opencode", "plugins", "palimpsest.js");
 	expect((await run("install", "opencode", "--max-chars", "9000")).code).toBe(0);
@@ -182,6 +230,6 @@ it("refuses unknown hosts", async () => {
 	const { code, lines } = await run("install", "emacs");
 	expect([code, lines[0]]).toEqual([
 		2,
-		expect.stringContaining("Allowed choices are claude-code, gemini-cli, opencode"),
+		expect.stringContaining("Allowed choices are claude-code, codex, copilot-cli, gemini-cli, opencode"),
 	]);
 });

@@ -108,6 +108,14 @@ describe("palimpsest install", () => {
 		});
 	});
 
+	it("offers the tools that are chosen", async () => {
+		await run("install", "codex", "--tools", "recall_original, truncate_output");
+		const file = join(folder, ".codex", "config.toml");
+		expect(await readFile(file, "utf8")).toContain('PALIMPSEST_TOOLS = "truncate_output,recall_original"');
+		const { code, lines } = await run("install", "cursor", "--tools", "recall_orignal");
+		expect([code, lines.join()]).toEqual([1, expect.stringContaining("Did you mean recall_original?")]);
+	});
+
 	it("leaves YAML to the user because it would lose comments", async () => {
 		const { code, text, lines } = await run("install", "goose");
 		expect(code).toBe(0);

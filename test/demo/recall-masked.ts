@@ -13,7 +13,6 @@ export interface Recalled {
 }
 
 interface RecalledPart {
-	readonly text: string;
 	readonly next: Readonly<Record<string, unknown>> | null;
 }
 
@@ -37,10 +36,11 @@ export async function recallMasked(
 			const answer = await client.callTool({ name: "recall_original", arguments: parameters });
 			if (answer.isError) throw new Error(`recall_original failed: ${JSON.stringify(answer.content)}`);
 			const [block] = answer.content as { readonly text: string }[];
-			introduction ||= block?.text.split("\n", 1)[0] ?? "";
-			const part = answer.structuredContent as unknown as RecalledPart;
-			text += part.text;
-			parameters = part.next;
+			const [line = "", ...lines] = block?.text.split("\n") ?? [];
+			introduction ||= line;
+			text += lines.join("\n");
+			const { "palimpsest/facts": facts } = (answer._meta ?? {}) as { readonly "palimpsest/facts": RecalledPart };
+			parameters = facts.next;
 		}
 		assert.equal(text, before[index]?.content, "what is recalled is what was masked, to the byte");
 		recalled.push({ placeholder: content ?? "", calls, chars: text.length, introduction });

@@ -144,7 +144,8 @@ it("callers take turns: many waiting calls of one caller do not delay a single c
 	const order: string[] = [];
 	const bytes = () => new TextEncoder().encode(JSON.stringify(some));
 	const run = async (principal: string) => {
-		const job = { tool: "mask_conversation", arguments: bytes(), layers: [], policyFile: null, allowedPaths: [] };
+		const tool = "mask_conversation";
+		const job = { tool, offered: [tool], arguments: bytes(), layers: [], policyFile: null, allowedPaths: [] };
 		const waiting = { principal, signal: new AbortController().signal, isAdmitted: false };
 		await pool.run(
 			{ ...job, id: 1, models: {}, answers: [], longRefs: [] },

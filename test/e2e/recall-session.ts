@@ -14,10 +14,13 @@ export async function recallSession(
 	return { ...session, archive };
 }
 
-/** The structured content of an answer that is no error. */
+/** The structured content of an answer that is no error; of `recall_original`, its text and the facts beside it. */
 export function structured<Shape = Record<string, unknown>>(result: CallToolResult): Shape {
 	if (result.isError) throw new Error(JSON.stringify(result.content));
-	return result.structuredContent as Shape;
+	const facts = result._meta?.["palimpsest/facts"];
+	if (typeof facts !== "object" || facts === null) return result.structuredContent as Shape;
+	const text = textOf(result);
+	return { ...facts, text: text.slice(text.indexOf("\n") + 1) } as Shape;
 }
 
 /** The text of an answer's first block. */

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { count } from "../../src/library.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -57,6 +58,8 @@ describe("recall_original", () => {
 			const result = await session.call("recall_original", parameters);
 			const { text, tokens, next, total } = structured<RecalledAnswer>(result);
 			expect(tokens).toBeLessThanOrEqual(3_000);
+			expect((await count(textOf(result))).tokens).toBeLessThanOrEqual(3_000);
+			expect(result.structuredContent).toBeUndefined();
 			expect(total.lines).toBe(2_000);
 			if (next) expect(textOf(result)).toContain(`for more call recall_original ${JSON.stringify(next)}]\n`);
 			read += text;
@@ -136,7 +139,7 @@ describe("recall_original", () => {
 		const [ref = ""] = refsIn(structured<Masked>(await session.call("mask_conversation", { messages: one })).messages);
 		const result = await session.call("recall_original", { ref });
 		expect(result.content[1]).toEqual({ type: "image", data, mimeType: "image/png" });
-		expect(result.structuredContent).toMatchObject({ kind: "media", image: { media_type: "image/png", bytes: 529 } });
+		expect(structured(result)).toMatchObject({ kind: "media", image: { media_type: "image/png", bytes: 529 } });
 		const part = structured<RecalledAnswer>(await session.call("recall_original", { ref, chars: "0-20" }));
 		expect(part.text).toBe(JSON.stringify(content[0]).slice(0, 20));
 	});

@@ -10,7 +10,7 @@ import { builtCli } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { httpServer } from "./http-server.ts";
-import { refsIn } from "./recall-session.ts";
+import { refsIn, structured } from "./recall-session.ts";
 
 const names = ["stdio", "Streamable HTTP with sessions", "Streamable HTTP, stateless", "HTTP+SSE"] as const;
 type Name = (typeof names)[number];
@@ -70,9 +70,9 @@ async function call(name: string, args: Record<string, unknown>): Promise<CallTo
 }
 
 async function answer(name: string, args: Record<string, unknown>): Promise<Structured> {
-	const { isError, structuredContent, content } = await call(name, args);
-	expect(isError, JSON.stringify(content)).toBeFalsy();
-	return structuredContent as Structured;
+	const result = await call(name, args);
+	expect(result.isError, JSON.stringify(result.content)).toBeFalsy();
+	return structured<Structured>(result);
 }
 
 async function error(name: string, args: Record<string, unknown>): Promise<string> {

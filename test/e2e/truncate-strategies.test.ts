@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { truncationStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { answerText, stdioSession } from "../support/stdio-session.ts";
-import { recallSession } from "./recall-session.ts";
+import { recallSession, structured } from "./recall-session.ts";
 
 const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
 
@@ -82,7 +82,7 @@ describe("truncate_output with a strategy, over standard input and output", () =
 	it("names the original, from which recall_original reads the omitted part", async () => {
 		const session = await recallSession();
 		const call = async (name: string, parameters: Record<string, unknown>) =>
-			(await session.call(name, parameters)).structuredContent as Record<string, unknown>;
+			structured(await session.call(name, parameters));
 		const parameters = { text: lines, max_chars: 3_000, strategy: "auto", policy: { locale: "en" } };
 		const { text, ref, omitted_lines } = await call("truncate_output", parameters);
 		expect(text).toMatch(/^\[Output shortened: .*, ref=\w+\] Intact, no error: read it with recall_original\.\n/);

@@ -136,7 +136,8 @@ export async function runFaults(options: FaultOptions): Promise<FaultFigures> {
 		for (const [ref, text] of promised) {
 			overSince = performance.now();
 			const answer = await retrying("recall_original", { ref, max_tokens: 10_000 });
-			if (answer?.structuredContent?.text === text) recalled += 1;
+			const [block] = answer?.content ?? [];
+			if (block?.text?.endsWith(`\n${text}`)) recalled += 1;
 		}
 		return { ...figures, promised: promised.size, recalled };
 	} finally {

@@ -41,3 +41,26 @@ export function logOf(lines: number, others: Readonly<Record<number, string>> = 
 		"\n",
 	);
 }
+
+/** `PostToolUse` of Codex, as 0.169 sends it: https://developers.openai.com/codex/hooks */
+export function codexEvent(toolName: string, toolInput: unknown, toolResponse: unknown): string {
+	return JSON.stringify({
+		session_id: "01a204dc-d049-7781-b0d7-2c66f659bfcd",
+		turn_id: "01a204dc-d099-7b30-b7ca-0f6ca4c7a283",
+		transcript_path: "/home/user/.codex/sessions/2026/11/22/rollout.jsonl",
+		cwd: "/home/user/project",
+		hook_event_name: "PostToolUse",
+		model: "gpt-5",
+		permission_mode: "default",
+		tool_name: toolName,
+		tool_input: toolInput,
+		tool_response: toolResponse,
+		tool_use_id: "call_01ABC123",
+	});
+}
+
+/** `postToolUse` of Copilot CLI, as 1.0.102 sends it. */
+export function copilotCliEvent(toolName: string, toolArgs: unknown, toolResult: unknown): string {
+	const where = { sessionId: "f9f04575-1866-4d61-8f74-704ec1cdb09e", timestamp: 1_795_377_915_478, cwd: "/home/user" };
+	return JSON.stringify({ ...where, toolName, toolArgs, toolResult });
+}

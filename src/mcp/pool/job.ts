@@ -20,7 +20,7 @@ import { createArchives } from "../archives.ts";
 import { captureWarnings } from "../http/logs.ts";
 import { runTool } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
-import { tools } from "../tools.ts";
+import { toolsNamed } from "../tools.ts";
 import type { ModelKind, ModelQuestion, ThreadJob, ThreadOutcome } from "./pool.ts";
 
 // From this stream, warnings get into the server's log of JSON.
@@ -50,7 +50,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 		endpoint,
 		loadStrategy: compaction.loadStrategy,
 	};
-	const tool = tools.find(({ name }) => name === job.tool);
+	const tool = toolsNamed(job.offered).find(({ name }) => name === job.tool);
 	if (!tool) throw new TypeError("Expected a tool that there is.");
 	const refs: string[] = [];
 	const archive = job.archive && archiveOfJob(job.archive, { originals, refs, longRefs: job.longRefs });

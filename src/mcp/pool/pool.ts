@@ -121,6 +121,8 @@ interface Waiting {
 export interface ThreadJob {
 	readonly id: RequestId;
 	readonly tool: string;
+	/** All tools of the server, on which the form of this one depends. */
+	readonly offered: readonly string[];
 	/** JSON in UTF-8. Its memory moves to the thread. */
 	readonly arguments: Uint8Array;
 	readonly layers: readonly PolicyLayer[];

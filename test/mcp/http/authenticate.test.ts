@@ -119,7 +119,9 @@ describe.each(faces)("%s", (face: Face) => {
 		});
 		const [, ref = ""] = /\br[ée]f=([a-z0-9]+)/.exec(JSON.stringify(masked?.structuredContent)) ?? [];
 		const recall = { name: "recall_original", arguments: { ref } };
-		expect((await alsoMine?.client.callTool(recall))?.structuredContent).toMatchObject({ text: expect.any(String) });
+		expect(await alsoMine?.client.callTool(recall)).toMatchObject({
+			content: [{ type: "text", text: expect.stringMatching(/^\[Original result of [^\n]*\]\n./) }],
+		});
 		const refused = JSON.stringify(await theirs?.client.callTool(recall));
 		expect(refused).toContain("[original_not_found]");
 		const never = { name: "recall_original", arguments: { ref: `${ref.slice(0, -1)}${ref.endsWith("0") ? 1 : 0}` } };

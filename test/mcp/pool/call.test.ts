@@ -25,6 +25,7 @@ it("a thread plans again where another text in the server's memory has a short r
 	const { code } = await callInPool({ run } as Partial<CallPool> as CallPool, {
 		id: 1,
 		tool: "mask_conversation",
+		offered: ["mask_conversation"],
 		arguments: { messages, policy: { locale: "en", mask: { window_turns: 1 } } },
 		context: { layers: [], log: () => {}, signal: new AbortController().signal } as Partial<ToolContext> as never,
 		location: { where: "memory", namespace: "default" },

@@ -12,6 +12,7 @@ it.each(["plain", "é, 中文 and 👍"])(
 		const job = {
 			id: 7,
 			tool: "mask_conversation",
+			offered: ["mask_conversation"],
 			arguments: new TextEncoder().encode(JSON.stringify({ messages })),
 			layers: [],
 			policyFile: null,
