@@ -92,10 +92,10 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 
 function verifyFrames({ before, plan, report }: Check): void {
 	for (const { path, message, ...edit } of plan) {
-		const texts = before.transcript.messages[message]?.results.flatMap((result) => result.texts);
-		const node = texts?.find((one) => one.frame && equalsJson(one.path, path));
-		const text = edit.kind === "replace" && node ? withoutFrame(node, String(edit.replacement)) : "";
-		if (text === undefined) report("only_tool_results_edited", `${jsonPointer(path)} loses what stands around it`);
+		const { results = [] }: Partial<Message> = before.transcript.messages[message] ?? {};
+		const node = results.flatMap(({ texts }) => texts).find((one) => one.frame && equalsJson(one.path, path));
+		const isLost = edit.kind === "replace" && node && withoutFrame(node, String(edit.replacement)) === undefined;
+		if (isLost) report("only_tool_results_edited", `${jsonPointer(path)} loses what stands around it`);
 	}
 }
 
@@ -153,6 +153,7 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
 }
 
+const isNew = -1;
 /** Where the messages come from and where they are. Pointers are into the written document. */
 interface MessageTrace {
 	/** By message of the written document: its index before, or `isNew`. */
@@ -162,8 +163,6 @@ interface MessageTrace {
 	/** Pointers of the values that the plan inserts among the messages. */
 	readonly written: ReadonlySet<string>;
 }
-
-const isNew = -1;
 
 /** The documents differ only at the places of the plan, and keys keep their order. */
 function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
@@ -193,12 +192,11 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 					moved.set(jsonPointer(childPath(oldPath, index)), undefined);
 					continue;
 				}
-				if (position !== index) {
-					moved.set(jsonPointer(childPath(oldPath, index)), jsonPointer(childPath(path, position)));
-				}
-				// Most items have no edit, and building their paths takes longer than comparing them.
-				if (child || !Object.is(old[index], current[position])) {
-					compare(old[index], current[position], child, childPath(path, position), childPath(oldPath, index));
+				// Most items have no edit and stay in their place. Building their paths takes longer than comparing them.
+				if (child || position !== index || !Object.is(old[index], current[position])) {
+					const [from, to] = [childPath(oldPath, index), childPath(path, position)];
+					if (position !== index) moved.set(jsonPointer(from), jsonPointer(to));
+					compare(old[index], current[position], child, to, from);
 				}
 				position += 1;
 			}
@@ -215,8 +213,7 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	compare(before.document, after.document, editTree(plan), [], []);
 
 	const placeOf = (old: Path): string[] => {
-		if (moved.size === 0) return [jsonPointer(old)];
-		let depth = old.length;
+		let depth = moved.size === 0 ? 0 : old.length;
 		while (depth > 0 && !moved.has(jsonPointer(old.slice(0, depth)))) depth -= 1;
 		const place = depth === 0 ? "" : moved.get(jsonPointer(old.slice(0, depth)));
 		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
@@ -226,13 +223,11 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
 	// If one message of a record is left, it is read as the whole record.
 	const messageIn = once(() => new Map(kept.map(({ place, index }) => [recordOf(place, base), index])));
-	const firstIn = (at: ReadonlyMap<string, number>, pointers: readonly string[]) => {
-		const found = pointers.find((pointer) => at.has(pointer));
-		return found === undefined ? undefined : at.get(found);
-	};
 	const origins = after.transcript.messages.map(({ paths }) => {
 		const pointers = paths.map(jsonPointer);
-		return firstIn(messageAt, pointers) ?? firstIn(messageIn(), pointers) ?? isNew;
+		const firstIn = (at: ReadonlyMap<string, number>) =>
+			pointers.map((pointer) => at.get(pointer)).find((index) => index !== undefined);
+		return firstIn(messageAt) ?? firstIn(messageIn()) ?? isNew;
 	});
 	return { origins, places, written };
 }
@@ -261,8 +256,8 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 			latest = Math.max(latest, origin);
 			return;
 		}
-		const isPlanned = pointersOf(message).some((place) => written.has(place));
-		if (!isPlanned) report("order_kept", `message ${index} of the result was not planned`);
+		if (!pointersOf(message).some((place) => written.has(place)))
+			report("order_kept", `message ${index} of the result was not planned`);
 		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
 	});
 	// Records that are no messages may change, but their number may not grow.
@@ -288,8 +283,7 @@ function verifySystem({ before, after, trace, report }: Check): void {
 		return [isWhole ? textOf(before, old) : textOf(after, message)];
 	});
 	if (equalsJson(textsBefore, textsAfter)) return;
-	const { length: count } = textsBefore;
-	report("system_messages_kept", `${textsAfter.length} of them where ${count} should stay as they are`);
+	report("system_messages_kept", `${textsAfter.length} of them where ${textsBefore.length} should stay as they are`);
 }
 
 function textOf({ document }: ReadDocument, message: Message | undefined): string {
@@ -366,8 +360,7 @@ function verifyResults({ trace: { origins }, report, ...read }: Check, before: E
 		return textOf(read.before, old) === textOf(read.after, current);
 	};
 	for (const { id, message, caller } of after.results) {
-		const place = `result in message ${message} of the result`;
-		const key = `${origins[message]} ${id}`;
+		const [place, key] = [`result in message ${message} of the result`, `${origins[message]} ${id}`];
 		if (id !== undefined && !ids.has(id)) report("ids_kept", place);
 		if (caller === undefined && !orphans.get(id)?.pop()) report("pairing_kept", `${place} has no call before it`);
 		else if (callers.has(key) && !isSameCaller(callers.get(key), caller)) {
