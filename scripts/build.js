@@ -13,8 +13,14 @@ const bundled = ["zod", "@modelcontextprotocol/sdk"];
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({
 	cwd: root,
-	// `job` is the module of the worker threads.
-	input: { cli: "src/cli.ts", index: "src/index.ts", job: "src/mcp/pool/job.ts" },
+	// `job` is the module of the worker threads; agent programs load the plugins.
+	input: {
+		cli: "src/cli.ts",
+		index: "src/index.ts",
+		job: "src/mcp/pool/job.ts",
+		"opencode-plugin": "src/plugins/opencode.ts",
+		"pi-extension": "src/plugins/pi.ts",
+	},
 	platform: "node",
 	external: isExternal,
 	// All chunks stand in `dist` itself, so that a path relative to a module at the top of `src` holds for each of them.

@@ -1,6 +1,5 @@
 import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
-import { opencodePlugin } from "../hosts/opencode.ts";
-import { ownCommand } from "../hosts/own-command.ts";
+import { pluginMark, pluginText } from "../hosts/plugins.ts";
 import { usualHookChars } from "./hook.ts";
 import { changeFiles } from "./install.ts";
 import { checkLocale } from "./usage.ts";
@@ -25,14 +24,14 @@ export async function uninstallHook(host: InstallHost, options: HookInstallOptio
 	const change = (text: string | undefined) => {
 		if (text === undefined) return undefined;
 		if (target.kind === "entry") return removeHook(text, target.entry);
-		return text.includes("Written by palimpsest") ? undefined : text;
+		return text.includes(pluginMark) ? undefined : text;
 	};
 	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
 /** `palimpsest hook opencode` */
 export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookInstallOptions): void {
-	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
+	process.stdout.write(pluginText("opencode", { mostChars: maxChars, locale: checkLocale(locale) }));
 }
 
 function findTarget(host: InstallHost, options: HookInstallOptions): HookTarget {

@@ -224,7 +224,7 @@ function addHookCommands(program: Command): void {
 		.action(async (options) => (await import("./hook-install.ts")).printOpencodePlugin(options));
 	const changing = (name: string, description: string) =>
 		command(name, description)
-			.addArgument(new Argument("<host>", "the agent program").choices(["claude-code", "gemini-cli", "opencode"]))
+			.addArgument(new Argument("<host>", "the agent program").choices(["claude-code", "gemini-cli", "opencode", "pi"]))
 			.option("--project", "in the settings of the project here, not in those of the user")
 			.option("--dry-run", "print what would change, and write nothing");
 	changing("install", "Enter the hook in a program's settings.")

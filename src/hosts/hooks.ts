@@ -2,10 +2,10 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { isJsonObject } from "../conversation/json.ts";
 import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
-import { opencodePlugin } from "./opencode.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
+import { type PluginHost, pluginFile, pluginHosts, pluginText } from "./plugins.ts";
 
-export type InstallHost = "claude-code" | "gemini-cli" | "opencode";
+export type InstallHost = "claude-code" | "gemini-cli" | PluginHost;
 
 export type HookTarget =
 	| { readonly kind: "entry"; readonly file: string; readonly entry: HookEntry }
@@ -20,7 +20,7 @@ interface HookEntry {
 
 /**
  * File reads are not matched, since models request them line by line. Sources: https://code.claude.com/docs/en/settings,
- * https://geminicli.com/docs/hooks/reference#configuration-schema, https://opencode.ai/docs/plugins.
+ * https://geminicli.com/docs/hooks/reference#configuration-schema.
  */
 export function hookTarget(
 	host: InstallHost,
@@ -29,11 +29,9 @@ export function hookTarget(
 	const { isForProject, mostChars, locale } = how;
 	const projectFolder = isForProject ? process.cwd() : undefined;
 	const [homeFolder, environment, command] = [homedir(), process.env, ownCommand()];
-	if (host === "opencode") {
-		const configuration = environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
-		const folder = projectFolder ? path.join(projectFolder, ".opencode") : path.join(configuration, "opencode");
-		const file = path.join(folder, "plugins", "palimpsest.js");
-		return { kind: "file", file, text: opencodePlugin({ command, mostChars, locale }) };
+	if (isPluginHost(host)) {
+		const file = pluginFile(host, { homeFolder, projectFolder, environment });
+		return { kind: "file", file, text: pluginText(host, { mostChars, locale }) };
 	}
 	const parameters = ["hook", host, "--max-chars", String(mostChars), ...(locale ? ["--locale", locale] : [])];
 	const line = [...command, ...parameters].map(shellArgument).join(" ");
@@ -49,6 +47,10 @@ export function hookTarget(
 	const hook = { type: "command", command: line, timeout: 10 };
 	const entry = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook, isOwn };
 	return { kind: "entry", file, entry };
+}
+
+function isPluginHost(host: InstallHost): host is PluginHost {
+	return pluginHosts.some((one) => one === host);
 }
 
 /** Enters a hook once into settings (JSON with comments); all else stays as it is. Throws `invalid_json`. */

@@ -55,7 +55,7 @@ export async function shortenBlocks(blocks: readonly unknown[], context: HookCon
 }
 
 /** Splits a budget among several texts: texts shorter than an equal share leave the rest to the others. */
-function fairShares(lengths: readonly number[], budget: number): number[] {
+export function fairShares(lengths: readonly number[], budget: number): number[] {
 	const shares = lengths.map(() => 0);
 	let left = budget;
 	const rising = lengths.map((length, index) => ({ length, index })).sort((a, b) => a.length - b.length);
