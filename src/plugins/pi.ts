@@ -33,6 +33,9 @@ const apis: Readonly<Record<string, keyof typeof formatsOfApi>> = {
 	"google-vertex": "gemini",
 };
 
+/** pi's note under an output over 50 kB, of which it shows the end, and how a command ended. The file has neither. */
+const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<status>\n\nCommand [^\n]{1,100})?$/;
+
 const recallTool = "recall_original";
 
 /** An extension for pi: masks in each request, and what pi stores stays as it is. pi has no MCP, so it also offers recall. */
@@ -72,21 +75,21 @@ export default function palimpsest(pi: Pi, options?: PluginOptions): void {
 		if (status === 400 && edited !== undefined) await editorIn(context).leaveAlone(edited, "its edits were refused");
 	});
 
-	pi.on("tool_result", async ({ toolName, toolCallId, input, content, details }, context) => {
+	pi.on("tool_result", async ({ toolName, toolCallId, input, content }, context) => {
 		const blocks = listOf(content);
 		const texts = blocks.flatMap((block) => {
 			return isJsonObject(block) && block.type === "text" && typeof block.text === "string" ? [block.text] : [];
 		});
-		// pi itself cuts an output over 50 kB, and names the file that holds the whole.
-		const savedIn = texts.length === 1 ? stringAt(objectOf(details), "fullOutputPath") : undefined;
+		const [only = ""] = texts.length === 1 ? texts : [];
+		const { index = only.length, groups: { savedIn, status = "" } = {} } = cutNote.exec(only) ?? {};
 		const call = { toolName: String(toolName), toolCallId: String(toolCallId), input, savedIn };
-		const shorter = await editorIn(context).shorten(texts, call);
+		const shorter = await editorIn(context).shorten(savedIn ? [only.slice(0, index)] : texts, call);
 		if (shorter === undefined) return undefined;
 		let next = 0;
 		return {
 			content: blocks.map((block) => {
 				const isText = isJsonObject(block) && block.type === "text" && typeof block.text === "string";
-				return isText ? { ...block, text: shorter[next++] } : block;
+				return isText ? { ...block, text: shorter[next++] + status } : block;
 			}),
 		};
 	});
