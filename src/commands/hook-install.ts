@@ -1,5 +1,5 @@
 import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
-import { pluginMark, pluginText } from "../hosts/plugins.ts";
+import { pluginText, withoutPlugin } from "../hosts/plugins.ts";
 import { usualHookChars } from "./hook.ts";
 import { changeFiles } from "./install.ts";
 import { checkLocale } from "./usage.ts";
@@ -22,9 +22,8 @@ export async function installHook(host: InstallHost, options: HookInstallOptions
 export async function uninstallHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
 	const target = findTarget(host, options);
 	const change = (text: string | undefined) => {
-		if (text === undefined) return undefined;
-		if (target.kind === "entry") return removeHook(text, target.entry);
-		return text.includes(pluginMark) ? undefined : text;
+		if (target.kind === "file") return withoutPlugin(text);
+		return text === undefined ? undefined : removeHook(text, target.entry);
 	};
 	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "uninstalled" });
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { isJsonObject } from "../conversation/json.ts";
 import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
-import { type PluginHost, pluginFile, pluginHosts, pluginText } from "./plugins.ts";
+import { isPluginHost, type PluginHost, pluginFile, pluginText } from "./plugins.ts";
 
 export type InstallHost = "claude-code" | "gemini-cli" | PluginHost;
 
@@ -47,10 +47,6 @@ export function hookTarget(
 	const hook = { type: "command", command: line, timeout: 10 };
 	const entry = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook, isOwn };
 	return { kind: "entry", file, entry };
-}
-
-function isPluginHost(host: InstallHost): host is PluginHost {
-	return pluginHosts.some((one) => one === host);
 }
 
 /** Enters a hook once into settings (JSON with comments); all else stays as it is. Throws `invalid_json`. */

@@ -4,7 +4,7 @@ import type { HostSurroundings } from "./hosts.ts";
 import { ownCommand } from "./own-command.ts";
 
 /** The agent programs that load a plugin of ours: a file that imports the program which wrote it. */
-export const pluginHosts = ["opencode", "pi"] as const;
+const pluginHosts = ["opencode", "pi"] as const;
 
 export type PluginHost = (typeof pluginHosts)[number];
 
@@ -13,8 +13,7 @@ interface PluginChoices {
 	readonly locale?: string | undefined;
 }
 
-/** In the words of every plugin file, by which it is known again. */
-export const pluginMark = "Written by palimpsest";
+const mark = "Written by palimpsest";
 
 /** Sources: https://opencode.ai/docs/plugins, and docs/extensions.md of `@earendil-works/pi-coding-agent`. */
 export function pluginFile(host: PluginHost, where: Omit<HostSurroundings, "platform">): string {
@@ -31,12 +30,21 @@ export function pluginText(host: PluginHost, { mostChars, locale }: PluginChoice
 	const options = { command: ownCommand(), mostChars, ...(locale === undefined ? {} : { locale }) };
 	const head = (title: string, module: string) =>
 		[
-			`// Masks old tool results and cuts large ones in ${title}. ${pluginMark} ${version}; delete this file to undo it.`,
+			`// Masks old tool results and cuts large ones in ${title}. ${mark} ${version}; delete this file to undo it.`,
 			`const plugin = ${JSON.stringify(packageFile(`dist/${module}`).href)};`,
 			`const options = ${JSON.stringify(options)};`,
 			"",
 		].join("\n");
 	return host === "pi" ? head("pi", "pi-extension.js") + piText : head("opencode", "opencode-plugin.js") + opencodeText;
+}
+
+/** The file without our plugin: none if it is ours. */
+export function withoutPlugin(text: string | undefined): string | undefined {
+	return text?.includes(mark) ? undefined : text;
+}
+
+export function isPluginHost(name: string): name is PluginHost {
+	return pluginHosts.some((host) => host === name);
 }
 
 const piText = `

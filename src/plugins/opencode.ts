@@ -39,7 +39,7 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 		const logged = client?.app?.log?.({ body: { service: "palimpsest", level: "warn", message } });
 		if (logged instanceof Promise) logged.catch(() => {});
 	};
-	const editor = createSessionEditor({ folder: directory ?? process.cwd(), options, report });
+	const editor = createSessionEditor({ folder: directory ?? process.cwd(), host: "opencode", options, report });
 	/** By session, the conversation that was last sent with edits. */
 	const edited = new Map<string, string>();
 
@@ -131,7 +131,12 @@ interface ToolEvent {
 async function setup(context: SetupContext, options = context.options): Promise<void> {
 	const { location, session, tool } = context;
 	const report = (line: string) => void process.stderr.write(`${line}\n`);
-	const editor = createSessionEditor({ folder: location?.directory ?? process.cwd(), options, report });
+	const editor = createSessionEditor({
+		folder: location?.directory ?? process.cwd(),
+		host: "opencode",
+		options,
+		report,
+	});
 	await session.hook("context", (event) => editMessages(event, editor));
 	await session.hook("compaction", async (event) => {
 		const texts = event.messages

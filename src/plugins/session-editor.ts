@@ -4,6 +4,7 @@ import { archiveLocation } from "../config/archive.ts";
 import { loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
+import { serverLanguage } from "../hosts/hook-policy.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, shortenPassed } from "../hosts/shorten-result.ts";
 import { fairShares, type ToolEvent } from "../hosts/tool-event.ts";
@@ -37,16 +38,18 @@ const longestWaitMs = 8_000;
 export function createSessionEditor(what: {
 	/** Of the project; its policy file counts. */
 	readonly folder: string;
+	/** Whose server entry sets the language, unless `options` do. */
+	readonly host?: string | undefined;
 	readonly options: PluginOptions | undefined;
 	readonly report: (line: string) => void;
 }) {
-	const { folder, options = {}, report } = what;
+	const { folder, host, options = {}, report } = what;
 	const command = Array.isArray(options.command) ? options.command : ownCommand(ownScript());
 	const commandLine = command.map(String).map(shellArgument).join(" ");
 	const mostChars = Number(options.mostChars) > 0 ? Number(options.mostChars) : usualMostChars;
 	let opening: Promise<Editing> | undefined;
 	const opened = () => {
-		opening ??= open({ folder, locale: options.locale, recallCommand: `${commandLine} recall` });
+		opening ??= open({ folder, host, locale: options.locale, recallCommand: `${commandLine} recall` });
 		return opening;
 	};
 	const reported = new Set<string>();
@@ -126,12 +129,15 @@ export function createSessionEditor(what: {
 
 async function open(how: {
 	readonly folder: string;
+	readonly host: string | undefined;
 	readonly locale: string | undefined;
 	readonly recallCommand: string;
 }): Promise<Editing> {
-	const { folder, locale, recallCommand } = how;
+	const { folder, host, recallCommand } = how;
 	const { openArchiveOfPolicy } = await import("../archive/open.ts");
 	const { env: environment } = process;
+	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
+	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;
 	const settings = locale === undefined ? [] : [`locale=${locale}`];
 	const policy = proxyPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
 	const archive = await openArchiveOfPolicy(archiveLocation({ environment }), policy);
