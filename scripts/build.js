@@ -18,8 +18,8 @@ const { output } = await build({
 		cli: "src/cli.ts",
 		index: "src/index.ts",
 		job: "src/mcp/pool/job.ts",
-		"opencode-plugin": "src/plugins/opencode.ts",
-		"pi-extension": "src/plugins/pi.ts",
+		"plugin-opencode": "src/plugins/opencode.ts",
+		"plugin-pi": "src/plugins/pi.ts",
 	},
 	platform: "node",
 	external: isExternal,
@@ -29,9 +29,16 @@ const { output } = await build({
 	logLevel: "warn",
 });
 writeFileSync(`${root}dist/THIRD-PARTY-LICENSES.txt`, licenses(output.flatMap(({ moduleIds = [] }) => moduleIds)));
+// These programs load the default export of a module.
+writeFileSync(`${root}dist/opencode-plugin.js`, `export { opencodePlugin as default } from "./plugin-opencode.js";\n`);
+writeFileSync(`${root}dist/pi-extension.js`, `export { piExtension as default } from "./plugin-pi.js";\n`);
 execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", `${root}tsconfig.build.json`], {
 	stdio: "inherit",
 });
+writeFileSync(
+	`${root}dist/opencode-plugin.d.ts`,
+	`export { opencodePlugin as default } from "./plugins/opencode.js";\n`,
+);
 chmodSync(`${root}dist/cli.js`, 0o755);
 
 /** A package that a bundled one needs is bundled, unless it is a dependency of ours anyway. */

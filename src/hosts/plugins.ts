@@ -34,6 +34,7 @@ export function pluginText(host: PluginHost, { mostChars, locale }: PluginChoice
 			`const plugin = ${JSON.stringify(packageFile(`dist/${module}`).href)};`,
 			`const options = ${JSON.stringify(options)};`,
 			"",
+			"",
 		].join("\n");
 	return host === "pi" ? head("pi", "pi-extension.js") + piText : head("opencode", "opencode-plugin.js") + opencodeText;
 }
@@ -47,15 +48,12 @@ export function isPluginHost(name: string): name is PluginHost {
 	return pluginHosts.some((host) => host === name);
 }
 
-const piText = `
-export default async (pi) => (await import(plugin)).default(pi, options);
+const piText = `export default async (pi) => (await import(plugin)).default(pi, options);
 `;
 
-/** Both plugin APIs: 1.x calls \`server\`, 2.x calls \`setup\`. */
-const opencodeText = `
-export default {
+/** Both plugin APIs: 1.x calls `server`, 2.x calls `setup`. */
+const opencodeText = `export default {
 	id: "palimpsest",
-	// For opencode 1.x.
 	server: async (input) => {
 		try {
 			return await (await import(plugin)).default.server(input, options);
@@ -65,7 +63,6 @@ export default {
 			return {};
 		}
 	},
-	// For opencode 2.x.
 	setup: async (context) => (await import(plugin)).default.setup(context, options),
 };
 `;

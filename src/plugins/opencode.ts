@@ -12,8 +12,7 @@ import { usersWords } from "./users-words.ts";
  * sent, and what opencode stores stays as it is. Sources: https://opencode.ai/docs/plugins and the types of
  * `@opencode-ai/plugin` 1.18 and `@opencode/plugin` 2.0 (`SessionHooks`, `ToolHooks`).
  */
-// biome-ignore lint/style/noDefaultExport: opencode loads the default export
-export default { id: "palimpsest", server, setup };
+export const opencodePlugin = { id: "palimpsest", server, setup };
 
 interface ServerInput {
 	readonly directory?: string;

@@ -39,8 +39,7 @@ const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<sta
 const recallTool = "recall_original";
 
 /** An extension for pi: masks in each request, and what pi stores stays as it is. pi has no MCP, so it also offers recall. */
-// biome-ignore lint/style/noDefaultExport: pi calls the default export
-export default function palimpsest(pi: Pi, options?: PluginOptions): void {
+export function piExtension(pi: Pi, options?: PluginOptions): void {
 	let editor: SessionEditor | undefined;
 	const editorIn = ({ cwd, ui, hasUI }: Context): SessionEditor => {
 		const report = (line: string) => (hasUI ? ui?.notify?.(line, "warning") : void process.stderr.write(`${line}\n`));

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import plugin from "../../src/plugins/opencode.ts";
+import { opencodePlugin as plugin } from "../../src/plugins/opencode.ts";
 import { outputOf, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { isMasked, type LanguageMessage, modelMessages, outputsIn, storedSession } from "./opencode-session.ts";
