@@ -140,6 +140,22 @@ export function resultText({ texts }: ToolResult): string {
 	return texts.length === 1 ? (texts[0]?.text ?? "") : texts.map(({ text }) => text).join("\n");
 }
 
+/** Its text without the reminders that a host puts behind it, such as how many tokens are left: they are not its content. */
+export function resultContent(result: ToolResult): string {
+	return withoutReminders(resultText(result));
+}
+
+/** Claude Code ends results with `<system-reminder>…</system-reminder>`. */
+export function withoutReminders(text: string): string {
+	let content = text;
+	for (let end = text.trimEnd(); end.endsWith("</system-reminder>"); end = content.trimEnd()) {
+		const start = end.lastIndexOf("<system-reminder>");
+		if (start === -1) break;
+		content = end.slice(0, start);
+	}
+	return content;
+}
+
 export function resultCharacters({ texts }: ToolResult): number {
 	return texts.reduce((sum, { text }) => sum + text.length, 0);
 }

@@ -102,7 +102,7 @@ function missingResults(
 }
 
 /** The result with the fewest tokens, the latest of several. */
-function smallestOf(places: readonly number[], results: readonly ReplayResult[]): number {
+export function smallestOf(places: readonly number[], results: readonly ReplayResult[]): number {
 	const tokensOf = (place: number) => (results[place] as ReplayResult).tokens;
 	return places.reduce((best, place) => (tokensOf(place) <= tokensOf(best) ? place : best));
 }

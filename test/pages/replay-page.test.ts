@@ -60,6 +60,7 @@ describe("the page of a replay", () => {
 			"2.50",
 			count(balanced?.billed_with_faults),
 			balanced?.ratio_with_faults.toFixed(3),
+			"0.610",
 			"1.250",
 			"0.901",
 			...["87.8%", "1.7%", "99.8%"],
