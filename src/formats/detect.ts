@@ -10,6 +10,7 @@ import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli, geminiStream } from "./gemini-cli.ts";
+import { goose } from "./goose.ts";
 import { inspect } from "./inspect.ts";
 import { listOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
@@ -17,11 +18,13 @@ import { langchain } from "./langchain.ts";
 import { managedAgents } from "./managed-agents.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { ollama } from "./ollama.ts";
+import { openaiAgents } from "./openai-agents.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { opencode } from "./opencode.ts";
 import { openhands } from "./openhands.ts";
 import { pi } from "./pi.ts";
+import { pydanticAi } from "./pydantic-ai.ts";
 import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
 import { vercelUi } from "./vercel-ui.ts";
@@ -39,6 +42,9 @@ export const formats: readonly Format[] = [
 	clineUi,
 	geminiCli,
 	geminiStream,
+	goose,
+	pydanticAi,
+	openaiAgents,
 	langchain,
 	tau2,
 	inspect,
