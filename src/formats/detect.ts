@@ -11,6 +11,7 @@ import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli, geminiStream } from "./gemini-cli.ts";
+import { goose } from "./goose.ts";
 import { inspect } from "./inspect.ts";
 import { listOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
@@ -19,11 +20,13 @@ import { managedAgents } from "./managed-agents.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { observingReader } from "./observations.ts";
 import { ollama } from "./ollama.ts";
+import { openaiAgents } from "./openai-agents.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { opencode } from "./opencode.ts";
 import { openhands } from "./openhands.ts";
 import { pi } from "./pi.ts";
+import { pydanticAi } from "./pydantic-ai.ts";
 import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
 import { vercelUi } from "./vercel-ui.ts";
@@ -41,6 +44,9 @@ export const formats: readonly Format[] = [
 	clineUi,
 	geminiCli,
 	geminiStream,
+	goose,
+	pydanticAi,
+	openaiAgents,
 	langchain,
 	tau2,
 	inspect,
