@@ -1,7 +1,7 @@
 import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
 import { opencodePlugin } from "../hosts/opencode.ts";
 import { ownCommand } from "../hosts/own-command.ts";
-import { usualHookChars } from "./hook.ts";
+import { usualHookChars } from "../hosts/tool-event.ts";
 import { say } from "./input-output.ts";
 import { changeFiles } from "./install.ts";
 import { checkLocale } from "./usage.ts";
