@@ -1,6 +1,6 @@
 import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
 import { pluginText } from "../hosts/plugins.ts";
-import { usualHookChars } from "./hook.ts";
+import { usualHookChars } from "../hosts/tool-event.ts";
 import { say } from "./input-output.ts";
 import { changeFiles } from "./install.ts";
 import { checkLocale } from "./usage.ts";

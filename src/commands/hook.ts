@@ -6,7 +6,7 @@ import { answerCopilotCli, readCopilotEvent } from "../hosts/copilot-cli.ts";
 import { answerGeminiCli } from "../hosts/gemini-cli.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { HookShell } from "../hosts/shorten-result.ts";
-import { isOwnResult, readToolEvent } from "../hosts/tool-event.ts";
+import { isOwnResult, readToolEvent, usualHookChars } from "../hosts/tool-event.ts";
 
 // A host waits for its hooks after every tool call, so this file loads only the code for a small result.
 
@@ -22,9 +22,6 @@ function eventNamed(name: string) {
 }
 
 type HookHost = keyof typeof hostHooks;
-
-/** Some 4 000 tokens. */
-export const usualHookChars = 16_000;
 
 /** After this time the result passes unchanged. */
 const timeLimitMs = 8_000;

@@ -8,8 +8,8 @@ import { enterServer, entryByHand, hostStates, isWritable, presentFiles, removeS
 import { ownCommand } from "../hosts/own-command.ts";
 import { isPluginHost, type PluginHost, pluginFile, pluginText, withoutPlugin } from "../hosts/plugins.ts";
 import { carryOutChange, planChange } from "../hosts/settings-file.ts";
+import { usualHookChars } from "../hosts/tool-event.ts";
 import { presetNames } from "../policy/names.ts";
-import { usualHookChars } from "./hook.ts";
 import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
 

@@ -86,6 +86,7 @@ function addServeCommand(program: Command): void {
 		.option("--shutdown-seconds <seconds>", "for what runs when a signal ends the server, if not 10", seconds)
 		.addOption(new Option("--log <kind>", "what standard error says, if not text").choices([...logKinds]))
 		.option("--tools <names>", "tools to offer, separated by commas, if not all")
+		.option("--hooks", "let hooks of the host that starts it ask for shortened results")
 		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", repeatable)
 		.option("--max-message-bytes <bytes>", "largest message taken, if not 64 MiB (over HTTP 16 MiB)", wholeNumber)
 		.allowExcessArguments()

@@ -13,12 +13,14 @@ import { listOfNames, refuseUsage } from "./usage.ts";
 interface ServeOptions extends ArchiveCommandOptions, HttpServeOptions {
 	readonly allowPath?: readonly string[];
 	readonly tools?: string;
+	readonly hooks?: true;
 	readonly maxMessageBytes?: number;
 }
 
 /** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
 export async function serve(options: ServeOptions): Promise<void> {
 	if (options.http === undefined) refuseHttpOptions(options);
+	else if (options.hooks) refuseUsage("expected --hooks without --http: a hook belongs to a host on this machine");
 	const names = listOfNames(options.tools ?? process.env.PALIMPSEST_TOOLS);
 	const offered = names.length === 0 ? undefined : toolsNamed(names);
 	const location = archiveLocation({ ...options, environment: process.env });
@@ -57,7 +59,13 @@ export async function serve(options: ServeOptions): Promise<void> {
 	if (http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
 		const allowedPaths = [...ownFolder(), ...(allowPath ?? [])];
-		await serveStdio({ ...server, allowedPaths, sharesFiles: true, largestMessage: maxMessageBytes });
+		await serveStdio({
+			...server,
+			answersHooks: options.hooks,
+			allowedPaths,
+			sharesFiles: true,
+			largestMessage: maxMessageBytes,
+		});
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");

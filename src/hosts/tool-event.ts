@@ -6,6 +6,9 @@ import type { ExcerptWordings } from "../policy/wordings.ts";
 /** The hosts into whose settings a hook can be entered. */
 export const hookHosts = ["claude-code", "codex", "copilot-cli", "gemini-cli", "opencode", "pi"] as const;
 
+/** Some 4 000 tokens. */
+export const usualHookChars = 16_000;
+
 export interface ToolEvent {
 	readonly toolName: string;
 	readonly toolCallId: string | undefined;

@@ -26,6 +26,7 @@ import { describePolicy } from "../policy/reference.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { callProgress, clientModel, clientRoots } from "./client.ts";
+import { shortenResult } from "./hook-tool.ts";
 import { belongsInPool } from "./pool/arguments.ts";
 import type { CallPool } from "./pool/pool.ts";
 import { bindPrompts } from "./prompts.ts";
@@ -39,6 +40,8 @@ export interface ServerOptions {
 	/** The operator's log. It gets each event that the client's log gets. */
 	readonly log: Log;
 	readonly archive?: ArchiveSource | undefined;
+	/** Whether hooks of the host may call `shorten_result`, which is not listed. */
+	readonly answersHooks?: boolean | undefined;
 	/** Those that are offered, by default all; `recall_original` only with an archive. */
 	readonly tools?: readonly Tool[] | undefined;
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
@@ -81,6 +84,7 @@ export function createServer(options: ServerOptions): McpServer {
 	bindTools(server, {
 		...options,
 		tools: offered,
+		unlisted: options.answersHooks ? [shortenResult] : [],
 		callContext: (call) => ({
 			layers: offersRecall ? policySource.layers() : [...policySource.layers(), withoutRecallHint],
 			log: logToBoth,
@@ -149,20 +153,31 @@ export function bindTools(
 	server: McpServer,
 	options: Partial<ServerOptions> & {
 		readonly tools: readonly Tool[];
+		readonly unlisted?: readonly Tool[];
 		readonly callContext: (call: RequestHandlerExtra<ServerRequest, ServerNotification>) => ToolContext;
 		readonly spill?: Spill | undefined;
 	},
 ): void {
-	const { tools, callContext, archive, spill, pool, policySource, allowedPaths = [], principal = "" } = options;
+	const {
+		tools,
+		unlisted = [],
+		callContext,
+		archive,
+		spill,
+		pool,
+		policySource,
+		allowedPaths = [],
+		principal = "",
+	} = options;
 	const location = archive && options.archiveLocation;
 	const listed = tools.map(toolDefinition);
-	const byName = new Map(tools.map((tool) => [tool.name, tool]));
+	const byName = new Map([...tools, ...unlisted].map((tool) => [tool.name, tool]));
 	server.server.registerCapabilities({ tools: {} });
 	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }));
 	server.server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
 		const tool = byName.get(params.name);
 		if (!tool) {
-			const known = [...byName.keys()].join(", ");
+			const known = tools.map(({ name }) => name).join(", ");
 			throw new McpError(ErrorCode.InvalidParams, `No such tool here. Known: ${known}.`);
 		}
 		const { signal, requestId: id, sessionId: session } = extra;

@@ -19,6 +19,11 @@ const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 	[/^npx vitest run /, "part of the tests"],
 	[/^npm install prom-client$/, "changes an installation"],
 	[/^node examples\//, "examples.test.ts runs them all"],
+	[
+		/^(?:(?:claude|codex) plugin |gemini extensions )/,
+		"the host's own; test/packaging/plugins.test.ts has what is installed",
+	],
+	[/^code --add-mcp /, "VS Code's own; hosts-page.test.ts compares its entry"],
 	[/^claude mcp add /, "Claude Code's own; hosts-page.test.ts starts what it enters"],
 	[/^docker |docker compose /, "needs a Docker engine"],
 	[/^(?:install -m|echo "alice)/, "makes a file of the operator's"],

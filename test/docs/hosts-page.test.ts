@@ -112,6 +112,8 @@ describe("the page on hosts", () => {
 		const config = Buffer.from(ofCursor.searchParams.get("config") ?? "", "base64").toString("utf8");
 		expect(JSON.parse(config)).toEqual(start);
 		expect([ofCode, ofCursor].map((link) => link.searchParams.get("name"))).toEqual(["palimpsest", "palimpsest"]);
+		const ofCommand = /^code --add-mcp '(.*)'$/m.exec(page)?.[1] ?? "";
+		expect(JSON.parse(ofCommand)).toEqual({ name: "palimpsest", type: "stdio", ...start });
 		const ofGoose = new URL(/`(goose:\/\/[^`]*)`/.exec(page)?.[1] ?? "");
 		const { searchParams } = ofGoose;
 		expect([searchParams.get("cmd"), searchParams.getAll("arg")]).toEqual([start.command, start.args]);

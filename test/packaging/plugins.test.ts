@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { hookTarget, type InstallHost } from "../../src/hosts/hooks.ts";
+import { shortenResult } from "../../src/mcp/hook-tool.ts";
+import { packageFolder } from "../support/built-cli.ts";
+import { geminiCliEvent, logOf } from "../support/hook-events.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { stdioSession } from "../support/stdio-session.ts";
+
+const text = (name: string) => readFileSync(join(packageFolder, name), "utf8");
+const read = (name: string) => JSON.parse(text(name));
+const { version, license } = read("package.json");
+
+const plugins = [
+	{ host: "claude-code", manifest: ".claude-plugin/plugin.json", servers: ".mcp.json" },
+	{ host: "codex", manifest: ".codex-plugin/plugin.json", servers: ".mcp.json" },
+	{ host: "gemini-cli", manifest: "gemini-extension.json", servers: "gemini-extension.json" },
+] as const satisfies readonly { readonly host: InstallHost; readonly manifest: string; readonly servers: string }[];
+
+interface Hook {
+	readonly type: string;
+	readonly command?: string;
+	readonly server?: string;
+	readonly tool?: string;
+	readonly input?: Record<string, string>;
+}
+
+function hookOf(host: InstallHost) {
+	const { hooks } = read(`plugins/${host}/hooks/hooks.json`);
+	const [[event, [group]]] = Object.entries(hooks) as [[string, [{ matcher: string; hooks: [Hook] }]]];
+	return { event, matcher: group.matcher, hook: group.hooks[0] };
+}
+
+describe.each(plugins)("the plugin for $host", ({ host, manifest, servers }) => {
+	it("has the version and licence of the package", () => {
+		const { name, version: own, license: ownLicense = license } = read(`plugins/${host}/${manifest}`);
+		expect([name, own, ownLicense]).toEqual(["palimpsest", version, license]);
+	});
+
+	it("starts the server of this version, which offers what the hook and the model need", async () => {
+		const { command, args, env } = read(`plugins/${host}/${servers}`).mcpServers.palimpsest;
+		const [yes, packageName, ...parameters] = args as string[];
+		expect([command, yes, packageName]).toEqual(["npx", "-y", `palimpsest-mcp@${version}`]);
+		expect(env).toEqual({ PALIMPSEST_PRESET: "balanced" });
+		const { client } = await stdioSession({ parameters: [...parameters, "--archive", "memory"] });
+		expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["recall_original"]);
+		if (parameters.includes("--hooks")) {
+			const { input = {} } = hookOf(host).hook;
+			const filled = { ...input, tool_name: "Bash", tool_input: "{}", tool_response: "small" };
+			expect(await client.callTool({ name: "shorten_result", arguments: filled })).toMatchObject({
+				content: [{ type: "text", text: "{}" }],
+			});
+		}
+	});
+
+	it("has the hook that `hook install` enters, for the same tools", async () => {
+		const target = hookTarget(host, { isForProject: false, mostChars: 16_000, locale: undefined });
+		const { event, matcher, hook } = hookOf(host);
+		expect(target).toMatchObject({ kind: "entry", entry: { event, matcher } });
+		if (hook.type === "mcp_tool") {
+			expect(hook.tool).toBe(shortenResult.name);
+			expect(Object.keys(shortenResult.inputSchema.shape)).toEqual(
+				expect.arrayContaining(Object.keys(hook.input ?? {})),
+			);
+			expect(hook.input?.host).toBe(host);
+			return;
+		}
+		const [npx, yes, packageName, ...parameters] = hook.command?.split(" ") ?? [];
+		expect([npx, yes, packageName]).toEqual(["npx", "-y", `palimpsest-mcp@${version}`]);
+		const folder = await scratchFolder();
+		const long = logOf(4_000);
+		const input = geminiCliEvent("run_shell_command", {}, { llmContent: long });
+		const answered = await runCli(parameters, {
+			folder,
+			input,
+			environment: { PALIMPSEST_ARCHIVE: join(folder, "a") },
+		});
+		expect(JSON.parse(answered.text).reason).toContain("Output shortened");
+	});
+});
+
+it("the marketplaces name the plugins where they are", () => {
+	const [claude] = read(".claude-plugin/marketplace.json").plugins;
+	expect([claude.name, claude.version]).toEqual(["palimpsest", version]);
+	const [codex] = read(".agents/plugins/marketplace.json").plugins;
+	for (const file of [
+		join(claude.source, ".claude-plugin/plugin.json"),
+		join(codex.source.path, ".codex-plugin/plugin.json"),
+	]) {
+		expect(existsSync(join(packageFolder, file)), file).toBe(true);
+	}
+});
+
+it("the skill is one, and names arguments that recall_original takes", async () => {
+	const skill = text("plugins/claude-code/skills/recall/SKILL.md");
+	expect(text("plugins/codex/skills/recall/SKILL.md")).toBe(skill);
+	expect(skill).toMatch(/^---\nname: recall\ndescription: .{20,1000}\n---\n/);
+	const { recallOriginal } = await import("../../src/mcp/tools.ts");
+	const calls = Array.from(skill.matchAll(/`(\{.*?\})`/g), ([, call = ""]) => JSON.parse(call));
+	expect(calls.length).toBeGreaterThan(3);
+	for (const call of calls) expect(recallOriginal.inputSchema.strict().safeParse(call).success).toBe(true);
+});
