@@ -3,7 +3,7 @@ import { carriedCalls, outputOfRecall, smallestOf } from "./faults.ts";
 import { callsAfter } from "./recall.ts";
 
 /** Of one token. */
-export interface TokenPrices {
+interface TokenPrices {
 	readonly read: number;
 	readonly write: number;
 	readonly output: number;

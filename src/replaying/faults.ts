@@ -10,7 +10,7 @@ export interface CallCosts {
 }
 
 /** The faults of a conversation under a schedule, and its bill with all that they cost. */
-export interface FaultBill {
+interface FaultBill {
 	/** LLM calls that needed a masked result. */
 	readonly faults: number;
 	readonly billed: number;
