@@ -46,7 +46,11 @@ describe("the workflow that publishes", () => {
 		const subjects = attested.map((step) => step.with?.["subject-path"] ?? step.with?.["subject-name"]).join(" ");
 		expect(subjects).toMatch(/\.mcpb[\s\S]*palimpsest\.tar\.gz[\s\S]*ghcr\.io/);
 		const image = steps.find(({ uses }) => uses?.startsWith("docker/build-push-action@"))?.with;
-		expect(image).toMatchObject({ provenance: "mode=max", sbom: true, push: expect.stringContaining("github.event_name == 'push'") });
+		expect(image).toMatchObject({
+			provenance: "mode=max",
+			sbom: true,
+			push: expect.stringContaining("github.event_name == 'push'"),
+		});
 		for (const step of steps.filter(({ run: command = "" }) => /gh release/.test(command))) {
 			expect(step.if).toBe("github.event_name == 'push'");
 		}
