@@ -57,7 +57,9 @@ it("keeps within the host's bytes where characters take three of them", async ()
 
 it("says of an output that the host has cut that only the received part is kept", async () => {
 	const cut = `Warning: truncated output (original token count: 147226)\nTotal output lines: 100001\n\n${long}`;
-	expect(await reasonFor("Bash", cut)).toMatch(/^\[Output shortened: .* The host had cut it already; the \d+ characters that came: /);
+	expect(await reasonFor("Bash", cut)).toMatch(
+		/^\[Output shortened: .* The host had cut it already; the \d+ characters that came: /,
+	);
 });
 
 it("takes the language of the server's entry", async () => {
