@@ -14,8 +14,14 @@ const bundled = ["zod", "@modelcontextprotocol/sdk", "express", "express-rate-li
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({
 	cwd: root,
-	// `job` is the module of the worker threads.
-	input: { cli: "src/cli.ts", index: "src/index.ts", job: "src/mcp/pool/job.ts" },
+	// `job` is the module of the worker threads; agent programs load the plugins.
+	input: {
+		cli: "src/cli.ts",
+		index: "src/index.ts",
+		job: "src/mcp/pool/job.ts",
+		"plugin-opencode": "src/plugins/opencode.ts",
+		"plugin-pi": "src/plugins/pi.ts",
+	},
 	platform: "node",
 	external: isExternal,
 	// All chunks stand in `dist` itself, so that a path relative to a module at the top of `src` holds for each of them.
@@ -24,9 +30,16 @@ const { output } = await build({
 	logLevel: "warn",
 });
 writeFileSync(`${root}dist/THIRD-PARTY-LICENSES.txt`, licenses(output.flatMap(({ moduleIds = [] }) => moduleIds)));
+// These programs load the default export of a module.
+writeFileSync(`${root}dist/opencode-plugin.js`, `export { opencodePlugin as default } from "./plugin-opencode.js";\n`);
+writeFileSync(`${root}dist/pi-extension.js`, `export { piExtension as default } from "./plugin-pi.js";\n`);
 execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", `${root}tsconfig.build.json`], {
 	stdio: "inherit",
 });
+writeFileSync(
+	`${root}dist/opencode-plugin.d.ts`,
+	`export { opencodePlugin as default } from "./plugins/opencode.js";\n`,
+);
 chmodSync(`${root}dist/cli.js`, 0o755);
 
 /** A package that a bundled one needs is bundled, unless it is a dependency of ours anyway. */

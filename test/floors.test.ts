@@ -29,6 +29,7 @@ const rooms: readonly string[] = [
 	"hosts",
 	"http",
 	"proxy",
+	"plugins",
 	"mcp",
 	"commands",
 	"cli.ts",

@@ -2,7 +2,7 @@ import { PalimpsestError } from "../errors.ts";
 import { type CalibrationFigures, type CalibrationReport, startCalibration } from "../operations/calibrate.ts";
 import { parsePrices, ratesOfPrices } from "../operations/replay-rates.ts";
 import { alignColumns, endOf, whole } from "../operations/report-text.ts";
-import { causes } from "../replaying/calibration.ts";
+import { causes, unexplainedCauses } from "../replaying/calibration.ts";
 import { type CommonOptions, commandConfig, printJson, readDocument, say, show, shownName } from "./input-output.ts";
 import { findConversations, unreadableCodes } from "./replay.ts";
 
@@ -46,24 +46,26 @@ export async function calibrate(names: readonly string[], options: CalibrateOpti
 }
 
 export function calibrationText(report: CalibrationReport, eachFile: boolean): string {
-	const { total, without_forks, within_5_percent: near, files } = report;
+	const { total, without_forks, without_unexplained, within_5_percent: near, files } = report;
 	const rows = [
 		...(eachFile ? files.map((one) => rowOf(endOf(shownName(one.file), longestName), one)) : []),
 		rowOf("without forks", without_forks),
+		rowOf("of these, explained calls", without_unexplained),
 		rowOf("all", total),
 	];
 	const heading = ["", "sessions", "calls", "read", "predicted", "±", "written", "predicted", "±", "bill ±"];
 	return [
 		`${table([heading, ...rows])}\n`,
 		table([
-			["cause", "calls", "predicted − read", "of all read"],
+			["cause", "calls", "predicted − read", "of all read", "of the bill"],
 			...causes.map((cause) => {
-				const { calls, tokens } = total.causes[cause];
+				const { calls, tokens, billed } = total.causes[cause];
 				return [
-					cause,
+					unexplainedCauses.some((one) => one === cause) ? `${cause} (unexplained)` : cause,
 					whole(calls),
 					signed(tokens),
 					percent(total.read_tokens === 0 ? null : tokens / total.read_tokens),
+					percent(total.billed === 0 ? null : billed / total.billed),
 				];
 			}),
 		]),

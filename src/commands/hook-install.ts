@@ -1,6 +1,5 @@
 import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
-import { opencodePlugin } from "../hosts/opencode.ts";
-import { ownCommand } from "../hosts/own-command.ts";
+import { pluginText } from "../hosts/plugins.ts";
 import { usualHookChars } from "../hosts/tool-event.ts";
 import { say } from "./input-output.ts";
 import { changeFiles } from "./install.ts";
@@ -34,7 +33,7 @@ export async function uninstallHook(host: InstallHost, options: HookInstallOptio
 
 /** `palimpsest hook opencode` */
 export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookInstallOptions): void {
-	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
+	process.stdout.write(pluginText("opencode", { mostChars: maxChars, locale: checkLocale(locale) }));
 }
 
 function findTarget(host: InstallHost, options: HookInstallOptions): HookTarget {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { structuredPatch } from "diff";
@@ -5,7 +6,9 @@ import { archivePlace } from "../archive/open.ts";
 import { type Host, hosts, serverStart } from "../hosts/hosts.ts";
 import { enterServer, entryByHand, hostStates, isWritable, presentFiles, removeServer } from "../hosts/install.ts";
 import { ownCommand } from "../hosts/own-command.ts";
+import { isPluginHost, type PluginHost, pluginFile, pluginText, withoutPlugin } from "../hosts/plugins.ts";
 import { carryOutChange, planChange } from "../hosts/settings-file.ts";
+import { usualHookChars } from "../hosts/tool-event.ts";
 import { presetNames } from "../policy/names.ts";
 import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
@@ -26,6 +29,9 @@ export async function install(name: string | undefined, options: InstallOptions)
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
 	checkLocale(locale);
+	if (isPluginHost(name)) await installPlugin(name, options);
+	// pi has no MCP.
+	if (name === "pi") return;
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	const { platform } = process;
 	const tools = options.tools === undefined ? undefined : await offeredTools(options.tools);
@@ -45,6 +51,11 @@ export async function install(name: string | undefined, options: InstallOptions)
 
 /** `palimpsest uninstall HOST` */
 export async function uninstall(name: string, options: InstallOptions): Promise<void> {
+	if (isPluginHost(name)) {
+		const files = [pluginFile(name, surroundings(options))];
+		await changeFiles({ files, change: withoutPlugin, dryRun: options.dryRun, done: "uninstalled the plugin" });
+	}
+	if (name === "pi") return;
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
@@ -53,6 +64,13 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 	}
 	const change = (text: string | undefined) => (text === undefined ? undefined : removeServer(text, host));
 	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
+}
+
+async function installPlugin(host: PluginHost, options: InstallOptions): Promise<void> {
+	const text = pluginText(host, { mostChars: usualHookChars, locale: options.locale });
+	const files = [pluginFile(host, surroundings(options))];
+	const isNew = await changeFiles({ files, change: () => text, dryRun: options.dryRun, done: "installed the plugin" });
+	if (isNew && !options.dryRun) say(`Start ${host} again.`);
 }
 
 /** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether there are any. */
@@ -92,12 +110,14 @@ async function list(options: InstallOptions): Promise<void> {
 			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}\n`);
 		}
 	}
+	const ofPi = pluginFile("pi", surroundings(options));
+	show(`${"pi".padEnd(width)}  ${(existsSync(ofPi) ? "installed" : "no file").padEnd(13)}  ${shownName(ofPi)}\n`);
 	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
 }
 
 function findHost(name: string): Host {
 	const names = hosts.map((host) => host.name);
-	return hosts[names.indexOf(name)] ?? refuseUnknown("host", name, names);
+	return hosts[names.indexOf(name)] ?? refuseUnknown("host", name, [...names, "pi"]);
 }
 
 function configurationFiles(host: Host, options: InstallOptions): readonly string[] {

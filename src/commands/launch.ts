@@ -33,6 +33,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const proxy = await startProxy({ port: 0, upstreams, policy, archive, recallCommand });
 			try {
+				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
 				process.exitCode = await runBehind(program, { pointing, parameters, options, folder });
 			} finally {

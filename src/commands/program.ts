@@ -80,7 +80,7 @@ function addServeCommand(program: Command): void {
 		.option("--concurrent-calls <count>", "of one principal, if not 16; 0 for any number", wholeNumber)
 		.option("--call-seconds <seconds>", "longest call, if not 300; 0 for any time", seconds)
 		.option("--sessions-per-principal <count>", "if not 100; 0 for any number", wholeNumber)
-		.option("--threads <count>", "for long calls, if not one less than processors", wholeNumber)
+		.option("--threads <count>", "for long calls, if not one per processor", wholeNumber)
 		.option("--max-queue <count>", "calls that may wait for a thread, if not 64", wholeNumber)
 		.option("--metrics [host:port]", "for Prometheus, at /metrics of the server, or on an address of their own")
 		.option("--shutdown-seconds <seconds>", "for what runs when a signal ends the server, if not 10", seconds)

@@ -30,6 +30,7 @@ function legend({ unit, prices }: Rates): string {
 			: `billed: in prices of an input token, ${at}`,
 		"× raw: against masking nothing; worst: of one conversation; × optimum: against the cheapest of the same window",
 		"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
+		"at least: no choice of results and moments has a lower bill with so many faults",
 		`with output: all that and the answers, at ${short(prices.output)} for a token of output, × raw`,
 		"identifiers, lines: share of those that the agent took from tool results that was in view when it did",
 		"",
@@ -51,6 +52,7 @@ const costs: readonly Column[] = [
 	{ heading: ["×", "optimum"], cell: ({ ratio_to_optimum }) => ratio(ratio_to_optimum) },
 	{ heading: ["faults", "in 100"], cell: ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2) },
 	{ heading: ["with", "faults"], cell: ({ ratio_with_faults }) => ratio(ratio_with_faults) },
+	{ heading: ["at", "least"], cell: ({ bound_with_faults }) => ratio(bound_with_faults) },
 	{ heading: ["", "worst"], cell: ({ worst_ratio_with_faults }) => ratio(worst_ratio_with_faults) },
 	{ heading: ["with", "output"], cell: ({ ratio_with_output }) => ratio(ratio_with_output) },
 ];

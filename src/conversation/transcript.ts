@@ -4,6 +4,21 @@ export type Role = "system" | "user" | "assistant" | "tool" | "other";
 export interface TextNode {
 	readonly path: Path;
 	readonly text: string;
+	/** What stands around the text in the string at `path`: it is counted with the message, and stays. */
+	readonly frame?: { readonly before: string; readonly after: string };
+}
+
+/** The string at the path of a text that is replaced. */
+export function inFrame({ frame }: TextNode, text: string): string {
+	return frame ? frame.before + text + frame.after : text;
+}
+
+/** The text that replaced another in its frame; `undefined` if the frame is gone. */
+export function withoutFrame({ frame }: TextNode, replaced: string): string | undefined {
+	const { before, after } = frame ?? { before: "", after: "" };
+	const isKept =
+		replaced.length >= before.length + after.length && replaced.startsWith(before) && replaced.endsWith(after);
+	return isKept ? replaced.slice(before.length, replaced.length - after.length) : undefined;
 }
 
 /** The content of a result that is only text, so that one text can replace all of it. */
@@ -45,6 +60,8 @@ export interface ToolCall {
 	readonly id: string | undefined;
 	/** Untrusted. */
 	readonly name: string | undefined;
+	/** The arguments of a call that the message's own words hold, which count them. */
+	readonly input?: string;
 }
 
 export interface ToolResult {
@@ -123,6 +140,22 @@ export function resultText({ texts }: ToolResult): string {
 	return texts.length === 1 ? (texts[0]?.text ?? "") : texts.map(({ text }) => text).join("\n");
 }
 
+/** Its text without the reminders that a host puts behind it, such as how many tokens are left: they are not its content. */
+export function resultContent(result: ToolResult): string {
+	return withoutReminders(resultText(result));
+}
+
+/** Claude Code ends results with `<system-reminder>…</system-reminder>`. */
+export function withoutReminders(text: string): string {
+	let content = text;
+	for (let end = text.trimEnd(); end.endsWith("</system-reminder>"); end = content.trimEnd()) {
+		const start = end.lastIndexOf("<system-reminder>");
+		if (start === -1) break;
+		content = end.slice(0, start);
+	}
+	return content;
+}
+
 export function resultCharacters({ texts }: ToolResult): number {
 	return texts.reduce((sum, { text }) => sum + text.length, 0);
 }
@@ -141,10 +174,14 @@ export function childPath(path: Path, segment: string | number): Path {
 /** RFC 6901. */
 export function jsonPointer(path: Path): string {
 	let pointer = "";
-	for (const segment of path) {
-		pointer += `/${typeof segment === "number" ? segment : segment.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-	}
+	for (const segment of path) pointer += `/${typeof segment === "number" ? segment : escapeSegment(segment)}`;
 	return pointer;
+}
+
+function escapeSegment(segment: string): string {
+	// Few keys have one of these, and replacing takes longer than looking.
+	if (!segment.includes("~") && !segment.includes("/")) return segment;
+	return segment.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 export function startsWith(path: Path, start: Path): boolean {

@@ -24,7 +24,9 @@ export function locateCallArguments({ calls, counted }: Message): readonly (numb
 
 /** The arguments of each call as counted: JSON, or free text. */
 export function callArguments(message: Message): readonly (string | undefined)[] {
-	return locateCallArguments(message).map((place) => (place === undefined ? undefined : message.counted[place]));
+	return locateCallArguments(message).map((place, call) =>
+		place === undefined ? message.calls[call]?.input : message.counted[place],
+	);
 }
 
 /** Messages that can only be dropped together: a message with calls and all its results, or one plain message. */

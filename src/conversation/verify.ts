@@ -1,6 +1,6 @@
 import { type EditTree, editTree, equalsJson } from "./apply.ts";
 import { compactJson, isJsonObject } from "./json.ts";
-import { groupBy } from "./lists.ts";
+import { groupBy, once } from "./lists.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
 import {
@@ -15,6 +15,7 @@ import {
 	type ToolCall,
 	type Transcript,
 	valueAt,
+	withoutFrame,
 } from "./transcript.ts";
 import { pairResults } from "./turns.ts";
 
@@ -55,7 +56,7 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
 	const given = { before, after, ...parameters, report };
 	const check: Check = { ...given, trace: compareDocuments(given) };
-	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges];
+	const checks = [verifyTargets, verifyFrames, verifySizes, verifyMessages, verifySystem, verifyExchanges];
 	if (check.rewrite) checks.push(verifyNothingMoved, verifyStart);
 	for (const verifyPart of checks) verifyPart(check);
 	return violations;
@@ -86,6 +87,15 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 			if (isRewritten || targets.has(`${target} ${message} ${pointer}`)) continue;
 			report("only_tool_results_edited", `${pointer} is no ${target}`);
 		}
+	}
+}
+
+function verifyFrames({ before, plan, report }: Check): void {
+	for (const { path, message, ...edit } of plan) {
+		const { results = [] }: Partial<Message> = before.transcript.messages[message] ?? {};
+		const node = results.flatMap(({ texts }) => texts).find((one) => one.frame && equalsJson(one.path, path));
+		const isLost = edit.kind === "replace" && node && withoutFrame(node, String(edit.replacement)) === undefined;
+		if (isLost) report("only_tool_results_edited", `${jsonPointer(path)} loses what stands around it`);
 	}
 }
 
@@ -143,6 +153,7 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
 }
 
+const isNew = -1;
 /** Where the messages come from and where they are. Pointers are into the written document. */
 interface MessageTrace {
 	/** By message of the written document: its index before, or `isNew`. */
@@ -153,11 +164,9 @@ interface MessageTrace {
 	readonly written: ReadonlySet<string>;
 }
 
-const isNew = -1;
-
 /** The documents differ only at the places of the plan, and keys keep their order. */
 function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
-	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` if it is removed or replaced. */
+	/** By pointer of an item that moves within its list: its pointer afterwards; `undefined` if it is removed or replaced. */
 	const moved = new Map<string, string | undefined>();
 	const written = new Set<string>();
 	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
@@ -179,14 +188,16 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 					position += 1;
 				}
 				if (index === old.length) continue;
-				const from = childPath(oldPath, index);
 				if (child?.edit?.kind === "remove") {
-					moved.set(jsonPointer(from), undefined);
+					moved.set(jsonPointer(childPath(oldPath, index)), undefined);
 					continue;
 				}
-				const to = childPath(path, position);
-				moved.set(jsonPointer(from), jsonPointer(to));
-				compare(old[index], current[position], child, to, from);
+				// Most items have no edit and stay in their place. Building their paths takes longer than comparing them.
+				if (child || position !== index || !Object.is(old[index], current[position])) {
+					const [from, to] = [childPath(oldPath, index), childPath(path, position)];
+					if (position !== index) moved.set(jsonPointer(from), jsonPointer(to));
+					compare(old[index], current[position], child, to, from);
+				}
 				position += 1;
 			}
 			if (position !== current.length) differs(path);
@@ -202,7 +213,7 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	compare(before.document, after.document, editTree(plan), [], []);
 
 	const placeOf = (old: Path): string[] => {
-		let depth = old.length;
+		let depth = moved.size === 0 ? 0 : old.length;
 		while (depth > 0 && !moved.has(jsonPointer(old.slice(0, depth)))) depth -= 1;
 		const place = depth === 0 ? "" : moved.get(jsonPointer(old.slice(0, depth)));
 		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
@@ -211,11 +222,12 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	const kept = places.flatMap((left, index) => left.map((place) => ({ place, index })));
 	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
 	// If one message of a record is left, it is read as the whole record.
-	const messageIn = new Map(kept.map(({ place, index }) => [recordOf(place, base), index]));
+	const messageIn = once(() => new Map(kept.map(({ place, index }) => [recordOf(place, base), index])));
 	const origins = after.transcript.messages.map(({ paths }) => {
 		const pointers = paths.map(jsonPointer);
-		const found = [messageAt, messageIn].flatMap((at) => pointers.flatMap((pointer) => at.get(pointer) ?? []));
-		return found[0] ?? isNew;
+		const firstIn = (at: ReadonlyMap<string, number>) =>
+			pointers.map((pointer) => at.get(pointer)).find((index) => index !== undefined);
+		return firstIn(messageAt) ?? firstIn(messageIn()) ?? isNew;
 	});
 	return { origins, places, written };
 }
@@ -226,11 +238,11 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	// A value of a message is found by its own pointer and by that of its record.
 	const pointersOf = ({ paths }: Message) =>
 		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
-	const read = new Set(after.transcript.messages.flatMap(pointersOf));
+	const read = once(() => new Set(after.transcript.messages.flatMap(pointersOf)));
 	const whole = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer)));
+	const isRead = (place: string) => whole.has(place) || read().has(place) || whole.has(recordOf(place, base));
 	places.forEach((left, index) => {
-		if (left.length > 0 && !left.some((place) => read.has(place) || whole.has(recordOf(place, base))))
-			report("order_kept", `message ${index} is not read any more`);
+		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is not read any more`);
 	});
 	for (const { message } of rewrite ? [] : plan.filter(takesMessageOut)) {
 		if (places[message]?.length) report("order_kept", `a part of message ${message} is left`);
@@ -244,13 +256,13 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 			latest = Math.max(latest, origin);
 			return;
 		}
-		const isPlanned = pointersOf(message).some((place) => written.has(place));
-		if (!isPlanned) report("order_kept", `message ${index} of the result was not planned`);
+		if (!pointersOf(message).some((place) => written.has(place)))
+			report("order_kept", `message ${index} of the result was not planned`);
 		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
 	});
 	// Records that are no messages may change, but their number may not grow.
 	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
-	const unread = [...written].filter((place) => !read.has(place)).length;
+	const unread = [...written].filter((place) => !read().has(place)).length;
 	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
 }
 
@@ -271,8 +283,7 @@ function verifySystem({ before, after, trace, report }: Check): void {
 		return [isWhole ? textOf(before, old) : textOf(after, message)];
 	});
 	if (equalsJson(textsBefore, textsAfter)) return;
-	const { length: count } = textsBefore;
-	report("system_messages_kept", `${textsAfter.length} of them where ${count} should stay as they are`);
+	report("system_messages_kept", `${textsAfter.length} of them where ${textsBefore.length} should stay as they are`);
 }
 
 function textOf({ document }: ReadDocument, message: Message | undefined): string {
@@ -349,8 +360,7 @@ function verifyResults({ trace: { origins }, report, ...read }: Check, before: E
 		return textOf(read.before, old) === textOf(read.after, current);
 	};
 	for (const { id, message, caller } of after.results) {
-		const place = `result in message ${message} of the result`;
-		const key = `${origins[message]} ${id}`;
+		const [place, key] = [`result in message ${message} of the result`, `${origins[message]} ${id}`];
 		if (id !== undefined && !ids.has(id)) report("ids_kept", place);
 		if (caller === undefined && !orphans.get(id)?.pop()) report("pairing_kept", `${place} has no call before it`);
 		else if (callers.has(key) && !isSameCaller(callers.get(key), caller)) {

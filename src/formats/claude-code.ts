@@ -55,9 +55,14 @@ export const claudeCode: Format = {
 
 function probe(record: unknown) {
 	if (!isJsonObject(record) || stringAt(record, "type") === undefined) return "a record with a string `type`";
+	// The Agent SDK's stream begins with the settings of its session, and ends with a result.
+	if (record.type === "system" || record.type === "result") return hasMember(record, "session_id", "total_cost_usd");
 	if (record.type !== "user" && record.type !== "assistant") return false;
 	const message = readSpeech(record, 0)?.message;
-	if (!message || stringAt(message, "role") === undefined) return "`message` with a `role` in a record of this type";
+	// Exports of the Agent SDK's stream may leave out the role, which is the type of the record.
+	const isBare = message && !hasMember(message, "role") && !hasMember(record, "uuid");
+	if (!message || (stringAt(message, "role") === undefined && !isBare))
+		return "`message` with a `role` in a record of this type";
 	const { content } = message;
 	const isContent = content === undefined || content === null || typeof content === "string" || Array.isArray(content);
 	return isContent ? hasMember(record, ...sessionKeys) : "`message.content` as a string or a list of blocks";
@@ -105,7 +110,8 @@ const copyPlaces = [["toolUseResult"], ["tool_use_result"], ["mcpMeta"]];
 
 function readRecord({ index, record, message }: SpeechRecord, base: Path, callValues: CallValues): MessageDraft {
 	const path = [...base, index];
-	const draft = readAnthropicMessage(message, [...path, "message"], [path]);
+	const { type: role } = record;
+	const draft = readAnthropicMessage({ role, ...message }, [...path, "message"], [path]);
 	joinThinking(draft, message, path);
 	draft.setTime(timeAt(record, "timestamp"));
 	if (draft.role === "assistant") draft.setUsage(anthropicUsage(message));

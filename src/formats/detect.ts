@@ -1,22 +1,32 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { Policy } from "../policy/schema.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
 import { claudeCode } from "./claude-code.ts";
+import { clineUi } from "./cline-ui.ts";
 import { codexRollout } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini.ts";
+import { geminiCli, geminiStream } from "./gemini-cli.ts";
+import { goose } from "./goose.ts";
 import { inspect } from "./inspect.ts";
 import { listOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
+import { langchain } from "./langchain.ts";
+import { managedAgents } from "./managed-agents.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
+import { observingReader } from "./observations.ts";
 import { ollama } from "./ollama.ts";
+import { openaiAgents } from "./openai-agents.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { opencode } from "./opencode.ts";
+import { openhands } from "./openhands.ts";
 import { pi } from "./pi.ts";
+import { pydanticAi } from "./pydantic-ai.ts";
 import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
 import { vercelUi } from "./vercel-ui.ts";
@@ -29,6 +39,15 @@ export const formats: readonly Format[] = [
 	opencode,
 	kimiContext,
 	copilotCli,
+	managedAgents,
+	openhands,
+	clineUi,
+	geminiCli,
+	geminiStream,
+	goose,
+	pydanticAi,
+	openaiAgents,
+	langchain,
 	tau2,
 	inspect,
 	mcpSampling,
@@ -44,11 +63,17 @@ export const formats: readonly Format[] = [
 
 export type ReadConversation = Readonly<ReturnType<typeof readConversation>>;
 
-/** Reads a list of messages or an object that holds one. Throws `not_a_conversation` with the expected shapes. */
-export function readConversation(document: unknown) {
+/**
+ * Reads a list of messages or an object that holds one. Observations of text protocols are results as the policy says:
+ * `auto` if no other result comes before the first one, which no later message changes. Throws `not_a_conversation`
+ * with the expected shapes.
+ */
+export function readConversation(document: unknown, observations: Policy["mask"]["observations"] = "auto") {
 	const located = locateMessages(document);
 	const format = detectFormat(located);
-	return { format, document, located, transcript: format.read(located) };
+	const transcript = format.read(located);
+	const observing = observingReader(format, transcript, { located, observations });
+	return observing ? { document, located, ...observing } : { format, document, located, transcript };
 }
 
 /** The request body of a conversation, with its model, tools and system prompt. */
@@ -60,6 +85,10 @@ export function requestBody(document: unknown): unknown {
 const messageKeys = ["messages", "contents", "input"];
 
 export function locateMessages(document: unknown): LocatedMessages {
+	const [only, ...others] = Array.isArray(document) ? document : [];
+	// A list of conversations that has only one.
+	const inside = others.length === 0 && isJsonObject(only) && !isMessage(only) ? findMessages(only) : undefined;
+	if (inside) return { ...inside, base: [0, ...inside.base] };
 	if (Array.isArray(document)) return { document, base: [], messages: document };
 	const found = isJsonObject(document) ? findMessages(document) : undefined;
 	if (found) return found;
@@ -75,8 +104,24 @@ export function locateMessages(document: unknown): LocatedMessages {
 	);
 }
 
+/** Keys of lists whose items need no `role`, in the records of programs. */
+const listKeys = [
+	"events",
+	"history",
+	"trajectory",
+	"requests",
+	"data",
+	"items",
+	"new_items",
+	"newItems",
+	"generatedItems",
+];
+
+/** Objects are searched to this depth. */
+const deepestBody = 3;
+
 /** In a request body, even one inside a log, batch or JSON-RPC call; else the only list that begins with a message. */
-function findMessages(document: JsonObject): LocatedMessages | undefined {
+function findMessages(document: JsonObject, depth = 1): LocatedMessages | undefined {
 	const own = inBody(document, []);
 	if (own) return own;
 	const entries = Object.entries(document);
@@ -84,16 +129,34 @@ function findMessages(document: JsonObject): LocatedMessages | undefined {
 	if (held.length > 0) return held.length === 1 ? held[0] : undefined;
 	const lists = entries.flatMap(([key, value]) => (beginsWithMessage(value) ? [{ key, messages: value }] : []));
 	const [only, ...others] = lists;
-	return only && others.length === 0 ? { document, base: [only.key], messages: only.messages } : undefined;
+	if (only) return others.length === 0 ? { document, base: [only.key], messages: only.messages } : undefined;
+	const key = listKeys.find((name) => Object.hasOwn(document, name) && Array.isArray(document[name]));
+	if (key) return { document, base: [key], messages: listOf(document[key]) };
+	if (depth === deepestBody) return undefined;
+	const [deeper, ...more] = entries.flatMap(([name, value]) => {
+		const found = isJsonObject(value) ? findMessages(value, depth + 1) : undefined;
+		return found ? [{ ...found, base: [name, ...found.base] }] : [];
+	});
+	return more.length === 0 ? deeper : undefined;
 }
 
+/** Tracing programs put the messages of a call into a list of their own. */
 function inBody(body: JsonObject, path: readonly string[]): LocatedMessages | undefined {
 	const key = messageKeys.find((name) => Object.hasOwn(body, name) && Array.isArray(body[name]));
-	return key ? { document: body, base: [...path, key], messages: listOf(body[key]) } : undefined;
+	if (key === undefined) return undefined;
+	const messages = listOf(body[key]);
+	const isNested = messages.length === 1 && Array.isArray(messages[0]);
+	return isNested
+		? { document: body, base: [...path, key, 0], messages: listOf(messages[0]) }
+		: { document: body, base: [...path, key], messages };
 }
 
 function beginsWithMessage(value: unknown): value is readonly unknown[] {
 	return Array.isArray(value) && isJsonObject(value[0]) && stringAt(value[0], "role") !== undefined;
+}
+
+function isMessage(value: JsonObject): boolean {
+	return ["role", "type", "kind", "content"].some((key) => Object.hasOwn(value, key));
 }
 
 function kindOf(value: unknown): string {

@@ -20,7 +20,15 @@ import {
 } from "./format.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { added, isMcpFailure, MessageDraft, onlyMember, type ReadPart, readWrappedContent } from "./parts.ts";
+import {
+	added,
+	isMcpFailure,
+	MessageDraft,
+	onlyMember,
+	type ReadPart,
+	readWrappedContent,
+	type ToolContent,
+} from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { user: "user", model: "assistant", function: "tool", system: "system" };
 
@@ -114,7 +122,7 @@ function readPart(part: JsonObject, path: Path, id: string | undefined, draft: M
 		draft.addCall(id, stringAt(call, "name"), memberOf(call, "args"));
 	} else if (isJsonObject(response)) {
 		const key = Object.hasOwn(part, "functionResponse") ? "functionResponse" : "function_response";
-		readResponse(response, [...path, key], id, draft);
+		draft.addResult({ callId: id, ...readFunctionResponse(response, [...path, key]) });
 	} else if (media) {
 		draft.mediaTokens += media.tokens;
 	} else if (typeof part.text === "string") {
@@ -127,7 +135,11 @@ function readPart(part: JsonObject, path: Path, id: string | undefined, draft: M
 	}
 }
 
-function readResponse(response: JsonObject, path: Path, callId: string | undefined, draft: MessageDraft): void {
+/** Reads the content of a `functionResponse`, which may hold an error. */
+export function readFunctionResponse(
+	response: JsonObject,
+	path: Path,
+): ToolContent & { readonly isError: boolean | undefined } {
 	const value = Object.hasOwn(response, "response") ? response.response : undefined;
 	const at = [...path, "response"];
 	const parts = listOf(response.parts);
@@ -140,14 +152,13 @@ function readResponse(response: JsonObject, path: Path, callId: string | undefin
 	const isShortened = parts.length === 0 && isShortenedOutput(value);
 	// Without its first line the rest would be read as an error.
 	const whole = isShortened ? { path: at, write: (output: string) => ({ output }), only: true as const } : inside.whole;
-	draft.addResult({
-		callId,
+	return {
 		texts: inside.texts,
 		whole: parts.length === 0 ? whole : undefined,
 		media: [...inside.media, ...media],
 		isError: (!isShortened && hasFailed(value)) || undefined,
 		counted: [...inside.counted, ...texts],
-	});
+	};
 }
 
 /** Characters that a host may put before the text of our hook, such as "Tool result blocked: ". */
@@ -170,7 +181,7 @@ function hasFailed(value: unknown): boolean {
 	return Boolean(error) || (error === "" && onlyMember(value) === "error") || [value, value.result].some(isMcpFailure);
 }
 
-function readGeminiMedia(part: JsonObject, path: Path): MediaNode | undefined {
+export function readGeminiMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const inline = memberOf(part, "inlineData");
 	const file = memberOf(part, "fileData");
 	const data = isJsonObject(inline) ? inline : isJsonObject(file) ? file : undefined;

@@ -134,7 +134,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	} else draft.countPart(part, readChatMedia(part, path));
 }
 
-function readChatMedia(part: JsonObject, path: Path): MediaNode | undefined {
+export function readChatMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const type = stringAt(part, "type") ?? "";
 	const holder = isJsonObject(part[type]) ? part[type] : {};
 	const provider = "openai";

@@ -44,7 +44,7 @@ export function readHeldOutput(item: JsonObject, type: string, path: Path): Outp
 	return undefined;
 }
 
-function readOutputContent(content: unknown, path: Path): ToolContent {
+export function readOutputContent(content: unknown, path: Path): ToolContent {
 	// In some versions of Codex a string is wrapped in an object.
 	const key = isJsonObject(content) && ["content", "output"].find((one) => stringAt(content, one) !== undefined);
 	if (key) return textContent(content[key] as string, [...path, key]);

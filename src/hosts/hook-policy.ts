@@ -71,11 +71,11 @@ const projectVariables = new Map([
 ]);
 
 /** The language in the host's server entry. Empty if no file can be read: a hook never fails for it. */
-async function serverLanguage(hostName: string): Promise<LanguageVariables> {
+export async function serverLanguage(hostName: string, folder = process.cwd()): Promise<LanguageVariables> {
 	const { platform, env: environment } = process;
 	const host = hosts.find(({ name }) => name === hostName);
 	if (host === undefined) return {};
-	const projectFolder = environment[projectVariables.get(hostName) ?? ""] || process.cwd();
+	const projectFolder = environment[projectVariables.get(hostName) ?? ""] || folder;
 	const where = { platform, environment, homeFolder: homedir() };
 	const ofProject = await settingsIn(host.file({ ...where, projectFolder }));
 	const ofUser = await settingsIn(host.file(where));

@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { isJsonObject } from "../conversation/json.ts";
 import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
-import { opencodePlugin } from "./opencode.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
+import { isPluginHost, pluginFile, pluginMark, pluginText } from "./plugins.ts";
 import type { hookHosts } from "./tool-event.ts";
 
 export type InstallHost = (typeof hookHosts)[number];
@@ -22,8 +22,8 @@ interface HookEntry {
 
 /**
  * File reads are not matched, since models request them line by line. Sources: https://code.claude.com/docs/en/settings,
- * https://geminicli.com/docs/hooks/reference#configuration-schema, https://opencode.ai/docs/plugins,
- * https://developers.openai.com/codex/hooks, https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference.
+ * https://geminicli.com/docs/hooks/reference#configuration-schema, https://developers.openai.com/codex/hooks,
+ * https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference.
  */
 export function hookTarget(
 	host: InstallHost,
@@ -32,11 +32,9 @@ export function hookTarget(
 	const { isForProject, mostChars, locale } = how;
 	const projectFolder = isForProject ? process.cwd() : undefined;
 	const [homeFolder, environment, command] = [homedir(), process.env, ownCommand()];
-	if (host === "opencode") {
-		const configuration = environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
-		const folder = projectFolder ? path.join(projectFolder, ".opencode") : path.join(configuration, "opencode");
-		const file = path.join(folder, "plugins", "palimpsest.js");
-		return { kind: "file", file, text: opencodePlugin({ command, mostChars, locale }), mark: "Written by palimpsest" };
+	if (isPluginHost(host)) {
+		const file = pluginFile(host, { homeFolder, projectFolder, environment });
+		return { kind: "file", file, text: pluginText(host, { mostChars, locale }), mark: pluginMark };
 	}
 	const parameters = ["hook", host, "--max-chars", String(mostChars), ...(locale ? ["--locale", locale] : [])];
 	const line = [...command, ...parameters].map(shellArgument).join(" ");

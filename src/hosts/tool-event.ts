@@ -4,7 +4,7 @@ import type { ExcerptWordings } from "../policy/wordings.ts";
 // A host waits for its hooks after every tool call, so this file loads nothing that a small result does not need.
 
 /** The hosts into whose settings a hook can be entered. */
-export const hookHosts = ["claude-code", "codex", "copilot-cli", "gemini-cli", "opencode"] as const;
+export const hookHosts = ["claude-code", "codex", "copilot-cli", "gemini-cli", "opencode", "pi"] as const;
 
 /** Some 4 000 tokens. */
 export const usualHookChars = 16_000;
@@ -65,7 +65,7 @@ export async function shortenBlocks(blocks: readonly unknown[], context: HookCon
 }
 
 /** Splits a budget among several texts: texts shorter than an equal share leave the rest to the others. */
-function fairShares(lengths: readonly number[], budget: number): number[] {
+export function fairShares(lengths: readonly number[], budget: number): number[] {
 	const shares = lengths.map(() => 0);
 	let left = budget;
 	const rising = lengths.map((length, index) => ({ length, index })).sort((a, b) => a.length - b.length);

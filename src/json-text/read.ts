@@ -1,6 +1,6 @@
 import { createScanner } from "jsonc-parser";
 import { PalimpsestError } from "../errors.ts";
-import { tokenKinds as kinds, locateValues, pathTree, type Span } from "./locate.ts";
+import { locateValues, pathTree, type Span } from "./locate.ts";
 
 export interface TextDocument {
 	readonly text: string;
@@ -89,20 +89,39 @@ function invalidJson(text: string, { start, end }: Span, name: string): Palimpse
 	return new PalimpsestError("invalid_json", message);
 }
 
+/** The scanner's token kinds. jsonc-parser declares them as a `const enum`, which `isolatedModules` cannot import. */
+export const tokenKinds = {
+	openBrace: 1,
+	closeBrace: 2,
+	openBracket: 3,
+	closeBracket: 4,
+	comma: 5,
+	colon: 6,
+	nullWord: 7,
+	trueWord: 8,
+	falseWord: 9,
+	string: 10,
+	number: 11,
+	lineBreak: 14,
+	blank: 15,
+	unknown: 16,
+	end: 17,
+} as const;
+
 type Expected = "value" | "value or ]" | "key" | "key or }" | "colon" | "comma or ]" | "comma or }" | "end";
 
 const valueStarts: readonly number[] = [
-	...[kinds.openBrace, kinds.openBracket, kinds.string, kinds.number],
-	...[kinds.nullWord, kinds.trueWord, kinds.falseWord],
+	...[tokenKinds.openBrace, tokenKinds.openBracket, tokenKinds.string, tokenKinds.number],
+	...[tokenKinds.nullWord, tokenKinds.trueWord, tokenKinds.falseWord],
 ];
 const tokensThatFit: Readonly<Record<Expected, readonly number[]>> = {
 	value: valueStarts,
-	"value or ]": [...valueStarts, kinds.closeBracket],
-	key: [kinds.string],
-	"key or }": [kinds.string, kinds.closeBrace],
-	colon: [kinds.colon],
-	"comma or ]": [kinds.comma, kinds.closeBracket],
-	"comma or }": [kinds.comma, kinds.closeBrace],
+	"value or ]": [...valueStarts, tokenKinds.closeBracket],
+	key: [tokenKinds.string],
+	"key or }": [tokenKinds.string, tokenKinds.closeBrace],
+	colon: [tokenKinds.colon],
+	"comma or ]": [tokenKinds.comma, tokenKinds.closeBracket],
+	"comma or }": [tokenKinds.comma, tokenKinds.closeBrace],
 	end: [],
 };
 
@@ -113,10 +132,10 @@ function syntaxErrorIn(text: string): { readonly offset: number; readonly endsTo
 	let expected: Expected = "value";
 	for (;;) {
 		const token: number = scanner.scan();
-		if (token === kinds.blank || token === kinds.lineBreak) continue;
+		if (token === tokenKinds.blank || token === tokenKinds.lineBreak) continue;
 		const offset = scanner.getTokenOffset();
-		if (token === kinds.end) return { offset, endsTooEarly: expected !== "end" };
-		const isFaulty = scanner.getTokenError() !== 0 || token === kinds.unknown;
+		if (token === tokenKinds.end) return { offset, endsTooEarly: expected !== "end" };
+		const isFaulty = scanner.getTokenError() !== 0 || token === tokenKinds.unknown;
 		if (isFaulty) return { offset, endsTooEarly: scanner.getPosition() === text.length && isCutOff(text, offset) };
 		if (!tokensThatFit[expected].includes(token)) return { offset, endsTooEarly: false };
 		expected = expectedAfter(token, expected, open);
@@ -126,19 +145,19 @@ function syntaxErrorIn(text: string): { readonly offset: number; readonly endsTo
 /** The expectation after a valid token. `open` are the expected closing brackets. */
 function expectedAfter(token: number, expected: Expected, open: ("}" | "]")[]): Expected {
 	switch (token) {
-		case kinds.openBrace:
+		case tokenKinds.openBrace:
 			open.push("}");
 			return "key or }";
-		case kinds.openBracket:
+		case tokenKinds.openBracket:
 			open.push("]");
 			return "value or ]";
-		case kinds.comma:
+		case tokenKinds.comma:
 			return open.at(-1) === "}" ? "key" : "value";
-		case kinds.colon:
+		case tokenKinds.colon:
 			return "value";
 	}
-	if (expected === "key" || (expected === "key or }" && token === kinds.string)) return "colon";
-	if (token === kinds.closeBrace || token === kinds.closeBracket) open.pop();
+	if (expected === "key" || (expected === "key or }" && token === tokenKinds.string)) return "colon";
+	if (token === tokenKinds.closeBrace || token === tokenKinds.closeBracket) open.pop();
 	const close = open.at(-1);
 	return close === undefined ? "end" : `comma or ${close}`;
 }

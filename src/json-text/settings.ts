@@ -13,7 +13,7 @@ import {
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
-import { tokenKinds } from "./locate.ts";
+import { tokenKinds } from "./read.ts";
 
 /** A host's settings: JSON with comments and trailing commas; `{}` for an empty file. Throws `invalid_json`. */
 export function readSettings(text: string): JsonObject {

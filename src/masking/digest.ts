@@ -1,5 +1,5 @@
 import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
-import { resultText, type Transcript } from "../conversation/transcript.ts";
+import { resultContent, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { outcomeOf } from "./errors.ts";
 import { findIdentifiers } from "./identifiers.ts";
@@ -35,7 +35,7 @@ export function digestsOf(how: {
 			for (const name of transcript.messages[next]?.counted.flatMap(namesIn) ?? []) seen.add(name);
 		}
 		const most = Math.min(maxTokens, Math.floor(sizeOfResult(result, countTokens).tokens * mostOfResult));
-		const digest = digestOf({ text: resultText(result), maxTokens: most, countTokens, isElsewhere });
+		const digest = digestOf({ text: resultContent(result), maxTokens: most, countTokens, isElsewhere });
 		for (const name of digest.split(/,? /)) seen.add(name);
 		return digest;
 	});

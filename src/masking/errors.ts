@@ -1,5 +1,5 @@
 import { parseJsonObject } from "../conversation/json.ts";
-import { resultText, type ToolResult } from "../conversation/transcript.ts";
+import { resultText, type ToolResult, withoutReminders } from "../conversation/transcript.ts";
 import type { CallTarget } from "./targets.ts";
 
 /** The first rule by which a text looks like an error (docs/specs/observation-masking.md#errors-stay). */
@@ -58,7 +58,7 @@ export type StructuralErrorRule =
 	| "traceback"
 	| "failed_run";
 
-export function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
+function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
 	const code = exitCodeIn(whole);
 	if (code !== undefined) return code === 0 ? undefined : "exit_code";
 	const text = unwrap(whole);
@@ -77,12 +77,8 @@ export function errorInText(whole: string, target?: CallTarget): Exclude<Structu
 function unwrap(text: string): string {
 	const head = text.slice(0, 200);
 	const start = wrappings.before.exec(head)?.[0].length ?? 0;
-	let end = text.length - (wrappings.behind.exec(text.slice(-200))?.[0].length ?? 0);
-	// Claude Code puts a reminder behind an output.
-	const isReminded = text.slice(0, end).trimEnd().endsWith("</system-reminder>");
-	const reminder = isReminded ? text.lastIndexOf("<system-reminder>") : -1;
-	if (reminder > start) end = reminder;
-	const inner = text.slice(start, Math.max(start, end)).trim();
+	const end = text.length - (wrappings.behind.exec(text.slice(-200))?.[0].length ?? 0);
+	const inner = withoutReminders(text.slice(start, Math.max(start, end))).trim();
 	return inner.includes(colourStart) ? inner.slice(-longestColoured).replace(colour, "") : inner;
 }
 

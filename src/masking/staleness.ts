@@ -1,5 +1,5 @@
 import { addToList } from "../conversation/lists.ts";
-import { resultCharacters, resultText, type Transcript } from "../conversation/transcript.ts";
+import { resultCharacters, resultContent, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { type JudgedResult, judgeResults } from "./judge-results.ts";
 import { type CallTarget, type FileRead, textKey } from "./targets.ts";
@@ -77,7 +77,7 @@ export function findStale(
 			for (const path of [...target.writes, ...target.reads.map((read) => read.path)]) edit(path, from);
 			return;
 		}
-		const text = resultText(one.result);
+		const text = resultContent(one.result);
 		if (text !== "") mark(sameText(text, place), "identical", from);
 		const failed = error !== undefined;
 		if (failed) failures.add(place);

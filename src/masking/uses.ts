@@ -1,5 +1,5 @@
 import { addToList } from "../conversation/lists.ts";
-import { resultText, type Transcript } from "../conversation/transcript.ts";
+import { resultContent, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { resultArguments } from "./call-targets.ts";
 import { forgetIfFull, numberIdentifiers } from "./identifiers.ts";
@@ -62,7 +62,7 @@ export function findUses(transcript: Transcript): Uses {
 		if (weights) for (const one of named) addWeight(weights, callsNaming.get(one) ?? none, 1);
 		touches.push(Array.from(weights ?? none, ([result, weight]) => ({ result, weight })));
 		for (; paired[place]?.message === index; place += 1) {
-			const text = resultText((paired[place] as PairedResult).result);
+			const text = resultContent((paired[place] as PairedResult).result);
 			uses.fresh.push(known.identifiers.hold(identifiers.numbersIn(text), place));
 			known.lines.hold(lines.numbersIn([text]), place);
 			for (const one of identifiers.numbersIn(argumentsOf[place] ?? "")) {

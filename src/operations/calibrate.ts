@@ -1,8 +1,15 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { addToList } from "../conversation/lists.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { objectOf, stringAt } from "../formats/json-values.ts";
 import { cacheSecondsOf } from "../masking/cache-time.ts";
-import { addCalibrations, type CalibrationTotals, calibrateCalls, totalsOfCalls } from "../replaying/calibration.ts";
+import {
+	type CalibratedSession,
+	calibrateCalls,
+	calibrationTotals,
+	type Interruption,
+	withoutUnexplained,
+} from "../replaying/calibration.ts";
 import type { Rates } from "./replay-rates.ts";
 
 /** Totals of the calls of recorded sessions, as their provider billed them and as the replay predicts them. */
@@ -10,6 +17,8 @@ export interface CalibrationReport {
 	readonly total: CalibrationFigures;
 	/** Of the sessions without forks. */
 	readonly without_forks: CalibrationFigures;
+	/** Of the same sessions, without the calls whose difference no rule explains. */
+	readonly without_unexplained: CalibrationFigures;
 	/** Sessions in which a predicted sum is within 5 % of the billed one. */
 	readonly within_5_percent: { readonly read: number; readonly written: number; readonly billed: number };
 	readonly files: readonly CalibratedFile[];
@@ -34,36 +43,39 @@ export type CalibrationFigures = ReturnType<typeof figuresOf>;
 export type Calibrated = "calibrated" | "no_usage" | "nothing_cached";
 
 export function startCalibration(rates: Rates) {
-	const files: { readonly totals: CalibrationTotals; readonly file: CalibratedFile }[] = [];
+	const files: { readonly session: CalibratedSession; readonly file: CalibratedFile }[] = [];
 	return {
 		/** Throws PalimpsestError `not_a_conversation`. */
 		add({ file, conversation }: { readonly file: string; readonly conversation: unknown }): Calibrated {
 			const source = readConversation(conversation);
 			const { transcript } = source;
-			const forks = forkedCalls(source);
+			const interruptions = interruptionsOf(source);
 			const ofSession = rates.lasting(cacheSecondsOf(transcript.messages, rates.prices));
 			const calls = calibrateCalls(transcript, {
 				cacheSeconds: rates.prices.cache_seconds,
-				isForkBefore: (message) => forks.isBefore(message),
+				interruptionsBefore: (message) => interruptions.get(message) ?? [],
 			});
 			if (calls.length < 2) return "no_usage";
 			if (calls.every(({ read }) => read === 0)) return "nothing_cached";
-			const totals = totalsOfCalls(calls, ofSession.costOf);
+			const session = { calls, costOf: ofSession.costOf };
 			const differences = calls.flatMap(({ message, input, read, predictedRead, cause }) =>
 				cause === undefined
 					? []
 					: [{ message, input_tokens: input, read_tokens: read, predicted_read_tokens: predictedRead, cause }],
 			);
-			files.push({ totals, file: { file, ...figuresOf(totals), has_forks: forks.any, differences } });
+			const has_forks = Array.from(interruptions.values()).some((some) => some.includes("fork"));
+			files.push({ session, file: { file, ...figuresOf([session]), has_forks, differences } });
 			return "calibrated";
 		},
 		report(): CalibrationReport {
-			const sumOf = (some: typeof files) => figuresOf(addCalibrations(some.map(({ totals }) => totals)));
+			const all = files.map(({ session }) => session);
+			const unforked = files.filter(({ file }) => !file.has_forks).map(({ session }) => session);
 			const near = (of: (one: CalibratedFile) => number | null) =>
 				files.filter(({ file }) => Math.abs(of(file) ?? 0) <= 0.05).length;
 			return {
-				total: sumOf(files),
-				without_forks: sumOf(files.filter(({ file }) => !file.has_forks)),
+				total: figuresOf(all),
+				without_forks: figuresOf(unforked),
+				without_unexplained: figuresOf(unforked.map(withoutUnexplained)),
 				within_5_percent: {
 					read: near((one) => one.read_difference),
 					written: near((one) => one.written_difference),
@@ -75,7 +87,8 @@ export function startCalibration(rates: Rates) {
 	};
 }
 
-function figuresOf(totals: CalibrationTotals) {
+function figuresOf(sessions: readonly CalibratedSession[]) {
+	const totals = calibrationTotals(sessions);
 	return {
 		conversations: totals.conversations,
 		llm_calls: totals.calls,
@@ -98,28 +111,46 @@ function share(predicted: number, billed: number): number | null {
 	return billed === 0 ? null : (predicted - billed) / billed;
 }
 
-/** The LLM calls in a session's file that its conversation left: of branches that were rewound, retried or rolled back. */
-function forkedCalls({ located, transcript }: ReadConversation) {
+/** For messages with usage, what the file records between the call before it and its own; for -1, after the last call. */
+function interruptionsOf({ located, transcript }: ReadConversation): ReadonlyMap<number, readonly Interruption[]> {
 	const { messages: records, base } = located;
 	const recordOf = (path: readonly (string | number)[] | undefined) => Number(path?.[base.length]);
 	const used = new Set(transcript.messages.flatMap(({ paths }) => paths.map(recordOf)));
-	const left = records.flatMap((record, index) => (!used.has(index) && isCall(record) ? [index] : []));
-	const after = new Set<number>();
-	let from = -1;
-	let next = 0;
-	transcript.messages.forEach(({ usage, paths }, message) => {
-		if (!usage) return;
-		const to = recordOf(paths[0]);
-		while ((left[next] ?? Number.POSITIVE_INFINITY) <= from) next += 1;
-		if ((left[next] ?? Number.POSITIVE_INFINITY) < to) after.add(message);
-		from = to;
+	const found = records.flatMap((record, index) => {
+		const what = interruptionOf(record, used.has(index));
+		return what === undefined ? [] : [{ index, what }];
 	});
-	return { any: left.length > 0, isBefore: (message: number) => after.has(message) };
+	const calls = transcript.messages.flatMap(({ usage, paths }, message) =>
+		usage ? [{ message, record: recordOf(paths[0]) }] : [],
+	);
+	const before = new Map<number, Interruption[]>();
+	for (const { index, what } of found) {
+		addToList(before, calls.find(({ record }) => record > index)?.message ?? -1, what);
+	}
+	return before;
+}
+
+function interruptionOf(record: unknown, isUsed: boolean): Interruption | undefined {
+	if (!isJsonObject(record)) return undefined;
+	if (record.type === "compaction") return "compaction";
+	if (isResumption(record)) return "restart";
+	// Of branches that were rewound, retried or rolled back.
+	return !isUsed && isCall(record) ? "fork" : undefined;
+}
+
+/**
+ * Claude Code fills in this answer when a session is resumed that ended with a message of the user. What it sends anew
+ * differs from the start of the messages (https://github.com/anthropics/claude-code/issues/43657).
+ */
+function isResumption(record: JsonObject): boolean {
+	const { model, content } = objectOf(record.message);
+	const [block] = Array.isArray(content) ? content : [];
+	return model === "<synthetic>" && objectOf(block).text === "No response requested.";
 }
 
 /** An answer of a model to the main agent: a record of Claude Code, pi or Codex. */
-function isCall(record: unknown): boolean {
-	if (!isJsonObject(record) || record.isSidechain === true) return false;
+function isCall(record: JsonObject): boolean {
+	if (record.isSidechain === true) return false;
 	const message = objectOf(record.message);
 	if (isJsonObject(message.usage)) return message.model !== "<synthetic>";
 	return record.type === "response_item" && isCodexAnswer(objectOf(record.payload));

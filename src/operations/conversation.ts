@@ -71,7 +71,7 @@ export type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 export async function openConversation(request: ConversationRequest) {
 	const { conversation, policy, archive, idleSeconds } = request;
 	checkIdleSeconds(idleSeconds);
-	const source = readConversation(conversation);
+	const source = readConversation(conversation, policy.mask.observations);
 	const model = modelOfCall(request.model, conversation, policy);
 	const { meter, estimate } = await tokenMeter(policy, model);
 	return {

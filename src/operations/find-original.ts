@@ -1,7 +1,7 @@
 import type { Archive, Found } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
 import { parseJsonObject } from "../conversation/json.ts";
-import { type Path, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
+import { inFrame, type Path, parseJsonPointer, type TextNode, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { stringAt } from "../formats/json-values.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
@@ -20,9 +20,7 @@ import {
 import { stripEscapes } from "../truncation/lines.ts";
 import { textLibraries } from "./text-libraries.ts";
 
-interface ResultText {
-	readonly text: string;
-	readonly path: Path;
+interface ResultText extends TextNode {
 	readonly record: Path;
 	readonly callId: string | undefined;
 }
@@ -168,7 +166,11 @@ export function createOriginalFinder(what: {
 		);
 		if (best) return { ...done, edits: best.edits, isRedacted: found.redactions > 0 || best.isRedacted };
 		if (found.kind === "media") return { kind: "missing", name: found.ref };
-		return { ...done, edits: [{ kind: "replace", path: result.path, replacement: found.text }], isRedacted };
+		return {
+			...done,
+			edits: [{ kind: "replace", path: result.path, replacement: inFrame(result, found.text) }],
+			isRedacted,
+		};
 	}
 }
 

@@ -55,7 +55,7 @@ export async function guardWithCompaction(
 	const { conversation, policy } = request;
 	const { enabled, auto_compact, max_messages } = policy.guard;
 	if (!enabled || !auto_compact || max_messages === null) return guardConversation(request);
-	const source = readConversation(conversation);
+	const source = readConversation(conversation, policy.mask.observations);
 	const long = longConversation(source.transcript, policy);
 	if (!long.max_messages?.reached) return guardConversation(request);
 
@@ -82,7 +82,7 @@ export async function guardWithCompaction(
 	const { report } = guarded;
 	// A compacted conversation alone is no result: the guard promises that it fits.
 	if (guarded.error) return goOnWithout(failure(guarded.error));
-	const between = readConversation(outcome.conversation);
+	const between = readConversation(outcome.conversation, policy.mask.observations);
 	const { edits, origins } = composeEdits({ source, between, first: outcome.edits, second: guarded.edits });
 	const summaries = new Set(
 		outcome.edits.flatMap(({ kind, reason, message }) => (kind === "replace" && reason === "summary" ? [message] : [])),

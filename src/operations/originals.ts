@@ -174,8 +174,10 @@ async function makeLatest(what: {
 function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversation, spellings: Spellings): boolean {
 	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
 	const before = valueAt(document, main.path);
+	// A text inside JSON inside a text does not restore what is around it.
+	if (typeof before === "string") return before !== main.takenOut.text;
 	// The text restores a list of one text part.
-	return typeof before !== "string" && !(Array.isArray(before) && before.length === 1);
+	return !(Array.isArray(before) && before.length === 1);
 }
 
 function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {

@@ -10,6 +10,7 @@ import { findUses } from "../masking/uses.ts";
 import type { MaskPolicy, Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../replaying/bill.ts";
+import { leastBills } from "../replaying/bound.ts";
 import { meterFaults } from "../replaying/faults.ts";
 import { optimalSchedule } from "../replaying/optimum.ts";
 import { clairvoyantRecall, measureRecall, type RecallCount } from "../replaying/recall.ts";
@@ -58,7 +59,7 @@ export async function startReplay(settings: ReplaySettings) {
 	return {
 		/** Returns false if the conversation has too few tool turns. Throws as masking does. */
 		async add({ file, conversation }: { readonly file: string; readonly conversation: unknown }): Promise<boolean> {
-			const source = readConversation(conversation);
+			const source = readConversation(conversation, policy.mask.observations);
 			if (toolTurns(source.transcript).length < minTurns) return false;
 			const { report, error } = await maskConversation({ conversation, policy });
 			if (error) throw error;
@@ -164,6 +165,20 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const billedOutput = output.map((tokens, call) => rates.costOfOutput(tokens, bill.calls[call]?.input ?? 0));
 		return { ...bill, costs, billed: sumOf(costs), outputTokens: sumOf(output), billedOutput: sumOf(billedOutput) };
 	}
+	/** Penalties and prices are in the unit of the bills; all conversations have the same penalties. */
+	const penalties = penaltiesInTokens.map((tokens) => settings.rates.costOf({ input: tokens, cached: 0 }));
+	const pricesOfTokens = {
+		read: rates.costOf({ input: 1, cached: 1 }),
+		write: rates.costOf({ input: 1, cached: 0 }),
+		output: rates.costOfOutput(1, 0),
+		fault: configured.prices.fault,
+	};
+	function boundOf(histories: Histories) {
+		histories.bound ??= leastBills(histories.billed, pricesOfTokens, penalties).map((bill, index) => {
+			return { penalty: penalties[index] as number, bill };
+		});
+		return histories.bound;
+	}
 	const whole = historyUnder(configured);
 	const output = outputByCall(whole.billed);
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
@@ -193,6 +208,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 				billedForFaults,
 				billedWithFaults,
 				raw: { inputTokens: raw.inputTokens, billed: raw.billed, billedOutput: raw.billedOutput },
+				bound: boundOf(histories),
 				optimum: hasOptimum ? billOf(history, optimumOf(histories, one.policy.mask)).billed : null,
 				worst: worstOf(figures.billed),
 				worstWithFaults: worstOf(billedWithFaults),
@@ -240,7 +256,11 @@ interface Histories {
 	readonly billed: ReplayHistory;
 	/** By window. */
 	readonly optima: Map<number, Schedule>;
+	bound?: PolicyTotals["bound"];
 }
+
+/** Of a fault, for its bound: tokens at the price of writing. From nothing to more than any saves. */
+const penaltiesInTokens = [0, ...Array.from({ length: 10 }, (_, power) => 500 * 2 ** power)];
 
 /** Reads a history once for all policies with the same placeholders and kept errors. */
 function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay, cacheSeconds: number) {
@@ -264,7 +284,7 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 			uses,
 			cacheTime: { seconds: cacheSeconds },
 		});
-		const histories = {
+		const histories: Histories = {
 			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },
 			billed: scaleHistory(counted, { factor, messageOverhead, requestOverhead }),
 			optima: new Map<number, Schedule>(),

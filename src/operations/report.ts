@@ -130,7 +130,7 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	const inputTokens = checkGivenTokens(request);
 	const last: PolicyLayer = reserveTokens === undefined ? {} : { guard: { reserve_tokens: reserveTokens } };
 	const policy = resolvePolicy([...layers, last]);
-	const source = readConversation(conversation);
+	const source = readConversation(conversation, policy.mask.observations);
 	const model = modelOfCall(request.model, conversation, policy) ?? modelOfSession(source);
 	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
 	const { meter, estimate } = await tokenMeter(policy, model);

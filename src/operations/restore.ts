@@ -80,7 +80,12 @@ async function restoreInRounds<Subject>(
 
 async function restoreOnce(given: RestoreOptions & { readonly conversation: unknown }) {
 	const { conversation, archive, policy, byCallId = false, recall } = given;
-	const { document, located, transcript } = readConversation(conversation);
+	// Any reading may have made the placeholders.
+	const { observations } = policy.mask;
+	const { document, located, transcript } = readConversation(
+		conversation,
+		Array.isArray(observations) ? observations : true,
+	);
 	const find = createOriginalFinder({
 		archive,
 		policy,
@@ -104,10 +109,11 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 		const summary = message.sent === false ? undefined : summaryOfMessage(message);
 		if (summary) summaries.add(summary.ref ?? "a summary without a reference");
 		for (const { callId, texts, copies } of message.results) {
-			for (const { path, text } of [...texts, ...copies]) {
+			for (const node of [...texts, ...copies]) {
+				const { path } = node;
 				if (isSettled(path)) continue;
 				const record = path.slice(0, located.base.length + 1);
-				const found = await find({ text, path, record, callId });
+				const found = await find({ ...node, record, callId });
 				if (found.kind === "none") continue;
 				if (found.kind !== "found") {
 					names[found.kind].add(found.name);

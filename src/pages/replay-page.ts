@@ -90,20 +90,8 @@ function rankingTable(policies: readonly PolicyFigures[]): string {
 			const cells = at.map(({ bill, rank }) => `<td class="first">${rank}</td><td>${formatRatio(bill)}</td>`);
 			return `<tr><th scope="row"><bdi>${escapeHtml(policy)}</bdi></th>${cells.join("")}</tr>`;
 		});
-	const caption = "Ranking by the price of a fault";
-	return `<div class="scrolls" role="region" tabindex="0" aria-label="${caption}">
-<table class="figures">
-<caption>${caption}</caption>
-<colgroup></colgroup>${faultPrices.map(() => '<colgroup span="2"></colgroup>').join("")}
-<thead>
-<tr><th rowspan="2" scope="col">Policy</th>${faultPrices.map((price) => `<th scope="colgroup" colspan="2">${price} ×</th>`).join("")}</tr>
-<tr>${faultPrices.map(() => '<th scope="col" class="first">Rank</th><th scope="col">× raw</th>').join("")}</tr>
-</thead>
-<tbody>
-${rows.join("\n")}
-</tbody>
-</table>
-</div>`;
+	const groups = faultPrices.map((price) => ({ name: `${price} ×`, headings: ["Rank", "× raw"] }));
+	return groupedTable({ caption: "Ranking by the price of a fault", groups, rows });
 }
 
 const overTime = `<section aria-labelledby="one" id="over-time" hidden>
@@ -181,6 +169,7 @@ const groups: Readonly<Record<string, Columns>> = {
 		"Faults in 100": ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2),
 		Billed: ({ billed_with_faults }, unit) => formatCost(billed_with_faults, unit),
 		"× raw": ({ ratio_with_faults }) => formatRatio(ratio_with_faults),
+		"At least": ({ bound_with_faults }) => formatRatio(bound_with_faults),
 		"× raw, worst": ({ worst_ratio_with_faults }) => formatRatio(worst_ratio_with_faults),
 		"With output": ({ ratio_with_output }) => formatRatio(ratio_with_output),
 	},
@@ -215,29 +204,41 @@ function figuresTable(table: {
 	const { policies, caption, unit, several } = table;
 	const shown = Object.entries(groups).map(([group, all]) => {
 		const columns = Object.entries(all).filter(([heading]) => several || !ofSeveral.has(heading));
-		return { columns, head: `<th scope="colgroup" colspan="${columns.length}">${escapeHtml(group)}</th>` };
+		return { columns, name: group, headings: columns.map(([heading]) => heading) };
 	});
-	const over = shown.map(({ head }) => head);
-	const under = shown.flatMap(({ columns }) =>
-		columns.map(([heading], index) => `<th scope="col"${first(index)}>${escapeHtml(heading)}</th>`),
-	);
-	const spans = shown.map(({ columns }) => `<colgroup span="${columns.length}"></colgroup>`);
 	const rows = policies.map((figures) => {
 		const cells = shown.flatMap(({ columns }) =>
 			columns.map(([, cell], index) => `<td${first(index)}>${escapeHtml(cell(figures, unit))}</td>`),
 		);
 		return `<tr><th scope="row"><bdi>${escapeHtml(figures.policy)}</bdi></th>${cells.join("")}</tr>`;
 	});
-	return `<div class="scrolls" role="region" tabindex="0" aria-label="${escapeHtml(caption)}">
+	return groupedTable({ caption, groups: shown, rows });
+}
+
+/** A table of policies whose columns have a heading of their own and one of their group. */
+function groupedTable(table: {
+	readonly caption: string;
+	readonly groups: readonly { readonly name: string; readonly headings: readonly string[] }[];
+	readonly rows: readonly string[];
+}): string {
+	const caption = escapeHtml(table.caption);
+	const spans = table.groups.map(({ headings }) => `<colgroup span="${headings.length}"></colgroup>`);
+	const over = table.groups.map(
+		({ name, headings }) => `<th scope="colgroup" colspan="${headings.length}">${escapeHtml(name)}</th>`,
+	);
+	const under = table.groups.flatMap(({ headings }) =>
+		headings.map((heading, index) => `<th scope="col"${first(index)}>${escapeHtml(heading)}</th>`),
+	);
+	return `<div class="scrolls" role="region" tabindex="0" aria-label="${caption}">
 <table class="figures">
-<caption>${escapeHtml(caption)}</caption>
+<caption>${caption}</caption>
 <colgroup></colgroup>${spans.join("")}
 <thead>
 <tr><th rowspan="2" scope="col">Policy</th>${over.join("")}</tr>
 <tr>${under.join("")}</tr>
 </thead>
 <tbody>
-${rows.join("\n")}
+${table.rows.join("\n")}
 </tbody>
 </table>
 </div>`;

@@ -92,6 +92,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				error_detection: "structural",
 				selection: "use",
 				cadence: "break_even",
+				observations: true,
 			},
 			guard: { target_ratio: 0.7, max_tool_result_chars: 16_000 },
 			truncate: { strategy: "auto", max_chars: 16_000 },

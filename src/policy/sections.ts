@@ -65,6 +65,21 @@ export function templateSchema(known: readonly string[]) {
 
 const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_last: z.int().min(1).max(1_000_000) })]);
 
+const mark = z.string().min(1).max(1_000);
+
+/** At most two, since a text may match a mark with wildcards in many ways. */
+const openingMark = mark.refine(
+	(text) => (text.match(/\{tool\}|\*/g) ?? []).length <= 2,
+	"at most two of {tool} and *",
+);
+
+const observationPattern = z.strictObject({
+	before: openingMark,
+	after: mark.optional(),
+	action: mark.optional(),
+	tool: z.string().min(1).max(200).optional(),
+});
+
 export const mask = section("Masking of old tool results.", {
 	enabled: flag(true, "Whether old tool results are masked at all."),
 	window_turns: field(z.int(), 8, "Latest tool turns whose results stay intact. 0 or less masks nothing."),
@@ -78,6 +93,11 @@ export const mask = section("Masking of old tool results.", {
 		z.record(z.string().min(1).max(200), toolRule),
 		{},
 		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they go after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
+	),
+	observations: field(
+		z.union([z.enum(["auto"]), z.boolean(), z.array(observationPattern).max(50)]),
+		"auto",
+		"Whether observations in user messages, by which agents without tool calls answer an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: where no other result comes before the first of them. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text before an observation from the start of its message, with `{tool}` for a name and `*` for anything in a line; `after`, the text that opens what stays behind it; `action`, a text in the message of the assistant; `tool`, a name.",
 	),
 	digest_tokens: field(
 		largeNumber,

@@ -107,11 +107,14 @@ function asEdits(cuts: readonly KnownCut[], paired: PairedResult): ReplaceEdit[]
 }
 
 function isLeftAlone({ result, call, caller }: PairedResult, { messages }: Transcript): boolean {
-	const name = call?.name ?? "";
-	if (leftAlone.test(name) || ownTools.test(name)) return true;
 	// A hook has shortened it already, and its notice names the original.
 	if (result.texts.some(({ text }) => shortenedRef(text) !== undefined)) return true;
 	const calling = caller === undefined ? undefined : messages[caller];
 	const input = calling && call ? callArguments(calling)[calling.calls.indexOf(call)] : undefined;
-	return input !== undefined && ownCommands.test(input);
+	return isShownWhole(call?.name ?? "", input);
+}
+
+/** Whether the output of a call is asked for as it is. */
+export function isShownWhole(toolName: string, input = ""): boolean {
+	return leftAlone.test(toolName) || ownTools.test(toolName) || ownCommands.test(input);
 }

@@ -1,7 +1,7 @@
 import type { Archive } from "../archive/archive.ts";
 import { refusePlaceholders } from "../archive/store.ts";
 import { measure } from "../conversation/measure.ts";
-import type { Edit } from "../conversation/plan.ts";
+import type { Edit, Plan } from "../conversation/plan.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { writeValues } from "../json-text/edit.ts";
@@ -12,7 +12,7 @@ import type { Policy } from "../policy/schema.ts";
 import { type CacheTerms, cacheTerms } from "./cache-time.ts";
 import type { KnownCuts } from "./cut-on-arrival.ts";
 import { conversationKey, messageKey } from "./identity.ts";
-import type { Decisions, Memory, Remembered } from "./memory.ts";
+import { createMemory, type Memory, memoryFolderOf, type Remembered } from "./memory.ts";
 import { type EditedResult, planEdits } from "./plan.ts";
 import { recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
@@ -29,6 +29,20 @@ export interface Editing {
 	/** When this process has archived an original, by its long reference. */
 	readonly archived: Map<string, number>;
 	readonly cuts: KnownCuts;
+}
+
+const day = 24 * 3_600_000;
+
+/** Without `memoryFolder`, decisions are kept beside an archive of files, else in memory alone. */
+export async function openEditing(
+	what: Pick<Editing, "policy" | "archive" | "recallCommand" | "holdout" | "now"> & {
+		readonly memoryFolder?: string | undefined;
+	},
+): Promise<Editing> {
+	const { policy, archive, memoryFolder = memoryFolderOf(archive), now, ...rest } = what;
+	const memory = createMemory({ folder: memoryFolder, now });
+	await memory.sweep(policy.archive.max_age_days * day);
+	return { ...rest, policy, archive, memory, now, archived: new Map(), cuts: new Map() };
 }
 
 export interface SizedPart {
@@ -60,7 +74,7 @@ export interface RequestFacts {
 	readonly results: readonly EditedResult[];
 }
 
-const formatsOfApi = {
+export const formatsOfApi = {
 	anthropic: ["anthropic-messages"],
 	openai: ["openai-chat", "openai-responses"],
 	gemini: ["gemini"],
@@ -71,26 +85,61 @@ const formatsOfApi = {
  * nothing twice: results that were masked before stay masked, by the same bytes. Throws if a promise would be broken, or
  * if an original cannot be archived; then the request goes out as it came.
  */
-export function editRequest(text: string, route: Route, editing: Editing): Promise<EditOutcome> {
-	return withFreeRefs(() => editOnce(text, route, editing));
-}
-
-async function editOnce(text: string, route: Route, editing: Editing): Promise<EditOutcome> {
-	const { policy, archive, memory, now } = editing;
+export async function editRequest(text: string, route: Route, editing: Editing): Promise<EditOutcome> {
+	const { policy, archive, recallCommand } = editing;
 	const document = readTextDocument(text, "the request");
 	const body = document.value;
 	if (document.kind !== "json" || !holdsMessages(body)) return { text: undefined, facts: undefined };
-	const recall = archive && policy.archive.recall_hint ? recallOffered(body, editing.recallCommand) : undefined;
+	const { written, facts } = await editConversation(
+		{
+			body,
+			formats: formatsOfApi[route.api],
+			terms: cacheTerms(body, route.api, policy.prices),
+			model: route.model,
+			recall: archive && policy.archive.recall_hint ? recallOffered(body, recallCommand) : undefined,
+			// A request that counts tokens decides nothing: the provider's cache does not see it.
+			decides: route.kind !== "counted",
+			write: (plan) => writeValues(document, plan),
+		},
+		editing,
+	);
+	return { text: written, facts };
+}
+
+export interface ConversationEdit<Written> {
+	/** Holds the messages, and what else is sent with them. */
+	readonly body: unknown;
+	/** Those that may be edited. */
+	readonly formats: readonly string[];
+	readonly terms: CacheTerms;
+	readonly model?: string | undefined;
+	/** How the agent reads an original. */
+	readonly recall: { readonly by: string } | undefined;
+	readonly decides: boolean;
+	/** Makes what is sent. `document` is the edited body, which shares what did not change. */
+	readonly write: (plan: Plan, document: unknown) => Written;
+}
+
+/** The same for messages in any form. `written` is `undefined` if they are sent as they came. Throws as `editRequest`. */
+export function editConversation<Written>(what: ConversationEdit<Written>, editing: Editing) {
+	return withFreeRefs(() => editOnce(what, editing));
+}
+
+async function editOnce<Written>(
+	what: ConversationEdit<Written>,
+	editing: Editing,
+): Promise<{ readonly written: Written | undefined; readonly facts: RequestFacts }> {
+	const { policy, archive, memory, now } = editing;
+	const { body, formats, terms, recall } = what;
 	const opened = await openConversation({
 		conversation: body,
 		policy,
-		model: route.model,
+		model: what.model,
 		archive,
 		recall,
 	});
 	const { transcript, source, meter } = opened;
 	const conversation = conversationKey(transcript);
-	const terms = cacheTerms(body, route.api, policy.prices);
 	const remembered = conversation === undefined ? undefined : memory.recall(conversation);
 	const isCold = isExpired(remembered, terms, now());
 	const unedited = partsOf(transcript, opened);
@@ -106,11 +155,12 @@ async function editOnce(text: string, route: Route, editing: Editing): Promise<E
 		results,
 	});
 	if (conversation === undefined || remembered === undefined)
-		return { text: undefined, facts: facts("nothing_to_edit") };
-	if (remembered.leftAlone !== undefined) return { text: undefined, facts: facts("left_alone") };
-	if (isHeldOut(conversation, editing.holdout)) return { text: undefined, facts: facts("held_out") };
-	if (!(formatsOfApi[route.api] as readonly string[]).includes(transcript.format)) {
-		throw new PalimpsestError("not_a_conversation", `Expected the format of ${route.api}; got ${transcript.format}.`);
+		return { written: undefined, facts: facts("nothing_to_edit") };
+	if (remembered.leftAlone !== undefined) return { written: undefined, facts: facts("left_alone") };
+	if (isHeldOut(conversation, editing.holdout)) return { written: undefined, facts: facts("held_out") };
+	if (!formats.includes(transcript.format)) {
+		const message = `Expected the format of ${formats.join(" or ")}; got ${transcript.format}.`;
+		throw new PalimpsestError("not_a_conversation", message);
 	}
 
 	const planned = await planEdits({
@@ -124,16 +174,22 @@ async function editOnce(text: string, route: Route, editing: Editing): Promise<E
 		prices: terms.prices,
 	});
 	const { plan } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
+	const keep = () => {
+		if (!what.decides) return;
+		const { decisions } = planned;
+		if (decisions.masked || decisions.pause !== undefined) memory.remember(conversation, decisions);
+		memory.called(conversation);
+	};
 	if (plan.length === 0) {
-		keep(planned.decisions, conversation, { route, memory });
-		return { text: undefined, facts: facts("nothing_to_edit") };
+		keep();
+		return { written: undefined, facts: facts("nothing_to_edit") };
 	}
-	const { error } = applyAndVerify({ source, plan, meter });
+	const { document, error } = applyAndVerify({ source, plan, meter });
 	if (error) throw error;
-	const edited = writeValues(document, plan);
+	const written = what.write(plan, document);
 	await archiveOriginals(plan, opened.isPlaceholder, editing);
-	keep(planned.decisions, conversation, { route, memory });
-	return { text: edited, facts: facts("edited", plan, planned.results) };
+	keep();
+	return { written, facts: facts("edited", plan, planned.results) };
 }
 
 type Opened = Awaited<ReturnType<typeof openConversation>>;
@@ -208,15 +264,4 @@ async function archiveOriginals(
 	}
 	if (archived.size > mostArchived) archived.clear();
 	for (const { key } of fresh) archived.set(key, at);
-}
-
-function keep(
-	decisions: Decisions,
-	conversation: string,
-	{ route, memory }: { readonly route: Route; readonly memory: Memory },
-): void {
-	// A request that counts tokens decides nothing: the provider's cache does not see it.
-	if (route.kind === "counted") return;
-	if (decisions.masked || decisions.pause !== undefined) memory.remember(conversation, decisions);
-	memory.called(conversation);
 }

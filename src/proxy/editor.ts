@@ -89,7 +89,7 @@ export function createEditor(options: EditorOptions) {
 }
 
 /** `undefined` if it takes longer, while it waits. */
-async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
+export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<undefined>((resolve) => {
 		timer = setTimeout(() => resolve(undefined), milliseconds);

@@ -49,7 +49,13 @@ export function messageKey(message: Pick<Message, "role" | "counted" | "calls" |
 const textHashes = new WeakMap<ToolResult, string>();
 
 function textHash(result: ToolResult): string {
-	const known = textHashes.get(result) ?? sha256(resultText(result));
+	const known =
+		textHashes.get(result) ??
+		sha256(
+			[resultText(result), ...result.texts.flatMap(({ frame }) => (frame ? [frame.before, frame.after] : []))].join(
+				"\0",
+			),
+		);
 	textHashes.set(result, known);
 	return known;
 }

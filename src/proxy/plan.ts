@@ -3,7 +3,7 @@ import { applyPlan } from "../conversation/apply.ts";
 import { type CountTokens, measure, sizeOf } from "../conversation/measure.ts";
 import { type ReplaceEdit, startDraft } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { jsonPointer, type Message, type Transcript } from "../conversation/transcript.ts";
+import { jsonPointer, type Message, type TextNode, type Transcript, withoutFrame } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { locateMessages } from "../formats/detect.ts";
 import { type ReplayHistory, readHistory } from "../masking/history.ts";
@@ -123,10 +123,13 @@ export async function planEdits(what: {
 		const place = placeOf.get(jsonPointer(mask.path)) as number;
 		const key = keys[place] as string;
 		const known = before.get(place);
+		// The copies of a result, which opencode stores beside it, get the same bytes.
+		const there = known ?? masked.get(key);
 		const fresh = needsHint ? hinted(mask, paired[place] as PairedResult, { ...maskingOf(transcript), wording }) : mask;
-		const edit = known === undefined ? fresh : withReplacement(mask, known, countTokens);
+		const edit =
+			there === undefined ? fresh : withReplacement(mask, there, { countTokens, node: paired[place]?.result.texts[0] });
 		if (!draft.add(edit)) continue;
-		if (known === undefined) needsHint = false;
+		if (there === undefined) needsHint = false;
 		if (known === undefined || !remembered.masked.has(key)) masked.set(key, edit.replacement);
 	}
 	for (const edit of draft.plan()) {
@@ -189,9 +192,14 @@ function maskedBefore(
 	return before;
 }
 
-function withReplacement(edit: ReplaceEdit, replacement: unknown, countTokens: CountTokens): ReplaceEdit {
+function withReplacement(
+	edit: ReplaceEdit,
+	replacement: unknown,
+	{ countTokens, node }: { readonly countTokens: CountTokens; readonly node: TextNode | undefined },
+): ReplaceEdit {
 	const text = typeof replacement === "string" ? replacement : JSON.stringify(replacement);
-	return { ...edit, replacement, after: sizeOf(text, countTokens) };
+	const inner = node && withoutFrame(node, text);
+	return { ...edit, replacement, after: sizeOf(inner ?? text, countTokens) };
 }
 
 /** A result that a hook had shortened is masked under the reference of the whole. */

@@ -15,7 +15,11 @@ export function recallOffered(body: unknown, command: string): { readonly by: st
 	const names = toolNames(body);
 	const tool = names.find((name) => recallTool.test(name));
 	if (tool !== undefined) return { by: tool };
-	return names.some((name) => shells.test(name)) ? { by: `\`${command} {ref}\`` } : undefined;
+	return names.some((name) => shells.test(name)) ? recallInShell(command) : undefined;
+}
+
+export function recallInShell(command: string): { readonly by: string } {
+	return { by: `\`${command} {ref}\`` };
 }
 
 /** The names in a request of any API: `tools` of Anthropic, of OpenAI, nested or not, and of Gemini. */

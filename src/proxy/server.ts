@@ -4,13 +4,13 @@ import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
 import { readBody } from "./body.ts";
-import { type Editing, editRequest } from "./edit.ts";
+import { type Editing, editRequest, openEditing } from "./edit.ts";
 import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
 import { exchangeEdited, pass, refuse } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { createLedger, type Ledger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
-import { createMemory, memoryFolderOf } from "./memory.ts";
+import { createMemory } from "./memory.ts";
 import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
 export interface ProxyOptions {
@@ -91,23 +91,10 @@ interface Running {
 	readonly pages: ReturnType<typeof livePages>;
 }
 
-const day = 24 * 3_600_000;
-
 async function openEditor(options: ProxyOptions, ledger: Ledger): Promise<Editor> {
 	const { policy, archive, recallCommand = "palimpsest recall", holdout = 0, log, engine } = options;
-	const { now = Date.now } = options;
-	const memory = createMemory({ folder: options.memoryFolder ?? memoryFolderOf(archive), now });
-	await memory.sweep(policy.archive.max_age_days * day);
-	const editing = {
-		policy,
-		archive,
-		memory,
-		now,
-		recallCommand,
-		holdout,
-		archived: new Map<string, number>(),
-		cuts: new Map(),
-	};
+	const { memoryFolder, now = Date.now } = options;
+	const editing = await openEditing({ policy, archive, memoryFolder, recallCommand, holdout, now });
 	await warmUp(editing);
 	const faults = { log, onFault: ledger.fault, onLeftAlone: () => ledger.count("left_alone") };
 	return createEditor({ ...editing, ...faults, worked: engine?.worked ?? workedMs, engine: engine?.engine });

@@ -2,17 +2,26 @@ import type { CallUsage, Transcript } from "../conversation/transcript.ts";
 import { coldMoments } from "../masking/cache-time.ts";
 
 /**
- * Why a provider read another number of tokens from its cache than the replay predicts. `granularity`: it caches in
- * blocks, and no short prompts. `compaction`, `model_change`, `pause`: the cache was lost, or outlived it. `fork`: calls
- * of another branch were made in between. `prompt`: first call after a message of the user, when programs leave out
- * earlier reasoning or start anew. `unknown`: in the middle of a turn.
+ * Why a provider read another number of tokens from its cache than predicted. `granularity`: it caches in blocks, and no
+ * short prompts. `compaction`, `model_change`, `restart`, `pause`, `reasoning`: by rule the cache, or its end, is lost; it
+ * was not quite as the rule says.
  */
-export const causes = ["granularity", "compaction", "model_change", "pause", "fork", "prompt", "unknown"] as const;
+const explained = ["granularity", "compaction", "model_change", "restart", "pause", "reasoning"] as const;
 
-export type Cause = (typeof causes)[number];
+/**
+ * No rule says why. `fork`: calls of another branch were made in between. `prompt`: less was read by the first call after
+ * a message of the user, where programs leave out earlier reasoning or are started anew. `provider`: less, in the middle
+ * of a turn, whose calls only add to the prompt. `surplus`: more; the provider also caches answers, or calls that are not
+ * in the record cached them.
+ */
+export const unexplainedCauses = ["fork", "prompt", "provider", "surplus"] as const;
+
+export const causes = [...explained, ...unexplainedCauses] as const;
+
+type Cause = (typeof causes)[number];
 
 /** One LLM call, in the provider's tokens. What is not read from the cache counts as written. */
-export interface CalibratedCall {
+interface CalibratedCall {
 	readonly message: number;
 	readonly input: number;
 	readonly read: number;
@@ -27,6 +36,9 @@ const block = 1_024;
 /** The longest prompt that a provider does not cache. */
 const leastPrompt = 4_096;
 
+/** What a session's file records between two calls. */
+export type Interruption = "fork" | "restart" | "compaction";
+
 /**
  * Compares what each recorded call read from the provider's cache with the rule of the replay's bill: all of the call
  * before it, unless that is lost. What the first call read came from other sessions (a system prompt); it is taken as
@@ -36,8 +48,11 @@ export function calibrateCalls(
 	transcript: Transcript,
 	{
 		cacheSeconds,
-		isForkBefore,
-	}: { readonly cacheSeconds: number; readonly isForkBefore: (message: number) => boolean },
+		interruptionsBefore,
+	}: {
+		readonly cacheSeconds: number;
+		readonly interruptionsBefore: (message: number) => readonly Interruption[];
+	},
 ): readonly CalibratedCall[] {
 	const { messages } = transcript;
 	const calls = messages.flatMap(({ usage }, message) => (usage ? [{ message, usage }] : []));
@@ -47,89 +62,110 @@ export function calibrateCalls(
 		{ seconds: cacheSeconds },
 	);
 	const shared = calls[0]?.usage.cachedTokens ?? 0;
-	return calls.map(({ message, usage }, index): CalibratedCall => {
+	let turn = calls[0];
+	return calls.map((call, index): CalibratedCall => {
+		const { message, usage } = call;
 		const before = calls[index - 1];
 		const { inputTokens: input, cachedTokens: read } = usage;
 		if (!before) return { message, input, read, predictedRead: read };
+		const isPrompt = messages[message - 1]?.role === "user" && messages[message - 1]?.results.length === 0;
+		const lastTurn = turn ?? before;
+		if (isPrompt) turn = call;
+		const interruptions = interruptionsBefore(message);
 		const lost = lossOf();
-		const predictedRead = Math.min(input, lost ? shared : before.usage.inputTokens);
+		const predictedRead = Math.min(input, keptOf());
 		if (predictedRead === read) return { message, input, read, predictedRead };
 		return { message, input, read, predictedRead, cause: causeOf() };
 
 		function lossOf(): Cause | undefined {
+			const rewritten = interruptions.find((one) => one !== "fork");
+			if (rewritten) return rewritten;
 			const wasCompacted = messages[before?.message ?? 0]?.sent === false && messages[message]?.sent !== false;
 			if (wasCompacted) return "compaction";
 			if (before && isOtherModel(before.usage, usage)) return "model_change";
-			return cold[message] === 1 ? "pause" : undefined;
+			if (cold[message] === 1) return "pause";
+			return isPrompt && dropsReasoning(usage) && lastTurn !== before ? "reasoning" : undefined;
+		}
+
+		function keptOf(): number {
+			if (lost === undefined) return before?.usage.inputTokens ?? 0;
+			return lost === "reasoning" ? lastTurn.usage.inputTokens : shared;
 		}
 
 		function causeOf(): Cause {
 			const isSmall = Math.abs(predictedRead - read) <= block || (read === 0 && predictedRead < leastPrompt);
 			if (isSmall) return "granularity";
 			if (lost) return lost;
-			if (isForkBefore(message)) return "fork";
-			return messages[message - 1]?.role === "user" && messages[message - 1]?.results.length === 0
-				? "prompt"
-				: "unknown";
+			if (interruptions.includes("fork")) return "fork";
+			if (read > predictedRead) return "surplus";
+			return isPrompt ? "prompt" : "provider";
 		}
 	});
+}
+
+/**
+ * OpenAI removes the reasoning of earlier turns, so a new turn shares with the last only what its first call sent
+ * (https://cookbook.openai.com/examples/responses_api/reasoning_items).
+ */
+function dropsReasoning({ model = "" }: CallUsage): boolean {
+	return /^(?:openai\/)?(?:gpt-[5-9]|o\d|codex)/.test(model);
 }
 
 function isOtherModel(one: CallUsage, other: CallUsage): boolean {
 	return one.model !== undefined && other.model !== undefined && one.model !== other.model;
 }
 
-/** Sums over calls; they add up over conversations. */
-export interface CalibrationTotals {
-	readonly conversations: number;
-	readonly calls: number;
-	readonly read: number;
-	readonly predictedRead: number;
-	readonly written: number;
-	readonly predictedWritten: number;
-	readonly billed: number;
-	readonly predictedBilled: number;
-	/** Calls of each cause, and the tokens by which their predicted reads are too high (if negative, too low). */
-	readonly causes: Readonly<Record<Cause, { readonly calls: number; readonly tokens: number }>>;
+/** The calls of a session and their prices. */
+export interface CalibratedSession {
+	readonly calls: readonly CalibratedCall[];
+	readonly costOf: (call: { readonly input: number; readonly cached: number }) => number;
 }
 
-export function totalsOfCalls(
-	calls: readonly CalibratedCall[],
-	costOf: (call: { readonly input: number; readonly cached: number }) => number,
-): CalibrationTotals {
-	const sum = (of: (call: CalibratedCall) => number) => calls.reduce((total, call) => total + of(call), 0);
+/** The sums over the calls of some sessions. */
+export function calibrationTotals(sessions: readonly CalibratedSession[]) {
+	const priced = sessions.flatMap(({ calls, costOf }) =>
+		calls.map((call) => ({
+			...call,
+			billed: costOf({ input: call.input, cached: call.read }),
+			predictedBilled: costOf({ input: call.input, cached: call.predictedRead }),
+		})),
+	);
+	const total = sumsOf(priced);
 	const byCause = causes.map((cause) => {
-		const own = calls.filter((call) => call.cause === cause);
-		return [cause, { calls: own.length, tokens: own.reduce((total, one) => total + one.predictedRead - one.read, 0) }];
+		const own = sumsOf(priced.filter((call) => call.cause === cause));
+		// Positive if predicted too high, as the differences of the sums.
+		const tokens = own.predictedRead - own.read;
+		return [cause, { calls: own.calls, tokens, billed: own.predictedBilled - own.billed }];
 	});
 	return {
-		conversations: 1,
+		conversations: sessions.length,
+		...total,
+		causes: Object.fromEntries(byCause) as Readonly<Record<Cause, CauseTotals>>,
+	};
+}
+
+/** By how much the predicted reads, in tokens, and the predicted bill of the calls of one cause are too high. */
+export interface CauseTotals {
+	readonly calls: number;
+	readonly tokens: number;
+	readonly billed: number;
+}
+
+function sumsOf(calls: readonly (CalibratedCall & { readonly billed: number; readonly predictedBilled: number })[]) {
+	const sum = (of: (call: (typeof calls)[number]) => number) => calls.reduce((total, call) => total + of(call), 0);
+	return {
 		calls: calls.length,
 		read: sum(({ read }) => read),
 		predictedRead: sum(({ predictedRead }) => predictedRead),
 		written: sum(({ input, read }) => input - read),
 		predictedWritten: sum(({ input, predictedRead }) => input - predictedRead),
-		billed: sum(({ input, read }) => costOf({ input, cached: read })),
-		predictedBilled: sum(({ input, predictedRead }) => costOf({ input, cached: predictedRead })),
-		causes: Object.fromEntries(byCause) as CalibrationTotals["causes"],
+		billed: sum(({ billed }) => billed),
+		predictedBilled: sum(({ predictedBilled }) => predictedBilled),
 	};
 }
 
-export function addCalibrations(all: readonly CalibrationTotals[]): CalibrationTotals {
-	const sum = (of: (totals: CalibrationTotals) => number) => all.reduce((total, one) => total + of(one), 0);
-	const byCause = causes.map((cause) => [
-		cause,
-		{ calls: sum((one) => one.causes[cause].calls), tokens: sum((one) => one.causes[cause].tokens) },
-	]);
-	return {
-		conversations: sum((one) => one.conversations),
-		calls: sum((one) => one.calls),
-		read: sum((one) => one.read),
-		predictedRead: sum((one) => one.predictedRead),
-		written: sum((one) => one.written),
-		predictedWritten: sum((one) => one.predictedWritten),
-		billed: sum((one) => one.billed),
-		predictedBilled: sum((one) => one.predictedBilled),
-		causes: Object.fromEntries(byCause) as CalibrationTotals["causes"],
-	};
+/** The calls whose difference a rule explains, and those without any. */
+export function withoutUnexplained({ calls, costOf }: CalibratedSession): CalibratedSession {
+	const isExplained = ({ cause }: CalibratedCall) => !unexplainedCauses.some((one) => one === cause);
+	return { calls: calls.filter(isExplained), costOf };
 }

@@ -10,7 +10,7 @@ export interface CallCosts {
 }
 
 /** The faults of a conversation under a schedule, and its bill with all that they cost. */
-export interface FaultBill {
+interface FaultBill {
 	/** LLM calls that needed a masked result. */
 	readonly faults: number;
 	readonly billed: number;
@@ -102,7 +102,7 @@ function missingResults(
 }
 
 /** The result with the fewest tokens, the latest of several. */
-function smallestOf(places: readonly number[], results: readonly ReplayResult[]): number {
+export function smallestOf(places: readonly number[], results: readonly ReplayResult[]): number {
 	const tokensOf = (place: number) => (results[place] as ReplayResult).tokens;
 	return places.reduce((best, place) => (tokensOf(place) <= tokensOf(best) ? place : best));
 }

@@ -41,7 +41,8 @@ export function clairvoyantRecall(
 	return inView;
 }
 
-function callsAfter({ results, calls }: ReplayHistory): number[] {
+/** For each result, the place in `calls` of the first call that has it. */
+export function callsAfter({ results, calls }: ReplayHistory): number[] {
 	let call = 0;
 	return results.map(({ message }) => {
 		while (call < calls.length && (calls[call] as number) <= message) call += 1;

@@ -24,6 +24,8 @@ export interface PolicyTotals {
 	readonly billedWithFaults: number;
 	readonly raw: { readonly inputTokens: number; readonly billed: number; readonly billedOutput: number };
 	readonly optimum: number | null;
+	/** The least that any schedule's bill with faults and a penalty for each can be; the same penalties in each conversation. */
+	readonly bound: readonly { readonly penalty: number; readonly bill: number }[];
 	/** The largest ratio of one conversation to `raw`; `-Infinity` if none was billed. */
 	readonly worst: number;
 	readonly worstWithFaults: number;
@@ -39,6 +41,7 @@ export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 	return {
 		...addNumbers(a, b),
 		raw: addNumbers(a.raw, b.raw),
+		bound: a.bound.map(({ penalty, bill }, index) => ({ penalty, bill: bill + (b.bound[index]?.bill ?? 0) })),
 		optimum: a.optimum === null || b.optimum === null ? null : a.optimum + b.optimum,
 		worst: Math.max(a.worst, b.worst),
 		worstWithFaults: Math.max(a.worstWithFaults, b.worstWithFaults),
@@ -56,7 +59,8 @@ function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 
 /** A ratio to 0 is 1. */
 export function figuresOf(policy: string, totals: PolicyTotals) {
-	const { raw, optimum, billedWithFaults } = totals;
+	const { raw, optimum, billedWithFaults, faults } = totals;
+	const bound = Math.max(...totals.bound.map(({ penalty, bill }) => bill - penalty * faults));
 	return {
 		policy,
 		conversations: totals.conversations,
@@ -68,9 +72,11 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		billed: totals.billed,
 		ratio_to_raw: ratio(totals.billed, raw.billed),
 		worst_ratio_to_raw: orOne(totals.worst),
-		faults_per_100_calls: totals.calls === 0 ? 0 : (100 * totals.faults) / totals.calls,
+		faults_per_100_calls: totals.calls === 0 ? 0 : (100 * faults) / totals.calls,
 		billed_with_faults: billedWithFaults,
 		ratio_with_faults: ratio(billedWithFaults, raw.billed),
+		/** The least `ratio_with_faults` that any choice of results and moments can have with so many faults. */
+		bound_with_faults: ratio(bound, raw.billed),
 		worst_ratio_with_faults: orOne(totals.worstWithFaults),
 		/** What faults add to `ratio_to_raw` if each costs one more call. */
 		fault_cost_to_raw: raw.billed === 0 ? 0 : totals.billedForFaults / raw.billed,

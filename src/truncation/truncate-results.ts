@@ -2,7 +2,7 @@ import { type CountTokens, sizeOf, sizeOfResult } from "../conversation/measure.
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import { createTextMemory } from "../conversation/text-memory.ts";
-import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import { inFrame, resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { editsOf, markUnsent, takeOut, withRepeats } from "../masking/mask-result.ts";
 import type { TruncateOutputParameters } from "./draft.ts";
@@ -62,7 +62,8 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 	const editOf = editsOf(paired, "truncate");
 	const edits: ReplaceEdit[] = [];
 	let left = resultCharacters(result);
-	for (const { path, text } of result.texts) {
+	for (const node of result.texts) {
+		const { path, text } = node;
 		if (isPlaceholder(text)) continue;
 		const cut = cutText(text, parameters);
 		if (cut === undefined) continue;
@@ -71,7 +72,9 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		if (after.tokens > before.tokens) continue;
 		left -= text.length - cut.length;
 		const { whole } = result;
-		const place = whole?.only ? { path: whole.path, replacement: whole.write(cut) } : { path, replacement: cut };
+		const place = whole?.only
+			? { path: whole.path, replacement: whole.write(cut) }
+			: { path, replacement: inFrame(node, cut) };
 		const takenOut = takeOut("result", text, archiving);
 		edits.push(editOf({ ...place, before, after, takenOut }));
 	}

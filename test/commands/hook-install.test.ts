@@ -18,6 +18,7 @@ const environment = {
 	PATH: "/nowhere",
 	CLAUDE_CONFIG_DIR: "",
 	XDG_CONFIG_HOME: "",
+	PI_CODING_AGENT_DIR: "",
 	CODEX_HOME: "",
 	COPILOT_HOME: "",
 };
@@ -208,14 +209,19 @@ it("writes a file of its own for Copilot CLI, and removes only that file", async
 	expect((await run("uninstall", "copilot-cli")).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
 });
 
-it("writes the plugin file for opencode, and removes only that file", async () => {
-	const file = join(folder, ".config", "opencode", "plugins", "palimpsest.js");
-	expect((await run("install", "opencode", "--max-chars", "9000")).code).toBe(0);
-	expect(await readFile(file, "utf8")).toBe((await run("opencode", "--max-chars", "9000")).text);
-	expect((await run("uninstall", "opencode")).code).toBe(0);
+it.each([
+	["opencode", ".config/opencode/plugins/palimpsest.js"],
+	["pi", ".pi/agent/extensions/palimpsest.js"],
+])("writes the plugin file for %s, and removes only that file", async (host, name) => {
+	const file = join(folder, name);
+	expect((await run("install", host, "--max-chars", "9000")).code).toBe(0);
+	const text = await readFile(file, "utf8");
+	expect(text).toContain('"mostChars":9000');
+	if (host === "opencode") expect((await run("opencode", "--max-chars", "9000")).text).toBe(text);
+	expect((await run("uninstall", host)).code).toBe(0);
 	expect(await isThere(file)).toBe(false);
 	await writeFile(file, "// somebody else's");
-	expect((await run("uninstall", "opencode")).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
+	expect((await run("uninstall", host)).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
 });
 
 it("refuses a limit that the hook would refuse in every call", async () => {
@@ -230,6 +236,6 @@ it("refuses unknown hosts", async () => {
 	const { code, lines } = await run("install", "emacs");
 	expect([code, lines[0]]).toEqual([
 		2,
-		expect.stringContaining("Allowed choices are claude-code, codex, copilot-cli, gemini-cli, opencode"),
+		expect.stringContaining("Allowed choices are claude-code, codex, copilot-cli, gemini-cli, opencode, pi"),
 	]);
 });

@@ -22,13 +22,13 @@ let after: After;
 async function load(text: string): Promise<After> {
 	const file = join(folder, `plugin-${Math.abs(text.length)}-${text.includes("gone")}.mjs`);
 	await writeFile(file, text);
-	const { Palimpsest } = await import(pathToFileURL(file).href);
-	return (await Palimpsest({}))["tool.execute.after"];
+	const { default: plugin } = await import(pathToFileURL(file).href);
+	return (await plugin.server({ directory: folder }))["tool.execute.after"];
 }
 
 beforeAll(async () => {
 	folder = await scratchFolder();
-	// The plugin starts the command in the environment of its host.
+	// The plugin runs in the process of its host.
 	process.env.PALIMPSEST_ARCHIVE = join(folder, "archive");
 	const { code, text, lines } = await runCli(["hook", "opencode"], { folder });
 	expect([code, lines]).toEqual([0, []]);
@@ -87,7 +87,7 @@ describe("an output that opencode has truncated", () => {
 		expect(recalled === whole).toBe(true);
 		expect(shown.length).toBeLessThanOrEqual(16_000);
 		expect(shown).toMatch(/\nFATAL: the disk is on fire\n/);
-		expect(shown.split("\n", 1)[0]).toMatch(new RegExp(` sur ${whole.length}\\)\\. Le tout : `));
+		expect(shown.split("\n", 1)[0]).toMatch(new RegExp(` of ${whole.length} characters\\)\\. All of it: `));
 	});
 
 	it("at its beginning is too, with the note of how the command ended", async () => {
@@ -103,8 +103,8 @@ describe("an output that opencode has truncated", () => {
 	])("is archived as received when the file %s, and the notice says so", async (_, saved) => {
 		const { came, shown, recalled } = await shortened(head, saved);
 		expect(recalled === came).toBe(true);
-		expect(shown).toContain(`L'hôte l'avait déjà coupée ; les ${came.length} caractères reçus : `);
-		expect(shown).not.toMatch(/Le tout|secret/);
+		expect(shown).toContain(`The host had cut it already; the ${came.length} characters that came: `);
+		expect(shown).not.toMatch(/All of it|secret/);
 	});
 });
 
@@ -124,11 +124,14 @@ it.each([
 	expect(output.output === text).toBe(true);
 });
 
-it("leaves the output when the command is missing or the host passes an unexpected value", async () => {
-	const { text } = await runCli(["hook", "opencode"], { folder });
-	const gone = await load(text.replace(/const command = .*;/, 'const command = ["no-such-command-here", "gone"];'));
+it("leaves the output when the archive cannot be written or the host passes an unexpected value", async () => {
 	const output: Output = { output: long };
-	await gone({ tool: "bash" }, output);
+	const archive = process.env.PALIMPSEST_ARCHIVE;
+	await writeFile(join(folder, "no-folder"), "");
+	process.env.PALIMPSEST_ARCHIVE = join(folder, "no-folder", "archive");
+	const { text } = await runCli(["hook", "opencode"], { folder });
+	await (await load(`${text}// gone`))({ tool: "bash" }, output);
+	process.env.PALIMPSEST_ARCHIVE = archive;
 	expect(output.output === long).toBe(true);
 	await expect(after({ tool: "bash" }, undefined as never)).resolves.toBeUndefined();
 });

@@ -10,7 +10,14 @@ beforeEach(async () => {
 	folder = await scratchFolder();
 });
 // No folder of PATH has our command, and none of the user's own settings count.
-const environment = { PATH: "/nowhere", XDG_CONFIG_HOME: "", XDG_STATE_HOME: "", CODEX_HOME: "", COPILOT_HOME: "" };
+const environment = {
+	PATH: "/nowhere",
+	XDG_CONFIG_HOME: "",
+	XDG_STATE_HOME: "",
+	CODEX_HOME: "",
+	COPILOT_HOME: "",
+	PI_CODING_AGENT_DIR: "",
+};
 const ofCline = { CLINE_DIR: "", CLINE_DATA_DIR: "", CLINE_MCP_SETTINGS_PATH: "" };
 const run = (...parameters: string[]) => runCli(parameters, { folder, environment: { ...environment, ...ofCline } });
 
@@ -210,5 +217,34 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 			environment: { ...environment, ...ofCline, CLINE_MCP_SETTINGS_PATH: file },
 		});
 		expect([code, await isIn(file), await installed()]).toEqual([0, true, [false, false]]);
+	});
+});
+
+describe("palimpsest install for a host that loads a plugin", () => {
+	const plugin = (name: string) => readFile(join(folder, name), "utf8").catch(() => undefined);
+
+	it("enters the server and the plugin in opencode, and takes both out again", async () => {
+		const name = ".config/opencode/plugins/palimpsest.js";
+		await mkdir(join(folder, ".config/opencode"), { recursive: true });
+		const settings = join(folder, ".config/opencode/opencode.json");
+		const before = '{\n  // mine\n  "theme": "dark"\n}\n';
+		await writeFile(settings, before);
+		expect((await run("install", "opencode", "--locale", "zh")).code).toBe(0);
+		expect(await readFile(settings, "utf8")).toContain("PALIMPSEST_LOCALE");
+		expect(await plugin(name)).toContain('"locale":"zh"');
+		expect((await run("uninstall", "opencode")).code).toBe(0);
+		expect(await readFile(settings, "utf8")).toBe(before);
+		expect(await plugin(name)).toBeUndefined();
+	});
+
+	it("enters the plugin alone in pi, which has no MCP", async () => {
+		const name = ".pi/agent/extensions/palimpsest.js";
+		const shown = await run("install", "pi", "--dry-run");
+		expect([shown.code, shown.text.includes("+ export default"), await plugin(name)]).toEqual([0, true, undefined]);
+		expect((await run("install", "pi")).lines.join()).toContain("Start pi again.");
+		expect(await plugin(name)).toContain("dist/pi-extension.js");
+		expect((await run("install")).text).toMatch(/^pi +installed +.*palimpsest\.js$/m);
+		expect((await run("uninstall", "pi")).code).toBe(0);
+		expect(await plugin(name)).toBeUndefined();
 	});
 });

@@ -17,6 +17,7 @@ const figures: PolicyFigures = {
 	faults_per_100_calls: 3.456,
 	billed_with_faults: 1_800_000,
 	ratio_with_faults: 0.87113,
+	bound_with_faults: 0.6125,
 	worst_ratio_with_faults: 1.1005,
 	fault_cost_to_raw: 0.07264,
 	billed_output: 1_000_000,
@@ -44,10 +45,10 @@ const empty: PolicyFigures = {
 describe("the table of policies", () => {
 	it("shows each figure under its heading", () => {
 		expect(policiesTable([empty, figures], "input_tokens").split("\n")).toEqual([
-			"                                         ×  faults    with           with",
-			"policy       billed  × raw  worst  optimum  in 100  faults  worst  output",
-			"raw       1 650 000  0.798  1.046        –    3.46   0.871  1.101   0.913",
-			"window:8  1 650 000  0.798  1.046    1.200    3.46   0.871  1.101   0.913",
+			"                                         ×  faults    with     at           with",
+			"policy       billed  × raw  worst  optimum  in 100  faults  least  worst  output",
+			"raw       1 650 000  0.798  1.046        –    3.46   0.871  0.613  1.101   0.913",
+			"window:8  1 650 000  0.798  1.046    1.200    3.46   0.871  0.613  1.101   0.913",
 			"",
 			"          context            over                                 + in",
 			"            × raw    peak  window  masked  identifiers  lines  digests",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { childPath, jsonPointer, type Path, valueAt } from "../../src/conversation/transcript.ts";
+import { childPath, jsonPointer, type Path, valueAt, withoutReminders } from "../../src/conversation/transcript.ts";
 
 describe("jsonPointer", () => {
 	it.each([
@@ -22,6 +22,22 @@ describe("childPath", () => {
 			path = child;
 		}
 	});
+});
+
+describe("withoutReminders", () => {
+	const reminder = "<system-reminder>\n<total_tokens>1</total_tokens>\n</system-reminder>";
+
+	it("removes reminders at the end of a text only", () => {
+		expect(withoutReminders(`a ${reminder} b`)).toBe(`a ${reminder} b`);
+		expect(withoutReminders(`a ${reminder} b\n\n${reminder}\n${reminder} \n`)).toBe(`a ${reminder} b\n\n`);
+		expect(withoutReminders("no beginning </system-reminder>")).toBe("no beginning </system-reminder>");
+		expect(withoutReminders(reminder)).toBe("");
+	});
+
+	it("takes time in proportion to the text", () => {
+		expect(withoutReminders(`a${reminder.repeat(20_000)}`)).toBe("a");
+		expect(withoutReminders(`<system-reminder>${"</system-reminder>".repeat(50_000)}`)).toBe("");
+	}, 2_000);
 });
 
 describe("valueAt", () => {

@@ -50,6 +50,7 @@ const shape = (policy: string) => ({
 	faults_per_100_calls: number,
 	billed_with_faults: number,
 	ratio_with_faults: number,
+	bound_with_faults: expect.toSatisfy((value: unknown) => Number(value) > 0 && Number(value) <= 1),
 	worst_ratio_with_faults: number,
 	fault_cost_to_raw: number,
 	billed_output: number,
@@ -117,7 +118,7 @@ describe.concurrent("replay", () => {
 		expect([code, lines]).toEqual([0, []]);
 		const rows = text.split("\n");
 		expect(rows[0]).toBe("chat.json, 14 LLM calls");
-		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +optimum +in 100 +faults +worst +output$/);
+		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +optimum +in 100 +faults +least +worst +output$/);
 		expect(rows.slice(4, 7).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);
 		expect(rows[9]).toMatch(/^ +× raw +peak +window +masked +identifiers +lines +digests$/);
 		expect(rows.slice(10, 13).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);

@@ -5,6 +5,7 @@ import { describeEdits } from "./suite/edits.ts";
 import { describeFinding } from "./suite/finding.ts";
 import { describeHostile } from "./suite/hostile.ts";
 import { describeMedia } from "./suite/media.ts";
+import { describeRestoring } from "./suite/restoring.ts";
 import { describeTimes } from "./suite/times.ts";
 import { describeUnknown } from "./suite/unknown.ts";
 import { describeWrappings } from "./suite/wrappings.ts";
@@ -22,4 +23,5 @@ export function describeFormat(row: FormatRow): void {
 	describeUnknown(row);
 	describeHostile(row);
 	describeWriting(row);
+	describeRestoring(row);
 }

@@ -114,6 +114,57 @@ export const thinkingRows: readonly ThinkingRow[] = [
 		closing: [{ role: "user", content: "And?" }],
 	},
 	{
+		format: "langchain",
+		opening: [{ type: "human", content: "Go." }],
+		turn: (id, output) => [
+			{
+				type: "ai",
+				content: [
+					{ type: "thinking", thinking: `Thought of ${id}.`, signature: signatureOf(id) },
+					{ type: "text", text: "Let me see." },
+				],
+				tool_calls: [{ id, name: "look", args: {}, type: "tool_call" }],
+			},
+			{ type: "tool", content: output, tool_call_id: id, status: "success" },
+		],
+		closing: [{ type: "human", content: "And?" }],
+	},
+	{
+		format: "pydantic-ai",
+		opening: [{ kind: "request", parts: [{ part_kind: "user-prompt", content: "Go." }] }],
+		turn: (id, output) => [
+			{
+				kind: "response",
+				parts: [
+					{ part_kind: "thinking", content: `Thought of ${id}.`, signature: signatureOf(id) },
+					{ part_kind: "tool-call", tool_name: "look", args: {}, tool_call_id: id },
+				],
+			},
+			{ kind: "request", parts: [{ part_kind: "tool-return", tool_name: "look", content: output, tool_call_id: id }] },
+		],
+		closing: [{ kind: "request", parts: [{ part_kind: "user-prompt", content: "And?" }] }],
+	},
+	{
+		format: "goose",
+		opening: [{ role: "user", content: [{ type: "text", text: "Go." }] }],
+		turn: (id, output) => [
+			{
+				role: "assistant",
+				content: [
+					{ type: "thinking", thinking: `Thought of ${id}.`, signature: signatureOf(id) },
+					{ type: "toolRequest", id, toolCall: { status: "success", value: { name: "look", arguments: {} } } },
+				],
+			},
+			{
+				role: "user",
+				content: [
+					{ type: "toolResponse", id, toolResult: { status: "success", value: [{ type: "text", text: output }] } },
+				],
+			},
+		],
+		closing: [{ role: "user", content: [{ type: "text", text: "And?" }] }],
+	},
+	{
 		format: "opencode",
 		opening: [{ info: { id: "msg_0", role: "user" }, parts: [{ type: "text", text: "Go." }] }],
 		turn: (id, output) => [

@@ -89,10 +89,10 @@ describe("the language of a hook", () => {
 		const plugin = join(project, ".opencode", "plugins", "palimpsest.js");
 		const copy = join(home, "plugin.mjs");
 		await writeFile(copy, await readFile(plugin, "utf8"));
-		const { Palimpsest } = await import(pathToFileURL(copy).href);
+		const { default: installed } = await import(pathToFileURL(copy).href);
 		process.env.PALIMPSEST_ARCHIVE = "none";
 		const output = { output: long };
-		await (await Palimpsest({ directory: project }))["tool.execute.after"]({ tool: "bash" }, output);
+		await (await installed.server({ directory: project }))["tool.execute.after"]({ tool: "bash" }, output);
 		delete process.env.PALIMPSEST_ARCHIVE;
 		expect(languageIn(output.output)).toBe("zh");
 	});
@@ -111,7 +111,7 @@ describe("palimpsest hook install --locale", () => {
 	});
 
 	it("applies to the plugin for opencode too", async () => {
-		expect((await run(["hook", "opencode", "--locale", "zh"])).text).toContain('"--locale","zh"');
+		expect((await run(["hook", "opencode", "--locale", "zh"])).text).toContain('"locale":"zh"');
 	});
 
 	it("accepts only known languages", async () => {

@@ -8,6 +8,8 @@ export interface AgentProgram {
 	/** Its package on npm. */
 	readonly package: string;
 	readonly command: string;
+	/** `palimpsest hook install` knows it under its name, and enters a plugin. */
+	readonly hasPlugin?: true;
 	readonly parameters: (prompt: string) => readonly string[];
 	/** Its own settings, with the provider at `origin`; telemetry and updates are off. Files are named from the home folder. */
 	readonly configure: (where: { readonly origin: string; readonly home: string }) => {
@@ -63,6 +65,7 @@ export const programs: readonly AgentProgram[] = [
 		title: "pi",
 		package: "@earendil-works/pi-coding-agent",
 		command: "pi",
+		hasPlugin: true,
 		parameters: (prompt) => ["--offline", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", prompt],
 		configure: ({ origin }) => ({
 			environment: { ANTHROPIC_API_KEY: key, PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PI_TELEMETRY: "0" },
@@ -74,6 +77,7 @@ export const programs: readonly AgentProgram[] = [
 		title: "opencode",
 		package: "opencode-ai",
 		command: "opencode",
+		hasPlugin: true,
 		parameters: (prompt) => ["run", "--model", "anthropic/claude-sonnet-4-5", prompt],
 		configure: ({ origin }) => ({
 			environment: {

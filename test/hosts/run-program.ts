@@ -1,13 +1,16 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { finalText, recallText, type SessionScript, writeProject } from "../support/scripted-session.ts";
+import { finalText, marker, recallText, type SessionScript, writeProject } from "../support/scripted-session.ts";
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
 import { projectFolder } from "./install-programs.ts";
 import type { AgentProgram } from "./programs.ts";
 
 const builtCli = join(projectFolder, "dist/cli.js");
+
+/** How a program is run: as it is, by `palimpsest launch`, or with the plugin of `palimpsest hook install`. */
+export type Way = "alone" | "proxy" | "plugin";
 
 export interface ProgramRun {
 	readonly totals: ProviderTotals;
@@ -19,6 +22,10 @@ export interface ProgramRun {
 	readonly seconds: number;
 	/** Method and path of each request. */
 	readonly paths: readonly string[];
+	/** Characters that the model was first shown of the first file. */
+	readonly firstShown: number;
+	/** Placeholders in what the program stored. */
+	readonly placeholdersStored: number;
 }
 
 /** Plays the script in a program, with its own home and a project of its own. */
@@ -26,12 +33,12 @@ export async function runProgram(run: {
 	readonly program: AgentProgram;
 	readonly binFolder: string;
 	readonly script: SessionScript;
-	readonly withProxy: boolean;
+	readonly way: Way;
 	/** A folder that keeps the bodies of the requests. */
 	readonly bodies?: string | undefined;
 	readonly limitSeconds: number;
 }): Promise<ProgramRun> {
-	const { program, binFolder, script, withProxy, bodies, limitSeconds } = run;
+	const { program, binFolder, script, way, bodies, limitSeconds } = run;
 	const home = await realpath(await mkdtemp(join(tmpdir(), `palimpsest-hosts-${program.name}-`)));
 	const project = join(home, "project");
 	const provider = await startStandInProvider({ script, ...(bodies === undefined ? {} : { folder: bodies }) });
@@ -43,30 +50,52 @@ export async function runProgram(run: {
 			await writeFile(join(home, name), text);
 		}
 		const started = Date.now();
-		const command = [program.command, ...program.parameters(prompt)];
-		const launched = withProxy
-			? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)]
-			: command;
-		const { code, output } = await runToEnd(launched, {
-			cwd: project,
-			environment: { ...quietEnvironment(home, binFolder), ...environment },
-			limitSeconds,
-		});
-		const isRight = output.includes(
-			withProxy && script.recalls ? `${finalText(script)} ${recallText}` : finalText(script),
-		);
+		const command = [program.command, ...program.parameters(sessionPrompt)];
+		const how = { cwd: project, environment: { ...quietEnvironment(home, binFolder), ...environment }, limitSeconds };
+		if (way === "plugin") await runToEnd([process.execPath, builtCli, "hook", "install", program.name], how);
+		const launched =
+			way === "proxy" ? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)] : command;
+		const { code, output } = await runToEnd(launched, how);
+		const recalls = way !== "alone" && script.recalls;
+		const isRight = output.includes(recalls ? `${finalText(script)} ${recallText}` : finalText(script));
 		const seconds = (Date.now() - started) / 1000;
-		return { totals: provider.totals(), isRight, code, output, seconds, paths: provider.paths };
+		const firstShown = charactersShown(provider.requests.map(({ body }) => body));
+		const placeholdersStored = await countPlaceholders(home);
+		const { paths } = provider;
+		return { totals: provider.totals(), isRight, code, output, seconds, paths, firstShown, placeholdersStored };
 	} finally {
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });
 	}
 }
 
-const prompt = "Read every module of this project, one file after the other, and say when the work is done.";
+function charactersShown(bodies: readonly string[]): number {
+	const first = bodies.find((body) => body.includes(marker(1)));
+	let most = 0;
+	JSON.parse(first ?? "null", (_, value: unknown) => {
+		if (typeof value === "string" && value.includes(marker(1))) most = Math.max(most, value.length);
+		return value;
+	});
+	return most;
+}
+
+/** Without our archive, which also remembers what was masked. */
+async function countPlaceholders(home: string): Promise<number> {
+	const files = await readdir(home, { recursive: true, withFileTypes: true });
+	let count = 0;
+	for (const file of files) {
+		if (!file.isFile() || file.parentPath.includes("palimpsest/")) continue;
+		const text = await readFile(join(file.parentPath, file.name), "latin1").catch(() => "");
+		count += text.match(/\[(?:masked \w+,|Observation masked:) /g)?.length ?? 0;
+	}
+	return count;
+}
+
+export const sessionPrompt =
+	"Read every module of this project, one file after the other, and say when the work is done.";
 
 /** Nothing of the user's, nothing that leaves this machine. */
-function quietEnvironment(home: string, binFolder: string): Record<string, string> {
+export function quietEnvironment(home: string, binFolder: string): Record<string, string> {
 	return {
 		PATH: [binFolder, dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
 		HOME: home,

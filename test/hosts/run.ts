@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { SessionScript } from "../support/scripted-session.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, programs } from "./programs.ts";
-import { type ProgramRun, runProgram } from "./run-program.ts";
+import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
@@ -15,10 +16,14 @@ const { values, positionals } = parseArgs({
 		bodies: { type: "string" },
 		/** Runs without the proxy only. */
 		without: { type: "boolean", default: false },
+		/** Runs programs with their plugin only, not behind the proxy. */
+		plugins: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
 const script = { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
+/** Two large outputs; then the model recalls one. */
+const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = 600;
 
 const chosen = positionals.length === 0 ? programs : programs.filter(({ name }) => positionals.includes(name));
@@ -26,13 +31,24 @@ const unknown = positionals.filter((name) => !programs.some((program) => program
 if (unknown.length > 0)
 	throw new Error(`Expected ${programs.map(({ name }) => name).join(", ")}; got ${unknown.join(", ")}.`);
 
-const columns = ["program", "tokens without → with", "billed without → with", "cache breaks", "right last answer"];
+const columns = [
+	"program",
+	"with",
+	"tokens without → with",
+	"billed without → with",
+	"cache breaks",
+	"right last answer",
+	"60 000 characters",
+	"recall",
+	"placeholders stored",
+];
 const rows: string[][] = [];
 let failed = false;
 for (const program of chosen) {
-	const row = await compare(program);
-	process.stderr.write(`${row.join(" | ")}\n`);
-	rows.push(row);
+	for (const row of await compare(program)) {
+		process.stderr.write(`${row.join(" | ")}\n`);
+		rows.push(row);
+	}
 }
 process.stdout.write(
 	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs 0.1, a token written to the cache 1.25 (2 for an hour).\n\n`,
@@ -40,34 +56,49 @@ process.stdout.write(
 process.stdout.write(table([columns, ...rows]));
 process.exitCode = failed ? 1 : 0;
 
-async function compare(program: AgentProgram): Promise<string[]> {
+/** A row for each way in which a program is run. */
+async function compare(program: AgentProgram): Promise<string[][]> {
+	const ways = waysOf(program);
+	if (ways.length === 0) return [];
 	const installed = installProgram(program.package);
 	const name = `${program.title} ${installed.version}`;
-	if (installed.kind === "absent") return [name, `not installed: ${installed.reason}`];
-	const run = (withProxy: boolean) =>
-		runProgram({
-			program,
-			binFolder: installed.binFolder,
-			script,
-			withProxy,
-			bodies: values.bodies && join(values.bodies, `${program.name}-${withProxy ? "with" : "without"}`),
-			limitSeconds,
-		});
-	const without = await run(false);
-	say(program, "without", without);
-	if (!without.isRight) return [name, `does not run here: ${lastLine(without)}`];
-	if (values.without) return [name, grouped(without.totals.sent), grouped(without.totals.billed)];
-	const withProxy = await run(true);
-	say(program, "with", withProxy);
-	failed ||= !withProxy.isRight;
-	const [a, b] = [without.totals, withProxy.totals];
-	return [
-		name,
-		`${grouped(a.sent)} → ${grouped(b.sent)} (× ${(b.sent / a.sent).toFixed(2)})`,
-		`${grouped(a.billed)} → ${grouped(b.billed)} (× ${(b.billed / a.billed).toFixed(2)})`,
-		`${a.cacheBreaks} → ${b.cacheBreaks}`,
-		withProxy.isRight ? "yes" : "no",
-	];
+	if (installed.kind === "absent") return [[name, `not installed: ${installed.reason}`]];
+	const run = (way: Way, played: SessionScript) => {
+		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
+		return runProgram({ program, binFolder: installed.binFolder, script: played, way, bodies, limitSeconds });
+	};
+	const without = await run("alone", script);
+	say(program, "alone", without);
+	if (!without.isRight) return [[name, `does not run here: ${lastLine(without)}`]];
+	const a = without.totals;
+	if (values.without) return [[name, "", grouped(a.sent), grouped(a.billed)]];
+	const largeWithout = await run("alone", large);
+	const compared: string[][] = [];
+	for (const way of ways) {
+		const edited = await run(way, script);
+		say(program, way, edited);
+		const shown = await run(way, large);
+		say(program, `${way}, large`, shown);
+		failed ||= !edited.isRight || !shown.isRight;
+		const b = edited.totals;
+		compared.push([
+			name,
+			way,
+			`${grouped(a.sent)} → ${grouped(b.sent)} (× ${(b.sent / a.sent).toFixed(2)})`,
+			`${grouped(a.billed)} → ${grouped(b.billed)} (× ${(b.billed / a.billed).toFixed(2)})`,
+			`${a.cacheBreaks} → ${b.cacheBreaks}`,
+			edited.isRight ? "yes" : "no",
+			`${grouped(largeWithout.firstShown)} → ${grouped(shown.firstShown)}`,
+			shown.isRight ? "works" : "fails",
+			String(edited.placeholdersStored),
+		]);
+	}
+	return compared;
+}
+
+function waysOf({ hasPlugin }: AgentProgram): readonly Way[] {
+	if (values.plugins) return hasPlugin ? ["plugin"] : [];
+	return hasPlugin ? ["proxy", "plugin"] : ["proxy"];
 }
 
 function say(program: AgentProgram, how: string, { code, seconds, output, isRight, paths, totals }: ProgramRun): void {

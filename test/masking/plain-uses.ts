@@ -16,10 +16,12 @@ export function plainUses(transcript: Transcript) {
 	const { messages } = transcript;
 	const argumentsOf = resultArguments(transcript);
 	const paired = pairResults(transcript);
-	const held = paired.map(({ result }) => ({
-		identifiers: identifiersIn([resultText(result)]),
-		lines: linesIn([resultText(result)]),
-	}));
+	const held = paired.map(({ result }) => {
+		const parts = resultText(result).split(/(<system-reminder>(?:(?!<system-reminder>)[\s\S])*<\/system-reminder>)/);
+		while (parts.length > 1 && parts.at(-1)?.trim() === "") parts.splice(-2);
+		const content = [parts.join("")];
+		return { identifiers: identifiersIn(content), lines: linesIn(content) };
+	});
 	const own = messages.map(({ counted }) => ({ identifiers: identifiersIn(counted), lines: linesIn(counted) }));
 	const named = paired.map((_, place) => {
 		const found = findIdentifiers(argumentsOf[place] ?? "");

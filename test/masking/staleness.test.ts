@@ -48,6 +48,8 @@ describe("findStale", () => {
 			undefined,
 		]);
 		expect(staleOf(read("/a", "same"), read("/a", "same"))[0]).toEqual(["identical", 1]);
+		const left = (tokens: number) => `same\n\n<system-reminder>${tokens} tokens left</system-reminder>`;
+		expect(staleOf(bash("x", left(9_000)), bash("y", left(8_000)))[0]).toEqual(["identical", 1]);
 		expect(staleOf(bash("x", ""), bash("y", ""))).toEqual([undefined, undefined]);
 	});
 

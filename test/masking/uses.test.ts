@@ -39,6 +39,18 @@ describe("findUses", () => {
 		expect(fresh).toEqual([1, 1, 0, 0, 0]);
 	});
 
+	it("leaves out the reminders that Claude Code puts behind a result", () => {
+		const left = "Tokens left in this session: 118204 of 200000";
+		const reminder = `<system-reminder>\n<total_tokens>${left}</total_tokens>\n</system-reminder>`;
+		const outputs = [`see loadUserTable ${padding}\n\n${reminder}`, `${line}\n${reminder}\n${reminder}\n`];
+		const { identifiers, lines, fresh } = findUses(
+			transcriptFrom(turnsOf([...outputs, padding], ["", "", `loadUserTable, 118204\n${left}\n${line}`])),
+		);
+		expect(identifiers.flat()).toEqual([{ text: "loadUserTable", holders: [0] }]);
+		expect(lines.flat()).toEqual([{ text: line, holders: [1] }]);
+		expect(fresh).toEqual([1, 0, 0]);
+	});
+
 	it("counts a repeated path of a result's call as a use of it", () => {
 		const again = turnsOf([padding, padding, padding], ["a", "b", "As src/file-0.ts says."]);
 		expect(findUses(transcriptFrom(again)).touches[6]).toEqual([{ result: 0, weight: 1 }]);

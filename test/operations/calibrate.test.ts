@@ -6,12 +6,14 @@ import { hasRealData, realConversations } from "../support/real-conversations.ts
 
 const calibration = () => startCalibration(ratesOfPrices(policyOf().prices));
 
+const start = 1_700_000_000_000;
+
 const record = (uuid: string, parentUuid: string | null, seconds: number, read: number, write: number) => ({
 	type: "assistant",
 	uuid,
 	parentUuid,
 	sessionId: "s",
-	timestamp: new Date(1_700_000_000_000 + 1_000 * seconds).toISOString(),
+	timestamp: new Date(start + 1_000 * seconds).toISOString(),
 	message: {
 		id: `msg_${uuid}`,
 		role: "assistant",
@@ -30,6 +32,20 @@ const prompt = (uuid: string, parentUuid: string, seconds: number) => ({
 	type: "user",
 	message: { role: "user", content: uuid },
 });
+
+const resumed = {
+	role: "assistant",
+	model: "<synthetic>",
+	content: [{ type: "text", text: "No response requested." }],
+	usage: { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+};
+const pi = (id: string, parentId: string | null, message: object) => {
+	return { type: "message", id, parentId, timestamp: new Date(start).toISOString(), message };
+};
+const piAnswer = (id: string, parentId: string, usage: object) => {
+	const content = [{ type: "text", text: id }];
+	return pi(id, parentId, { role: "assistant", content, model: "m", usage: { input: 0, ...usage } });
+};
 
 describe("calibration", () => {
 	it("bills a session by the lifetime that its own usage has", () => {
@@ -67,6 +83,29 @@ describe("calibration", () => {
 		});
 	});
 
+	it("knows a resumed session of Claude Code, and a compaction of pi that kept the last call", () => {
+		const notice = { ...record("n", "b", 12, 0, 0), message: resumed };
+		const resumption = [record("a", null, 0, 500, 8_500), prompt("b", "a", 10), notice, prompt("c", "n", 13)];
+		const one = calibration();
+		one.add({ file: "s.jsonl", conversation: [...resumption, record("d", "c", 14, 500, 9_400)] });
+		const compacted = [
+			{ type: "session", id: "s", timestamp: new Date(start).toISOString() },
+			pi("p", null, { role: "user", content: "p" }),
+			piAnswer("q", "p", { cacheRead: 0, cacheWrite: 9_000 }),
+			{ ...pi("r", "q", {}), type: "compaction", summary: "r", firstKeptEntryId: "q" },
+			pi("t", "r", { role: "user", content: "t" }),
+			piAnswer("u", "t", { cacheRead: 0, cacheWrite: 9_500 }),
+			pi("v", "u", { role: "user", content: "v" }),
+			piAnswer("w", "v", { cacheRead: 9_500, cacheWrite: 9 }),
+		];
+		one.add({ file: "p.jsonl", conversation: compacted });
+		const { files } = one.report();
+		expect(files.map(({ has_forks, differences }) => ({ has_forks, differences }))).toEqual([
+			{ has_forks: false, differences: [] },
+			{ has_forks: false, differences: [] },
+		]);
+	});
+
 	it("leaves out sessions without usage, and those whose provider cached nothing", () => {
 		const one = calibration();
 		const chat = [{ role: "user", content: "Hi" }];
@@ -80,8 +119,9 @@ describe("calibration", () => {
 		const one = calibration();
 		const formats = ["claude-code", "pi", "codex-rollout", "opencode", "openai"];
 		for (const { file, document } of realConversations(formats)) one.add({ file, conversation: document });
-		const { without_forks, files, within_5_percent: near } = one.report();
+		const { without_forks, without_unexplained, files, within_5_percent: near } = one.report();
 		expect(files.length).toBeGreaterThan(30);
+		expect(Math.abs(without_unexplained.billed_difference ?? 1)).toBeLessThan(0.05);
 		expect(Math.abs(without_forks.read_difference ?? 1)).toBeLessThan(0.05);
 		expect(near.read / files.length).toBeGreaterThan(0.75);
 	});

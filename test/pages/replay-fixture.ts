@@ -78,6 +78,7 @@ function figures(
 		faults_per_100_calls: 1.25 * place,
 		billed_with_faults: billedOf(own) + 0.05 * place * billedOf(raw),
 		ratio_with_faults: billedOf(own) / billedOf(raw) + 0.05 * place,
+		bound_with_faults: 0.61,
 		worst_ratio_with_faults: 1.25,
 		fault_cost_to_raw: 0.05 * place,
 		billed_output: 1_500 * sizes.length,

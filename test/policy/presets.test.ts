@@ -33,6 +33,7 @@ describe("presets", () => {
 			error_detection: "words",
 			keep_last_k_per_tool: null,
 			tools: {},
+			observations: "auto",
 			digest_tokens: 0,
 			placeholder_template: null,
 			placeholder: "full",
@@ -158,6 +159,7 @@ describe("presets", () => {
 			error_detection: "structural",
 			selection: "use",
 			cadence: "break_even",
+			observations: true,
 		});
 		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7, max_tool_result_chars: 16_000 });
 		expect(policy.truncate).toEqual({ ...defaults.truncate, strategy: "auto", max_chars: 16_000 });

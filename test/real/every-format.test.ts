@@ -72,15 +72,26 @@ describe.skipIf(!hasRealData)("every real conversation, whatever its format", ()
 		}
 	});
 
-	it("reports no pairs for conversations with their calls in plain text", async () => {
+	it("masks the observations of Roo Code, and nothing of what stands beside them", async () => {
 		for (const file of files.filter((one) => one.includes("roo-code"))) {
-			const { conversation, report } = await maskConversation({
-				conversation: JSON.parse(readFileSync(file, "utf8")),
-				policy: policyOf({ mask: { window_turns: 1 } }),
-			});
-			expect(report).toMatchObject({ changed: false, tool_results: 0 });
-			expect(report.notes.join()).toMatch(/No tool calls or results/);
-			expect(conversation).toBeDefined();
+			const given = JSON.parse(readFileSync(file, "utf8"));
+			const textsIn = ({ messages }: { messages: readonly { content: readonly { text?: string }[] }[] }) =>
+				messages.flatMap(({ content }) => content.map(({ text = "" }) => text));
+			const texts = textsIn(given);
+			const policy = policyOf({ mask: { window_turns: 1, keep_errors: false } });
+			const { conversation, report } = await maskConversation({ conversation: given, policy });
+			const headers = texts.filter((text) => /^\[[\s\S]*\] Result:$/.test(text));
+			expect(report.tool_results).toBe(headers.length);
+			expect(report.masked_tool_results).toBeGreaterThan(0);
+			const after = textsIn(conversation as typeof given);
+			const changed = texts.filter((text, index) => text !== after[index]);
+			expect(changed).toHaveLength(report.masked_tool_results);
+			for (const text of changed) expect(texts[texts.indexOf(text) - 1]).toMatch(/\] Result:$/);
+
+			const unread = policyOf({ mask: { window_turns: 1, observations: false } });
+			const { report: none } = await maskConversation({ conversation: given, policy: unread });
+			expect(none).toMatchObject({ changed: false, tool_results: 0 });
+			expect(none.notes.join()).toMatch(/No tool calls or results/);
 		}
 	});
 

@@ -10,7 +10,7 @@ export interface SessionScript {
 	readonly toolTurns: number;
 	/** Characters of a file. */
 	readonly fileChars: number;
-	/** After the last file, the model runs the command that the first placeholder names. */
+	/** After the last file, the model recalls what the first placeholder or notice names: by the tool, else by the command. */
 	readonly recalls?: boolean;
 }
 
@@ -36,7 +36,7 @@ export const recallText = "Recalled one.";
 
 const fileName = (turn: number) => `module-${String(turn).padStart(2, "0")}.ts`;
 /** Stands in the first and in the last line of a file, so that a cut text still shows it. */
-const marker = (turn: number) => `seen-${turn * 7919}-${fileName(turn)}`;
+export const marker = (turn: number) => `seen-${turn * 7919}-${fileName(turn)}`;
 
 /** Writes the files that the session reads. The same files for the same script. */
 export async function writeProject(folder: string, { toolTurns, fileChars }: SessionScript): Promise<void> {
@@ -64,11 +64,29 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 	};
 	if (turn < script.toolTurns) return run(turn + 1, `cat ${fileName(turn + 1)}`);
 	const done = `Saw ${seen.size} of ${script.toolTurns} files. The work is done.`;
-	const hint = /`([^`]+ recall \w+)`/.exec(JSON.stringify(messagesOf(api, body)))?.[1];
-	if (!script.recalls || hint === undefined) return { kind: "text", text: done };
-	if (!calls.at(-1)?.includes(" recall ")) return run(turn + 1, hint);
+	const recall = recallCall(JSON.stringify(messagesOf(api, body)), offeredTools(api, body));
+	if (!script.recalls || recall === undefined) return { kind: "text", text: done };
+	if (!/recall/.test(calls.at(-1) ?? ""))
+		return recall.kind === "command"
+			? run(turn + 1, recall.command)
+			: { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref } };
 	const recalled = Array.from(tail.matchAll(/seen-\d+-module-(\d+)/g), ([, number]) => Number(number));
 	return { kind: "text", text: `${done} ${recalled.some((one) => one !== turn) ? recallText : "Recall failed."}` };
+}
+
+/** How an original is read, in the words of the placeholder or the notice that names it. */
+function recallCall(messages: string, tools: readonly OfferedTool[]) {
+	const tool = tools.find(({ name }) => name.endsWith("recall_original"))?.name;
+	const ref = /\[masked [^\]]* #(\w+)\]|[ ,]ref=(\w+)\)?\]| recall (\w+)\]/
+		.exec(messages)
+		?.slice(1)
+		.find((one) => one);
+	if (tool !== undefined && ref !== undefined) return { kind: "tool", tool, ref } as const;
+	const command = /`([^`]+ recall \w+)`|All of it: ([^\]]+ recall \w+)\]/
+		.exec(messages)
+		?.slice(1)
+		.find((one) => one);
+	return command === undefined ? undefined : ({ kind: "command", command } as const);
 }
 
 /** JSON where a request to Gemini wants it: Gemini CLI asks in this way whether a session goes in circles. */

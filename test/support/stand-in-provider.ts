@@ -58,8 +58,10 @@ export async function startStandInProvider(options: {
 	readonly prices?: ProviderPrices;
 	/** A folder for the bodies, one file each. */
 	readonly folder?: string;
+	/** Before each answer. */
+	readonly delayMs?: number;
 }): Promise<StandInProvider> {
-	const { script, now = Date.now, prices = usualPrices, folder } = options;
+	const { script, now = Date.now, prices = usualPrices, folder, delayMs } = options;
 	const useCache = createProviderCache(now);
 	const requests: LoggedRequest[] = [];
 	const paths: string[] = [];
@@ -96,6 +98,7 @@ export async function startStandInProvider(options: {
 		const usage = useCache(api, model, body);
 		requests.push({ api, path: request.url ?? "", model, body: text, usage });
 		const number = requests.length;
+		if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
 		if (folder !== undefined) await writeFile(join(folder, `${String(number).padStart(4, "0")}-${api}.json`), text);
 		const conversation = conversationOf(api, model, body);
 		const seenThere = seen.get(conversation) ?? new Set();

@@ -17,7 +17,7 @@ export type CallPool = ReturnType<typeof createPool>;
 
 /** Jobs wait here and not in Piscina, so that callers take turns and the queue has a limit in bytes too. */
 export function createPool(options: PoolOptions = {}) {
-	const { threads = Math.max(1, availableParallelism() - 1), maxQueue = 64 } = options;
+	const { threads = availableParallelism(), maxQueue = 64 } = options;
 	const { maxQueueBytes = 256 * 1024 * 1024 } = options;
 	const piscina = new Piscina({
 		filename: fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url)),

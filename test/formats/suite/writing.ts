@@ -23,6 +23,21 @@ const hostile: readonly string[] = [
 	"x".repeat(1_000_000),
 ];
 
+/** Records without links that only their own program extends. */
+const ofPrograms = [
+	"opencode",
+	"kimi-context",
+	"codex-rollout",
+	"gemini-cli",
+	"gemini-stream",
+	"cline-ui",
+	"managed-agents",
+	"openhands",
+	"goose",
+	"vscode-chat",
+	"browser-use",
+];
+
 /** What stands in a conversation to be replaced, with how its message is found. */
 const kinds: readonly (readonly [string, (message: Message) => boolean])[] = [
 	["a user message", ({ role, results }) => role === "user" && results.length === 0],
@@ -166,9 +181,7 @@ export function describeWriting(row: FormatRow): void {
 		});
 
 		it("appends to an API conversation, but not to a program's record", () => {
-			expect(appends).toBe(
-				format.links === undefined && !["opencode", "kimi-context", "codex-rollout"].includes(format.name),
-			);
+			expect(appends).toBe(format.links === undefined && !ofPrograms.includes(format.name));
 			expect(part !== undefined).toBe(["gemini", "bedrock-converse"].includes(format.name));
 		});
 	});

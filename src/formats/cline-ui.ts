@@ -1,0 +1,179 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
+import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
+import { cacheApartUsage } from "./call-usage.ts";
+import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
+import { listOf, numberAt, stringAt, timeAt } from "./json-values.ts";
+import { readMedia } from "./media.ts";
+import { MessageDraft, opaque, type ToolContent, textContent } from "./parts.ts";
+
+/**
+ * `ui_messages.json` of Cline and Roo Code. Cline repeats each request in a record (`api_req_started`), with the results of
+ * the calls before it; the outputs on the screen are copies of them. Roo Code keeps only the outputs.
+ */
+export const clineUi: Format = {
+	name: "cline-ui",
+	title: "Cline or Roo Code ui_messages.json",
+	looksFor: "ui_messages.json of Cline or Roo Code (records of `type` say or ask, with their kind in `say` or `ask`)",
+	marks: /^type=(?:say|ask)$/m,
+	probe: ({ messages }) => probeEach(messages, "a record of `type` say or ask", probe),
+	read: (located) => transcriptOf("cline-ui", readRecords(located)),
+	write: { message: writeMessage, appends: false },
+};
+
+function probe(record: unknown) {
+	if (!isJsonObject(record)) return "an object with `type` say or ask";
+	const { type, text } = record;
+	if (type !== "say" && type !== "ask") return "`type` say or ask";
+	if (stringAt(record, type) === undefined) return "the kind of the record in a member named as its `type`";
+	return text === undefined || text === null || typeof text === "string" || "`text` as a string";
+}
+
+type Part = "request" | "user" | "answer" | "thinking" | "call" | "output";
+
+/** By the kind of a record. The others are for the screen. */
+const parts: Readonly<Record<string, Part>> = {
+	api_req_started: "request",
+	task: "user",
+	user_feedback: "user",
+	user_feedback_diff: "user",
+	text: "answer",
+	completion_result: "answer",
+	followup: "answer",
+	plan_mode_respond: "answer",
+	reasoning: "thinking",
+	tool: "call",
+	command: "call",
+	use_mcp_server: "call",
+	browser_action_launch: "call",
+	browser_action: "call",
+	command_output: "output",
+	mcp_server_response: "output",
+	browser_action_result: "output",
+	codebase_search_result: "output",
+};
+
+interface Answer {
+	readonly draft: MessageDraft;
+	/** What its calls printed, with the id of the call before it. */
+	readonly outputs: { readonly callId: string | undefined; readonly content: ToolContent }[];
+}
+
+function readRecords({ messages: records, base }: LocatedMessages): Message[] {
+	const messages: Message[] = [];
+	let last: Answer | undefined;
+	let isOpen = false;
+	let usage: CallUsage | undefined;
+	/** Without a request that repeats them, the outputs on the screen are the results. */
+	const settle = () => {
+		for (const { callId, content } of last?.outputs ?? []) last?.draft.addResult({ callId, ...content });
+		last = undefined;
+	};
+	const answerAt = (path: Path, record: JsonObject): Answer => {
+		if (!isOpen || !last) {
+			settle();
+			last = { draft: new MessageDraft("assistant").setTime(timeAt(record, "ts")).setUsage(usage), outputs: [] };
+			messages.push(last.draft);
+			isOpen = true;
+			usage = undefined;
+		}
+		last.draft.paths.push(path);
+		return last;
+	};
+	for (const [index, record] of (records as readonly JsonObject[]).entries()) {
+		const path = [...base, index];
+		const text = stringAt(record, "text") ?? "";
+		const kind = stringAt(record, record.type === "say" ? "say" : "ask") ?? "";
+		const part = Object.hasOwn(parts, kind) ? parts[kind] : undefined;
+		if (part === "request") {
+			isOpen = false;
+			const body = parseJsonObject(text) ?? {};
+			const request = stringAt(body, "request");
+			usage = usageOf(body);
+			if (request === undefined) {
+				settle();
+				answerAt(path, record);
+			} else if (last && last.draft.calls.length > 0) {
+				messages.push(readResults(last, body, path).setTime(timeAt(record, "ts")));
+				last = undefined;
+			} else {
+				settle();
+				messages.push(said(request, path, record));
+			}
+		} else if (part === "user") {
+			isOpen = false;
+			messages.push(said(text, path, record));
+		} else if (part === "answer") answerAt(path, record).draft.count(text);
+		else if (part === "thinking") answerAt(path, record).draft.addThinking(path, text, false);
+		else if (part === "call") readCall(record, kind, path, answerAt(path, record));
+		else if (part === "output") {
+			const { draft, outputs } = answerAt(path, record);
+			const { logs } = kind === "browser_action_result" ? (parseJsonObject(text) ?? {}) : {};
+			const content = kind === "browser_action_result" ? opaque(logs) : textContent(text, [...path, "text"]);
+			outputs.push({ callId: draft.calls.at(-1)?.id, content });
+		}
+	}
+	settle();
+	return messages;
+}
+
+function said(text: string, path: Path, record: JsonObject): MessageDraft {
+	const draft = new MessageDraft("user", path).setTime(timeAt(record, "ts"));
+	draft.count(text);
+	for (const data of listOf(record.images)) {
+		draft.mediaTokens += readMedia({ path, provider: "any", kind: "image", data }).tokens;
+	}
+	return draft;
+}
+
+function usageOf({ tokensIn: input, cacheReads: cacheRead, cacheWrites: cacheWrite }: JsonObject) {
+	return cacheApartUsage({ input, cacheRead, cacheWrite, model: undefined });
+}
+
+/** A request with the results of all calls of an answer in one text, inside JSON in a text. */
+function readResults({ draft, outputs }: Answer, body: JsonObject, path: Path): MessageDraft {
+	const message = new MessageDraft("tool", path);
+	message.addResult({
+		callId: draft.calls[0]?.id,
+		...insideText(body, "request", [...path, "text"]),
+		copies: outputs.flatMap(({ content }) => (content.whole?.only ? [] : content.texts)),
+		isError: undefined,
+	});
+	return message;
+}
+
+function insideText(body: JsonObject, key: string, path: Path): ToolContent {
+	const text = stringAt(body, key) ?? "";
+	const write = (replacement: string) => JSON.stringify({ ...body, [key]: replacement });
+	return { texts: [{ path, text }], whole: { path, write, only: true }, media: [], counted: [] };
+}
+
+/** Calls whose record has their result; the `content` of others is an argument. */
+const readingTools: ReadonlySet<unknown> = new Set([
+	"listFilesTopLevel",
+	"listFilesRecursive",
+	"listCodeDefinitionNames",
+	"searchFiles",
+	"codebaseSearch",
+	"webFetch",
+	"webSearch",
+]);
+
+function readCall(record: JsonObject, kind: string, path: Path, { draft, outputs }: Answer): void {
+	const text = stringAt(record, "text") ?? "";
+	// The records have no ids. Their times are unique within an answer.
+	const id = `${kind}_${numberAt(record, "ts") ?? draft.calls.length}`;
+	const body = parseJsonObject(text);
+	if (kind === "tool" && body) {
+		const { tool, ...input } = body;
+		const isReading = readingTools.has(tool) && typeof body.content === "string";
+		draft.addCall(id, typeof tool === "string" ? tool : undefined, isReading ? { ...input, content: "" } : input);
+		if (isReading) outputs.push({ callId: id, content: insideText(body, "content", [...path, "text"]) });
+	} else if (kind === "use_mcp_server" && body) {
+		draft.addCall(id, stringAt(body, "toolName") ?? kind, body.arguments ?? body.uri);
+	} else draft.addCall(id, kind === "command" ? "execute_command" : kind, text);
+}
+
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	return { ...keptFields(instead, ["ts"]), type: "say", say: role === "user" ? "user_feedback" : "text", text };
+}

@@ -1,0 +1,173 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import { openaiUsage } from "./call-usage.ts";
+import { readEvents } from "./events.ts";
+import { type Format, idOfText, keptFields, probeEach, roleOf, transcriptOf } from "./format.ts";
+import { readFunctionResponse, readGeminiMedia } from "./gemini.ts";
+import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
+import { MessageDraft, readOpenContent, type ToolContent, unsent } from "./parts.ts";
+import { outputCopies } from "./session-files.ts";
+
+const roles: Readonly<Record<string, Role>> = { user: "user", gemini: "assistant" };
+
+/** Notices on the screen, which Gemini CLI does not send. */
+const notices: ReadonlySet<unknown> = new Set(["info", "error", "warning"]);
+
+/** `chats/session-….json` of Gemini CLI, and the records of newer `.jsonl` files. A call and its result are one value. */
+export const geminiCli: Format = {
+	name: "gemini-cli",
+	title: "Gemini CLI chat",
+	looksFor:
+		"Gemini CLI chat (messages of `type` user or gemini with `content`, calls with their `result` in `toolCalls`)",
+	marks: /^type=gemini$/m,
+	probe: ({ messages }) => probeEach(messages, "a message of `type` gemini", probe),
+	read({ messages: records, base }) {
+		const isSent = sentRecords(records);
+		const messages = records.flatMap((record, index) => {
+			const message = readRecord(record as JsonObject, [...base, index]);
+			return message ? [isSent(index) ? message : unsent(message)] : [];
+		});
+		return { ...transcriptOf("gemini-cli", messages), opensWithUser: true };
+	},
+	write: { message: writeMessage, appends: false },
+};
+
+function probe(record: unknown) {
+	if (!isJsonObject(record)) return "an object with a `type`";
+	const type = stringAt(record, "type");
+	// The beginning of a file of records, and changes to it.
+	if (type === undefined) return hasMember(record, "sessionId", "$set", "$rewindTo") ? false : "a string `type`";
+	if (!Object.hasOwn(roles, type)) return notices.has(type) ? false : "`type` user, gemini, info, error or warning";
+	const { content, toolCalls } = record;
+	const isContent = content === undefined || typeof content === "string" || Array.isArray(content);
+	if (!isContent) return "`content` as a string or a list of parts";
+	if (!listOf(toolCalls ?? []).every(isJsonObject)) return "`toolCalls` as a list of objects";
+	return type === "gemini";
+}
+
+/** A later record with the id of an earlier one takes its place. A rewind takes out a message and all after it. */
+function sentRecords(records: readonly unknown[]): (index: number) => boolean {
+	const gone = new Set<number>();
+	const known = new Map<string, number>();
+	for (const [index, record] of records.entries()) {
+		const rewind = idAt(objectOf(record), "$rewindTo");
+		const from = rewind === undefined ? undefined : known.get(rewind);
+		if (from !== undefined) for (let at = from; at < index; at += 1) gone.add(at);
+		const id = idAt(objectOf(record), "id");
+		if (id === undefined) continue;
+		const before = known.get(id);
+		if (before !== undefined) gone.add(before);
+		known.set(id, index);
+	}
+	return (index) => !gone.has(index);
+}
+
+function readRecord(record: JsonObject, path: Path): Message | undefined {
+	if (!Object.hasOwn(roles, stringAt(record, "type") ?? "")) return undefined;
+	const draft = new MessageDraft(roleOf({ role: record.type }, roles), path).setTime(timeAt(record, "timestamp"));
+	const { input, cached } = objectOf(record.tokens);
+	const usage = { prompt_tokens: input, prompt_tokens_details: { cached_tokens: cached } };
+	draft.setUsage(openaiUsage({ usage, model: record.model }));
+	draft.readParts(record.content, [...path, "content"], (part, at) => {
+		if (typeof part.text === "string") draft.count(part.text);
+		else draft.countPart(part, readGeminiMedia(part, at));
+	});
+	for (const [index, call] of listOf(record.toolCalls).entries()) {
+		if (isJsonObject(call)) readCall(call, [...path, "toolCalls", index], draft);
+	}
+	return draft;
+}
+
+function readCall(call: JsonObject, path: Path, draft: MessageDraft): void {
+	const callId = idAt(call, "id");
+	draft.addCall(callId, stringAt(call, "name"), call.args);
+	const { result, status } = call;
+	if (result === undefined || result === null) return;
+	const at = [...path, "result"];
+	const [response] = listOf(result).map((part) => objectOf(part).functionResponse);
+	const held = isJsonObject(response) ? readFunctionResponse(response, [...at, 0, "functionResponse"]) : undefined;
+	const content: ToolContent = held ? withOtherParts(held, listOf(result), at) : readOpenContent(result, at);
+	const search = { record: call, path, places: [["resultDisplay"]], texts: content.texts };
+	const copies = outputCopies({ ...search, ofTheCall: new Set(Object.values(objectOf(call.args))) });
+	const isError = status === "error" || status === "cancelled" || held?.isError;
+	draft.addResult({ callId, ...content, copies, isError: isError || undefined });
+}
+
+/** Files and texts beside the response of a call. */
+function withOtherParts(content: ToolContent, parts: readonly unknown[], path: Path): ToolContent {
+	if (parts.length === 1) return content;
+	const media: MediaNode[] = [];
+	const counted: string[] = [];
+	for (const [index, part] of parts.entries()) {
+		const node = isJsonObject(part) && index > 0 ? readGeminiMedia(part, [...path, index]) : undefined;
+		if (node) media.push(node);
+		else if (index > 0) counted.push(JSON.stringify(part));
+	}
+	return {
+		...content,
+		whole: undefined,
+		media: [...content.media, ...media],
+		counted: [...content.counted, ...counted],
+	};
+}
+
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	return {
+		id: idOfText(`${role}\n${text}`),
+		...keptFields(instead, ["id", "timestamp"]),
+		type: role === "user" ? "user" : "gemini",
+		content: text,
+	};
+}
+
+const streamTypes: ReadonlySet<unknown> = new Set(["init", "message", "tool_use", "tool_result", "error", "result"]);
+
+/** What `gemini --output-format stream-json` prints: an event for each text, call and result. */
+export const geminiStream: Format = {
+	name: "gemini-stream",
+	title: "Gemini CLI stream",
+	looksFor: "Gemini CLI stream (events of `type` init, message, tool_use with `tool_id`, tool_result, result)",
+	marks: /^(?:tool_id:string|type=init)$/m,
+	probe: ({ messages }) =>
+		probeEach(messages, "an event of `type` init or tool_use", (event) => {
+			if (!isJsonObject(event) || !streamTypes.has(event.type)) return "an event of a known `type`";
+			const begins = event.type === "init" && stringAt(event, "session_id") !== undefined;
+			return begins || (event.type === "tool_use" && stringAt(event, "tool_name") !== undefined);
+		}),
+	read: (located) => readEvents("gemini-stream", located, readEvent),
+	write: {
+		message: ({ role, text, instead }) => ({
+			type: "message",
+			...keptFields(instead, ["timestamp"]),
+			role,
+			content: text,
+		}),
+		appends: false,
+	},
+};
+
+function readEvent(event: JsonObject, path: Path): Message | undefined {
+	const time = timeAt(event, "timestamp");
+	const draft = (role: Role) => new MessageDraft(role, path).setTime(time);
+	if (event.type === "message") {
+		const message = draft(event.role === "user" ? "user" : "assistant");
+		message.count(event.content);
+		return message;
+	}
+	if (event.type === "tool_use") {
+		const answer = draft("assistant");
+		answer.addCall(idAt(event, "tool_id"), stringAt(event, "tool_name"), event.parameters);
+		return answer;
+	}
+	if (event.type !== "tool_result") return undefined;
+	const result = draft("tool");
+	const isError = event.status === "error" || undefined;
+	const message = Object.hasOwn(event, "output") ? undefined : stringAt(objectOf(event.error), "message");
+	const content =
+		message === undefined
+			? readOpenContent(event.output, [...path, "output"])
+			: readOpenContent(message, [...path, "error", "message"]);
+	result.addResult({ callId: idAt(event, "tool_id"), ...content, isError });
+	return result;
+}

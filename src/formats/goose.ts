@@ -1,0 +1,85 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { Message, Path } from "../conversation/transcript.ts";
+import { type Format, keptFields, plainRoles, probeEach, readTranscript, roleOf } from "./format.ts";
+import { booleanAt, hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
+import { readInlineMedia } from "./media.ts";
+import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
+
+const ownParts: ReadonlySet<unknown> = new Set(["toolRequest", "toolResponse", "frontendToolRequest"]);
+
+/** Parts for the screen. */
+const unsentParts: ReadonlySet<unknown> = new Set([
+	"toolConfirmationRequest",
+	"actionRequired",
+	"conversationCompacted",
+	"systemNotification",
+	"summarizationRequested",
+	"contextLengthExceeded",
+]);
+
+/** Sessions of Goose: the records of a `.jsonl` file, or an export with its messages in `conversation`. */
+export const goose: Format = {
+	name: "goose",
+	title: "Goose session",
+	looksFor: "Goose session (`role` and `content` with parts such as toolRequest and toolResponse)",
+	marks: /^content\.type=(?:toolRequest|toolResponse|frontendToolRequest)$/m,
+	probe: ({ messages }) => probeEach(messages, "a part of `type` toolRequest or toolResponse", probe),
+	read: (located) => readTranscript("goose", located, [], readMessage),
+	write: { message: writeMessage, appends: false },
+};
+
+function probe(message: unknown) {
+	if (!isJsonObject(message)) return "an object with `role` and `content`";
+	// The first record of a file.
+	if (!hasMember(message, "role")) return hasMember(message, "working_dir") ? false : "an object with a string `role`";
+	if (stringAt(message, "role") === undefined) return "a string `role`";
+	const { content } = message;
+	if (!Array.isArray(content)) return "`content` as a list of parts";
+	const isPart = (part: unknown) => isJsonObject(part) && stringAt(part, "type") !== undefined;
+	if (!content.every(isPart)) return "content parts with a `type`";
+	return objectsOf(content).some(({ type }) => ownParts.has(type));
+}
+
+function readMessage(message: JsonObject, path: Path): Message | Message[] {
+	if (!hasMember(message, "role")) return [];
+	const draft = new MessageDraft(roleOf(message, plainRoles), path).setTime(timeAt(message, "created"));
+	draft.readParts(message.content, [...path, "content"], readPart);
+	// A compaction hides messages from the model.
+	return objectOf(message.metadata).agentVisible === false ? unsent(draft) : draft;
+}
+
+function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
+	const { type } = part;
+	if (type === "text") draft.count(part.text);
+	else if (type === "toolRequest" || type === "frontendToolRequest") {
+		const call = objectOf(objectOf(part.toolCall).value);
+		draft.addCall(idAt(part, "id"), stringAt(call, "name"), call.arguments);
+	} else if (type === "toolResponse") readResponse(part, path, draft);
+	else if (type === "thinking") draft.addThinking(path, part.thinking, Boolean(stringAt(part, "signature")));
+	else if (type === "redactedThinking") draft.addThinking(path, part, true);
+	else if (!unsentParts.has(type)) draft.countPart(part, readInlineMedia(part, path));
+}
+
+/** The blocks of the tool's MCP server, in newer sessions inside its whole result; or an error. */
+function readResponse(part: JsonObject, path: Path, draft: MessageDraft): void {
+	const result = objectOf(part.toolResult);
+	const { value, error } = result;
+	const isWhole = Array.isArray(objectOf(value).content);
+	const [at, content] =
+		result.status === "error"
+			? [["error"], error]
+			: isWhole
+				? [["value", "content"], objectOf(value).content]
+				: [["value"], value];
+	const read = readOpenContent(content, [...path, "toolResult", ...at], readInlineMedia);
+	const isError = result.status === "error" || booleanAt(objectOf(value), "isError") || undefined;
+	draft.addResult({ callId: idAt(part, "id"), ...read, isError });
+}
+
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	const [first] = listOf(objectOf(instead).content);
+	// A message of another kind has the id of an answer.
+	const id = objectOf(first).type === "text" ? keptFields(instead, ["id"]) : {};
+	return { ...id, role, ...keptFields(instead, ["created"]), content: [{ type: "text", text }] };
+}

@@ -1,0 +1,224 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { once } from "../conversation/lists.ts";
+import {
+	type Message,
+	type Path,
+	type TextNode,
+	type ToolCall,
+	type ToolResult,
+	type Transcript,
+	valueAt,
+} from "../conversation/transcript.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { Format, LocatedMessages } from "./format.ts";
+import { stringAt } from "./json-values.ts";
+import {
+	type Action,
+	actionIn,
+	type Observed,
+	type TextProtocol,
+	textProtocols,
+	untilPersonsWords,
+} from "./text-protocols.ts";
+
+/** The format with its observations read, also when its edits are verified; `undefined` if the policy reads none here. */
+export function observingReader(
+	format: Format,
+	transcript: Transcript,
+	{
+		located,
+		observations,
+	}: { readonly located: LocatedMessages; readonly observations: Policy["mask"]["observations"] },
+): { readonly format: Format; readonly transcript: Transcript } | undefined {
+	const protocols = textProtocols(observations);
+	const first = protocols.length === 0 ? undefined : readObservations(transcript, located, protocols);
+	const [start] = first?.messages ?? [];
+	if (!first || start === undefined) return undefined;
+	if (observations === "auto" && transcript.messages.slice(0, start + 1).some(({ results }) => results.length > 0)) {
+		return undefined;
+	}
+	const read = (other: LocatedMessages) => readObservations(format.read(other), other, protocols).transcript;
+	return { format: { ...format, read }, transcript: first.transcript };
+}
+
+interface ReadObservations {
+	readonly transcript: Transcript;
+	/** By message that holds one, ascending. */
+	readonly messages: readonly number[];
+}
+
+/**
+ * Reads the observations of text protocols as results of the assistant's last message. Only the two messages decide, and
+ * of an observation only the marks around it, so that no edit of others and no later message changes what is one.
+ */
+function readObservations(
+	transcript: Transcript,
+	located: LocatedMessages,
+	protocols: readonly TextProtocol[],
+): ReadObservations {
+	const messages = [...transcript.messages];
+	const observing: number[] = [];
+	let asked: Asked | undefined;
+	for (const [index, message] of transcript.messages.entries()) {
+		for (const { callId } of message.results) if (callId !== undefined) asked?.answered.add(callId);
+		if (message.role === "assistant") asked = askedBy(index, message, located);
+		// SWE-agent keeps its demonstrations, which are part of the task, and its own masking leaves them too.
+		if (isDemonstration(message, located)) asked = undefined;
+		if (message.role !== "user" || !asked) continue;
+		const found = observationsIn(message, located, { asked, protocols });
+		if (found.length === 0) continue;
+		observing.push(index);
+		const counted = [...message.counted];
+		const results = [...message.results];
+		for (const { at, node, observed } of found) {
+			const callId = callOf(observed, asked);
+			const pieces = [node.frame?.before ?? "", node.frame?.after ?? ""].filter((piece) => piece !== "");
+			counted.splice(at + counted.length - message.counted.length, 1, ...pieces);
+			results.push(resultOf(callId, node, observed));
+		}
+		messages[index] = { ...message, counted, results };
+		messages[asked.index] = { ...(messages[asked.index] as Message), calls: asked.calls };
+	}
+	return { transcript: observing.length === 0 ? transcript : { ...transcript, messages }, messages: observing };
+}
+
+interface Asked {
+	readonly index: number;
+	readonly words: () => string;
+	/** Of the message, then those made of its words. */
+	calls: readonly ToolCall[];
+	/** Ids of its own calls with a result. */
+	readonly answered: Set<string>;
+	/** By tool, the number of its calls made of words. */
+	readonly numbers: Map<string, number>;
+	action?: Action | undefined;
+}
+
+function isDemonstration({ paths: [path] }: Message, { messages, base }: LocatedMessages): boolean {
+	const value = path && messages[path[base.length] as number];
+	return isJsonObject(value) && value.is_demo === true;
+}
+
+function askedBy(index: number, message: Message, located: LocatedMessages): Asked {
+	const words = once(() =>
+		textsOf(message, located)
+			.map(({ text }) => text)
+			.join("\n"),
+	);
+	return { index, words, calls: message.calls, answered: new Set(), numbers: new Map() };
+}
+
+interface Found {
+	/** Index of its text in `counted`. */
+	readonly at: number;
+	readonly node: TextNode;
+	readonly observed: Observed;
+}
+
+function observationsIn(
+	message: Message,
+	located: LocatedMessages,
+	{ asked, protocols }: { readonly asked: Asked; readonly protocols: readonly TextProtocol[] },
+): Found[] {
+	const found: Found[] = [];
+	let from = 0;
+	/** A header with nothing behind it: the next text is what it announces. */
+	let header: Observed | undefined;
+	for (const { path, text, holder } of textsOf(message, located)) {
+		const at = message.counted.indexOf(text, from);
+		if (at === -1) continue;
+		from = at + 1;
+		const own = observe(text, holder, { asked, protocols });
+		const observed = own ?? (header && { ...header, start: 0, ...untilPersonsWords(text, 0) });
+		header = own && own.start === text.length ? own : undefined;
+		if (!observed || observed.end <= observed.start) continue;
+		const { start, end } = observed;
+		const frame = { before: text.slice(0, start), after: text.slice(end) };
+		found.push({ at, observed, node: { path, text: text.slice(start, end), frame } });
+	}
+	return found;
+}
+
+function observe(
+	text: string,
+	holder: JsonObject,
+	{ asked, protocols }: { readonly asked: Asked; readonly protocols: readonly TextProtocol[] },
+): Observed | undefined {
+	for (const { observe: find, acts } of protocols) {
+		const observed = find(text, holder);
+		if (observed && (acts?.(asked.words()) ?? true)) return observed;
+	}
+	return undefined;
+}
+
+/** The id of the call that an observation answers: one of the API without a result, else one made of the words. */
+function callOf({ tool, input }: Observed, asked: Asked): string {
+	const open = asked.calls.filter(
+		({ id, input: made }) => id !== undefined && made === undefined && !asked.answered.has(id),
+	);
+	const own = open.find(({ name }) => name === tool) ?? open[0];
+	if (own?.id !== undefined) {
+		asked.answered.add(own.id);
+		return own.id;
+	}
+	asked.action ??= tool === undefined || input === undefined ? actionIn(asked.words()) : undefined;
+	const name = tool ?? asked.action?.tool ?? "action";
+	const number = (asked.numbers.get(name) ?? 0) + 1;
+	asked.numbers.set(name, number);
+	const id = `${name}#${number}`;
+	const made = input ?? elementInput(asked.words(), name, number) ?? asked.action?.input ?? "";
+	asked.calls = [...asked.calls, { id, name, input: made }];
+	return id;
+}
+
+/** The parameters of the nth element of a tool in the words of Cline or Roo Code, as JSON. */
+function elementInput(words: string, tool: string, number: number): string | undefined {
+	let start = -1;
+	for (let seen = 0; seen < number; seen += 1) {
+		start = words.indexOf(`<${tool}>`, start + 1);
+		if (start === -1) return undefined;
+	}
+	const end = words.indexOf(`</${tool}>`, start);
+	return JSON.stringify(parametersIn(words.slice(start + tool.length + 2, end === -1 ? undefined : end)));
+}
+
+function parametersIn(words: string): Record<string, string> {
+	const parameters = new Map<string, string>();
+	for (const [, key = "", value = ""] of words.matchAll(/<(\w{1,100})>([\s\S]*?)<\/\1>/g)) {
+		const inner = key === "args" || key === "file" ? parametersIn(value) : { [key]: value.trim() };
+		for (const [name, one] of Object.entries(inner)) parameters.set(name, one);
+	}
+	return Object.fromEntries(parameters);
+}
+
+function resultOf(callId: string, node: TextNode, { isError }: Observed): ToolResult {
+	const { before = "", after = "" } = node.frame ?? {};
+	const write = (text: string) => before + text + after;
+	return { callId, texts: [node], whole: { path: node.path, write }, copies: [], media: [], isError };
+}
+
+/** The texts of a message's own content: a string, or its text parts. */
+function textsOf(
+	{ paths }: Message,
+	{ messages, base }: LocatedMessages,
+): { readonly path: Path; readonly text: string; readonly holder: JsonObject }[] {
+	return paths.flatMap((path) => {
+		const holder = valueAt(messages, path.slice(base.length));
+		if (!isJsonObject(holder)) return [];
+		const key = contentKeys.find((one) => Object.hasOwn(holder, one));
+		const content = key === undefined ? undefined : holder[key];
+		if (key === undefined) return [];
+		if (typeof content === "string") return [{ path: [...path, key], text: content, holder }];
+		if (!Array.isArray(content)) return [];
+		return (content as unknown[]).flatMap((part, index) => {
+			const text = isJsonObject(part) && isText(part) ? stringAt(part, "text") : undefined;
+			return text === undefined ? [] : [{ path: [...path, key, index, "text"], text, holder }];
+		});
+	});
+}
+
+const contentKeys = ["content", "parts"];
+
+function isText({ type }: JsonObject): boolean {
+	return type === undefined || type === "text" || type === "input_text" || type === "output_text";
+}

@@ -1,0 +1,226 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
+import { joinAnswers } from "./events.ts";
+import {
+	type Format,
+	keptFields,
+	type LocatedMessages,
+	type Probed,
+	probeEach,
+	roleOf,
+	rolesWithTool,
+	transcriptOf,
+} from "./format.ts";
+import { booleanAt, hasMember, idAt, listOf, numberAt, objectOf, stringAt, timeAt } from "./json-values.ts";
+import { readMedia } from "./media.ts";
+import { readChatMedia } from "./openai-chat.ts";
+import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
+import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
+
+/**
+ * Events of OpenHands: actions and observations, which older versions keep in pairs, and events with a `kind` of its agent
+ * SDK. What a condensation forgot is not sent.
+ */
+export const openhands: Format = {
+	name: "openhands",
+	title: "OpenHands events",
+	looksFor: "OpenHands events (`action` or `observation` beside `source`; or a `kind` such as ActionEvent)",
+	probe: ({ messages }) =>
+		probeEach(messages, "an event with `action` and `args`, or of `kind` ActionEvent or MessageEvent", (item) => {
+			if (!Array.isArray(item)) return probe(item);
+			const probed = item.map(probe);
+			return probed.find((one) => typeof one === "string") ?? probed.includes(true);
+		}),
+	read: readSession,
+	write: { message: writeMessage, appends: false },
+};
+
+function probe(event: unknown): Probed {
+	if (!isJsonObject(event)) return "an object with `action`, `observation` or `kind`";
+	const [action, observation, kind] = ["action", "observation", "kind"].map((key) => stringAt(event, key));
+	if (hasMember(event, "role", "type")) return "an event without a `role` or `type`";
+	if (kind !== undefined) return Object.hasOwn(readers, kind) && typeof event.source === "string";
+	if (action !== undefined) return isJsonObject(event.args) || "`args` in an action";
+	if (observation !== undefined) return hasMember(event, "content") ? false : "`content` in an observation";
+	return "an object with `action`, `observation` or `kind`";
+}
+
+interface PlacedEvent {
+	readonly event: JsonObject;
+	readonly path: Path;
+}
+
+function placedEvents({ messages, base }: LocatedMessages): PlacedEvent[] {
+	return messages.flatMap((item, index): PlacedEvent[] => {
+		const path = [...base, index];
+		if (isJsonObject(item)) return [{ event: item, path }];
+		return listOf(item).flatMap((event, at) => (isJsonObject(event) ? [{ event, path: [...path, at] }] : []));
+	});
+}
+
+function readSession(located: LocatedMessages): Transcript {
+	const events = placedEvents(located);
+	const forgotten = new Set(events.flatMap(({ event }) => forgottenIds(event)));
+	const summary = events.findLast(({ event }) => isCondensation(event));
+	const calls: Calls = { ids: new Map(), values: new Map(), open: undefined };
+	const messages = events.flatMap((one): Message[] => {
+		const message = isCondensation(one.event) ? readSummary(one, one === summary) : readEvent(one, calls);
+		if (!message) return [];
+		const time = timeAt(one.event, "timestamp");
+		return [forgotten.has(nameOf(one.event) ?? "") ? unsent(message) : message.setTime(time)];
+	});
+	return transcriptOf("openhands", joinAnswers(messages));
+}
+
+function nameOf({ id }: JsonObject): string | undefined {
+	return typeof id === "number" ? String(id) : typeof id === "string" ? id : undefined;
+}
+
+function isCondensation({ action, kind }: JsonObject): boolean {
+	return action === "condensation" || kind === "Condensation";
+}
+
+function forgottenIds(event: JsonObject): string[] {
+	if (!isCondensation(event)) return [];
+	const given = isJsonObject(event.args) ? event.args : event;
+	const named = listOf(given.forgotten_event_ids).map(String);
+	const [first, last] = ["forgotten_events_start_id", "forgotten_events_end_id"].map((key) => numberAt(given, key));
+	if (first === undefined || last === undefined || last - first > 100_000) return named;
+	return [...named, ...Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => String(first + index))];
+}
+
+/** It has to stay, like a system message: without it, its originals would be sent again. Only the last one is sent. */
+function readSummary({ event, path }: PlacedEvent, isLast: boolean): MessageDraft | undefined {
+	const draft = new MessageDraft("system", path);
+	draft.count(stringAt(isJsonObject(event.args) ? event.args : event, "summary"));
+	return isLast && draft.counted.length > 0 ? draft : undefined;
+}
+
+interface Calls {
+	/** By the ids of the events of the calls. */
+	readonly ids: Map<string | undefined, string | undefined>;
+	readonly values: CallValues;
+	/** The latest call, which an observation without any id answers. */
+	open: string | undefined;
+}
+
+/** Actions and observations that change or show the state of the program. */
+const unsentKinds = new Set([
+	"",
+	"null",
+	"recall",
+	"change_agent_state",
+	"agent_state_changed",
+	"condensation_request",
+]);
+
+function readEvent({ event, path }: PlacedEvent, calls: Calls): MessageDraft | undefined {
+	const kind = stringAt(event, "kind");
+	if (kind !== undefined) return Object.hasOwn(readers, kind) ? readers[kind]?.(event, path, calls) : undefined;
+	const [action, observation] = [stringAt(event, "action"), stringAt(event, "observation")];
+	const args = objectOf(event.args);
+	const text = (role: Role, ...values: readonly unknown[]) => {
+		const draft = new MessageDraft(role, path);
+		draft.count(...values);
+		return draft;
+	};
+	if (observation === "recall") return text("user", event.content || undefined);
+	if (unsentKinds.has(observation ?? action ?? "")) return undefined;
+	const callId = idAt(objectOf(event.tool_call_metadata), "tool_call_id");
+	if (observation !== undefined) {
+		const draft = new MessageDraft("tool", path);
+		const cause = nameOf({ id: event.cause });
+		const content = readOpenContent(event.content, [...path, "content"]);
+		const ofTheCall = calls.values.get(cause ?? "");
+		const copies = outputCopies({ record: event, path, places: [["extras"]], texts: content.texts, ofTheCall });
+		const isError = observation === "error" || booleanAt(event, "success") === false || undefined;
+		draft.addResult({ callId: callId ?? calls.ids.get(cause) ?? cause ?? calls.open, ...content, copies, isError });
+		calls.open = undefined;
+		return draft;
+	}
+	if (action === "system") return text("system", args.content, args.tools);
+	if (action === "message") {
+		const draft = text(event.source === "user" ? "user" : "assistant", args.content);
+		for (const data of listOf(args.image_urls)) {
+			draft.mediaTokens += readMedia({ path, provider: "any", kind: "image", data }).tokens;
+		}
+		return draft;
+	}
+	if (action === "finish") return text("assistant", args.final_thought || args.thought || undefined);
+	const { thought, ...input } = args;
+	const draft = text("assistant", thought || undefined);
+	const id = callId ?? nameOf(event) ?? action;
+	draft.addCall(id, stringAt(objectOf(event.tool_call_metadata), "function_name") ?? action, input);
+	calls.ids.set(nameOf(event), id);
+	calls.open = id;
+	rememberCall(calls.values, nameOf(event), args);
+	return draft;
+}
+
+type ReadKind = (event: JsonObject, path: Path, calls: Calls) => MessageDraft | undefined;
+
+/** The events of the agent SDK that are sent. */
+const readers: Readonly<Record<string, ReadKind>> = {
+	SystemPromptEvent(event, path) {
+		const draft = new MessageDraft("system", path);
+		draft.count(objectOf(event.system_prompt).text, event.tools);
+		return draft;
+	},
+	MessageEvent(event, path) {
+		const message = objectOf(event.llm_message);
+		const draft = new MessageDraft(roleOf(message, rolesWithTool), path);
+		return countParts(message.content, [...path, "llm_message", "content"], draft);
+	},
+	ActionEvent(event, path) {
+		const draft = new MessageDraft("assistant", path);
+		countParts(event.thought, [...path, "thought"], draft);
+		for (const [index, block] of listOf(event.thinking_blocks).entries()) {
+			if (!isJsonObject(block)) continue;
+			const bound = typeof block.signature === "string" || block.type === "redacted_thinking";
+			draft.addThinking([...path, "thinking_blocks", index], block.thinking ?? "", bound, true);
+		}
+		const call = objectOf(event.tool_call);
+		draft.addCall(
+			idAt(event, "tool_call_id") ?? nameOf(event),
+			stringAt(event, "tool_name"),
+			call.arguments ?? event.action,
+		);
+		return draft;
+	},
+	ObservationEvent(event, path) {
+		const { observation } = event;
+		const key = Object.hasOwn(objectOf(observation), "content") ? "content" : "output";
+		const value = objectOf(observation)[key];
+		const isError = booleanAt(objectOf(observation), "is_error") || undefined;
+		return resultOf(event, path, { key: ["observation", key], value, isError });
+	},
+	AgentErrorEvent: (event, path) => resultOf(event, path, { key: ["error"], value: event.error, isError: true }),
+	UserRejectObservation: (event, path) =>
+		resultOf(event, path, { key: ["rejection_reason"], value: event.rejection_reason, isError: true }),
+};
+
+function resultOf(
+	event: JsonObject,
+	path: Path,
+	{ key, value, isError }: { readonly key: Path; readonly value: unknown; readonly isError: boolean | undefined },
+): MessageDraft {
+	const draft = new MessageDraft("tool", path);
+	const content = readOpenContent(value, [...path, ...key], readChatMedia);
+	draft.addResult({ callId: idAt(event, "tool_call_id") ?? idAt(event, "action_id"), ...content, isError });
+	return draft;
+}
+
+function countParts(content: unknown, path: Path, draft: MessageDraft): MessageDraft {
+	return draft.readParts(content, path, (part, at) => {
+		if (part.type === "text") draft.count(part.text);
+		else draft.countPart(part, readChatMedia(part, at));
+	});
+}
+
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	const frame = { ...keptFields(instead, ["id", "timestamp"]), source: role === "user" ? "user" : "agent" };
+	if (stringAt(objectOf(instead), "kind") === undefined)
+		return { ...frame, action: "message", args: { content: text } };
+	return { ...frame, kind: "MessageEvent", llm_message: { role, content: [{ type: "text", text }] } };
+}

@@ -1,0 +1,218 @@
+import type { JsonObject } from "../conversation/json.ts";
+import type { Policy } from "../policy/schema.ts";
+import { stringAt } from "./json-values.ts";
+
+/** How a program without tool calls writes its actions and their observations into plain messages (docs/formats.md#text-protocols). */
+export interface TextProtocol {
+	/** Finds the observation in a text of a user message, by marks around it that no edit touches. */
+	readonly observe: (text: string, message: JsonObject) => Observed | undefined;
+	/** Whether the words of the assistant before hold an action. Absent if the marks alone are distinct. */
+	readonly acts?: (words: string) => boolean;
+}
+
+/** The observation is `text.slice(start, end)`. */
+export interface Observed {
+	readonly start: number;
+	readonly end: number;
+	/** Named by the marks. */
+	readonly tool?: string | undefined;
+	/** The arguments of the call, where the marks or a fixed shape of the action give them. */
+	readonly input?: string | undefined;
+	readonly isError?: true;
+}
+
+export interface Action {
+	readonly tool: string;
+	readonly input: string;
+}
+
+type OwnPattern = Exclude<Policy["mask"]["observations"], boolean | string>[number];
+
+/** `true` and `"auto"`: the known protocols; a list: patterns of one's own before them. */
+export function textProtocols(observations: Policy["mask"]["observations"]): readonly TextProtocol[] {
+	if (observations === false) return [];
+	return typeof observations === "object" ? [...observations.map(ownProtocol), ...knownProtocols] : knownProtocols;
+}
+
+function ownProtocol({ action, before, after, tool }: OwnPattern): TextProtocol {
+	const source = before
+		.split(/(\{tool\}|\*)/)
+		.map((part) => wildcards[part] ?? part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"))
+		.join("");
+	const opening = new RegExp(`^${source}`);
+	return {
+		acts: (words) => action === undefined || words.includes(action),
+		observe(text) {
+			const found = opening.exec(text);
+			if (!found) return undefined;
+			const start = found[0].length;
+			const end = after === undefined ? -1 : text.lastIndexOf(after);
+			return { start, end: end < start ? text.length : end, tool: found.groups?.tool ?? tool };
+		},
+	};
+}
+
+const wildcards: Readonly<Record<string, string>> = { "{tool}": "(?<tool>[\\w.-]{1,100})", "*": "[^\\n]{0,200}?" };
+
+/** The first action in the words of an assistant. A fenced block is a script. */
+export function actionIn(words: string): Action | undefined {
+	for (const { pattern, read } of actions) {
+		const found = pattern.exec(words);
+		if (found) return read(found, words);
+	}
+	return undefined;
+}
+
+const actions: readonly {
+	readonly pattern: RegExp;
+	readonly read: (found: RegExpExecArray, words: string) => Action;
+}[] = [
+	// OpenHands, SWE-agent, SWE-smith.
+	{
+		pattern: /<function=([\w.-]{1,100})>/,
+		read: ({ 1: tool = "", index }, words) => {
+			const parameters = words.slice(index).matchAll(/<parameter=([\w.-]{1,100})>([\s\S]*?)<\/parameter>/g);
+			return {
+				tool,
+				input: JSON.stringify(Object.fromEntries(Array.from(parameters, ([, key, value]) => [key, value]))),
+			};
+		},
+	},
+	// OpenHands before function calls (CodeAct 1.x): `<execute_bash>`; SWE-agent's XML parser: `<command>`.
+	{
+		pattern: /<execute_(\w{1,40})>([\s\S]*?)(?:<\/execute_|$)/,
+		read: ([, tool = "", input = ""]) => ({ tool, input: input.trim() }),
+	},
+	{
+		pattern: /<command>([\s\S]*?)(?:<\/command>|$)/,
+		read: ([, input = ""]) => ({ tool: "bash", input: input.trim() }),
+	},
+	{
+		pattern:
+			/^\W{0,4}Action(?: \d+)?:\W{0,4}([\w.-]{1,100})(?:\W{0,6}Action Input(?: \d+)?:\s{0,4}|\[|\(|\s{0,4})([^\n]*)/m,
+		read: ([, tool = "", input = ""]) => ({ tool, input }),
+	},
+	{
+		pattern: /```[^\n`]*\n([\s\S]*?)(?:\n```|$)/,
+		read: ([, input = ""]) => ({ tool: "bash", input }),
+	},
+	{
+		pattern: /<code>([\s\S]*?)(?:<\/code>|$)/,
+		read: ([, input = ""]) => ({ tool: "python", input }),
+	},
+];
+
+/** The words of a person, and what the editor adds about its state, each in a tag of its own line. */
+const personsWords = /^(?:[^\n]{0,200}:\n)?<(?:feedback|user_message|answer|environment_details|task)>/m;
+
+/** Their results are the words of a person. */
+const askingTools = /^(?:ask_followup_question|attempt_completion|plan_mode_respon[ds]e?|new_task)$/;
+
+/** Roo Code gives what a person said of a call as JSON. */
+const saidAsJson = /^\{"status":"(?:denied|approved|guidance)"/;
+
+/** `[read_file for 'a.ts'] Result:`, with the result behind it or in the next part. */
+const xmlHeader = /^\[([\w.-]{1,100})(?:\]| [\s\S]*?\]) Result:(?:\n|$)/;
+
+function observeXml(text: string): Observed | undefined {
+	const [header, tool = ""] = xmlHeader.exec(text) ?? [];
+	if (header === undefined || askingTools.test(tool)) return undefined;
+	const start = header.length;
+	return { start, tool, ...untilPersonsWords(text, start) };
+}
+
+/** A result in the part behind its header, and the words of a person behind it. */
+export function untilPersonsWords(text: string, start: number): Pick<Observed, "end" | "isError"> {
+	const rest = text.slice(start);
+	if (saidAsJson.test(rest)) return { end: start };
+	const kept = personsWords.exec(rest);
+	const isError = /^\s{0,4}The tool execution failed with the following error:\n/.test(rest);
+	return { end: kept ? start + kept.index : text.length, ...(isError ? { isError: true } : {}) };
+}
+
+/** An observation behind an opening that is matched at the start of the text. */
+function behind(opening: RegExp, read: (found: RegExpExecArray) => Partial<Observed> = () => ({})) {
+	return (text: string): Observed | undefined => {
+		const found = opening.exec(text);
+		return found ? { start: found[0].length, end: text.length, ...read(found) } : undefined;
+	};
+}
+
+/** The prompt of SWE-agent's shell: its state, then `bash-$`. */
+const swePrompt =
+	/\n?(?:\((?:Open file|Interactive session|Current directory|Current session)[^\n]{0,500}\)\n){1,4}bash-\$\s{0,4}$/;
+
+function observeSweAgent(text: string, message: JsonObject): Observed | undefined {
+	const tail = text.slice(-longestPrompt);
+	const prompt = text.includes("bash-$", text.length - 12) ? swePrompt.exec(tail) : null;
+	if (!prompt && stringAt(message, "message_type") !== "observation") return undefined;
+	if (sweTask.test(text)) return undefined;
+	const start = /^(?:OBSERVATION|Observation):\s?/.exec(text)?.[0].length ?? 0;
+	return { start, end: prompt ? text.length - tail.length + prompt.index : text.length };
+}
+
+const longestPrompt = 3_000;
+
+/** The task has the same prompt behind it, and may follow a demonstration. */
+const sweTask =
+	/^(?:We're currently solving|We have received|ISSUE:|Here is a demonstration|<uploaded_files>|<pr_description>)/;
+
+const hasAction = (words: string) => actionIn(words) !== undefined;
+
+const nonZero = (code: string | undefined) => (Number(code) === 0 ? {} : ({ isError: true } as const));
+
+/** In this order. Sources are the prompts and templates of the programs, as docs/formats.md lists them. */
+const knownProtocols: readonly TextProtocol[] = [
+	// mini-swe-agent: `action_observation_template`, `timeout_template`.
+	{
+		observe: behind(
+			/^(?:<exception>[^\n]{0,2000}<\/exception>\s{0,4})?<returncode>(-?\d{1,10})<\/returncode>\n?/,
+			([, code]) => ({ tool: "bash", ...nonZero(code) }),
+		),
+	},
+	{
+		observe: behind(
+			/^The last command <command>[\s\S]*?<\/command> timed out and has been killed\.\nThe output of the command was:\n\s{0,4}/,
+			() => ({ tool: "bash", isError: true }),
+		),
+	},
+	// SWE-agent: `next_step_template`; its histories also mark observations.
+	{ observe: observeSweAgent },
+	// OpenHands and its offspring: `fn_call_converter.py`.
+	{ observe: behind(/^EXECUTION (?:RESULT|OUTPUT) of \[([\w.-]{1,100})\]:\n?/i, ([, tool]) => ({ tool })) },
+	// Cline and Roo Code with XML: `Task.ts`, `presentAssistantMessage.ts`.
+	{ observe: observeXml },
+	// Aider: `run_output`, `files_content_prefix`, `linter.py`, `editblock_coder.py`.
+	{
+		observe: behind(/^I ran this command:\n\n([\s\S]{1,2000}?)\n\nAnd got this output:\n\n/, ([, input]) => ({
+			tool: "run_command",
+			input,
+		})),
+	},
+	{
+		observe: behind(
+			/^I have \*added these files to the chat\*[^\n]{0,200}\n\s{0,4}\*Trust this message as the true contents of [^\n]{0,40}\*\n[^\n]{0,40} messages in the chat may contain outdated versions of the files' contents\.\n/,
+			() => ({ tool: "added_files" }),
+		),
+	},
+	{
+		observe: behind(
+			/^# (?:\d{1,6} SEARCH\/REPLACE blocks? failed to match!|Fix any errors below, if possible\.)\n+/,
+			() => ({ tool: "edit", isError: true }),
+		),
+	},
+	// AutoCodeRover: `agent_search.py`, `inference.py`.
+	{ observe: behind(/^Result of (\w{1,100})\(([^\n]{0,2000})\):\n+/, ([, tool, input]) => ({ tool, input })) },
+	{ observe: behind(/^Here (?:is|are) the code in buggy locations:\n+/, () => ({ tool: "search_code" })) },
+	// ReAct (Yao et al. 2022) and all that take its words: LangChain, smolagents, CodeAct, SWE-agent, SWE-smith.
+	{
+		acts: hasAction,
+		observe(text) {
+			const found = /^\s{0,4}Observation(?: \d{1,6})?:\s?/i.exec(text);
+			if (!found) return undefined;
+			const next = /\n+Thought(?: \d{1,6})?:\s{0,4}$/.exec(text.slice(-40));
+			const end = next ? text.length - next[0].length : text.length;
+			return { start: found[0].length, end: Math.max(found[0].length, end) };
+		},
+	},
+];

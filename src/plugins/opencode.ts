@@ -1,0 +1,197 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
+import { cacheTerms } from "../proxy/cache-time.ts";
+import type { Editing } from "../proxy/edit.ts";
+import { recallInShell } from "../proxy/recall-hint.ts";
+import { type ModelMessage, readableMessages, withEdits } from "./opencode-messages.ts";
+import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
+import { usersWords } from "./users-words.ts";
+
+/**
+ * One plugin for both of opencode's plugin APIs: 1.x calls `server`, 2.x calls `setup`. It masks in the messages that are
+ * sent, and what opencode stores stays as it is. Sources: https://opencode.ai/docs/plugins and the types of
+ * `@opencode-ai/plugin` 1.18 and `@opencode/plugin` 2.0 (`SessionHooks`, `ToolHooks`).
+ */
+export const opencodePlugin = { id: "palimpsest", server, setup };
+
+interface ServerInput {
+	readonly directory?: string;
+	readonly client?: {
+		readonly app?: { readonly log?: (entry: { readonly body: JsonObject }) => unknown };
+		readonly session?: {
+			readonly messages?: (of: { readonly path: { readonly id: string } }) => Promise<{ readonly data?: unknown }>;
+		};
+	};
+}
+
+/** A message of 1.x with its parts. */
+type Stored = { readonly info: JsonObject; readonly parts: readonly JsonObject[] };
+
+interface AfterCall {
+	output?: unknown;
+	readonly content?: unknown;
+	readonly metadata?: Record<string, unknown>;
+}
+
+async function server({ directory, client }: ServerInput = {}, options?: PluginOptions) {
+	const report = (message: string) => {
+		const logged = client?.app?.log?.({ body: { service: "palimpsest", level: "warn", message } });
+		if (logged instanceof Promise) logged.catch(() => {});
+	};
+	const editor = createSessionEditor({ folder: directory ?? process.cwd(), host: "opencode", options, report });
+	/** By session, the conversation that was last sent with edits. */
+	const edited = new Map<string, string>();
+
+	return {
+		"experimental.chat.messages.transform": async (_: unknown, output: { readonly messages: Stored[] }) => {
+			const { messages } = output;
+			const { info = {} } = messages.findLast(({ info }) => info.role === "user") ?? {};
+			const done = await editor.edit((editing) => ({
+				...howSent(objectOf(info.model), editing),
+				body: { messages: [...messages] },
+				formats: ["opencode"],
+				write: (_plan, document) => (document as { readonly messages: readonly Stored[] }).messages,
+			}));
+			if (done?.written === undefined) return;
+			for (const [index, message] of done.written.entries()) messages[index] = message;
+			const session = stringAt(info as JsonObject, "sessionID");
+			if (session !== undefined && done.facts.conversation !== undefined) edited.set(session, done.facts.conversation);
+		},
+		"tool.execute.after": async (
+			input: { readonly tool: string; readonly callID?: string; readonly args?: unknown },
+			output: AfterCall,
+		) => {
+			if (typeof output !== "object" || output === null) return;
+			const call = { toolName: input.tool, toolCallId: input.callID, input: input.args };
+			const { output: whole, metadata } = output;
+			if (typeof whole === "string") {
+				// opencode itself cuts an output over 50 kB, and names the file that holds the whole.
+				const savedIn = stringAt(objectOf(metadata), "outputPath");
+				const [shorter] = (await editor.shorten([whole], { ...call, savedIn })) ?? [];
+				if (shorter === undefined) return;
+				output.output = shorter;
+				// opencode shows this copy to the user.
+				if (metadata?.output === whole) metadata.output = shorter;
+			} else await shortenBlocks(listOf(output.content), (texts) => editor.shorten(texts, call));
+		},
+		"experimental.session.compacting": async (
+			{ sessionID: id }: { readonly sessionID: string },
+			output: { readonly context: string[] },
+		) => {
+			const answer = await client?.session?.messages?.({ path: { id } }).catch(() => undefined);
+			const words = usersWords(listOf(answer?.data).flatMap(writtenByUser));
+			if (words !== undefined) output.context.push(words);
+		},
+		event: async ({ event }: { readonly event: { readonly type: string; readonly properties?: unknown } }) => {
+			if (event.type !== "session.error") return;
+			const { sessionID, error } = objectOf(event.properties);
+			const { name, data } = objectOf(error);
+			const conversation = edited.get(String(sessionID));
+			// The provider may have refused our edit, for example for a signature that is bound to the text that stood there.
+			const isRefused = name === "APIError" && objectOf(data).statusCode === 400;
+			if (isRefused && conversation !== undefined) await editor.leaveAlone(conversation, "its edits were refused");
+		},
+	};
+}
+
+function writtenByUser(message: unknown): string[] {
+	const { info, parts } = objectOf(message);
+	if (objectOf(info).role !== "user") return [];
+	const texts = listOf(parts)
+		.map(objectOf)
+		.filter(({ type, synthetic, ignored }) => {
+			return type === "text" && synthetic !== true && ignored !== true;
+		});
+	return [texts.map(({ text }) => String(text)).join("\n")];
+}
+
+interface SetupContext {
+	readonly options?: PluginOptions;
+	readonly location?: { readonly directory?: string };
+	readonly session: { readonly hook: (name: string, handle: (event: SessionEvent) => Promise<void>) => unknown };
+	readonly tool: { readonly hook: (name: string, handle: (event: ToolEvent) => Promise<void>) => unknown };
+}
+
+interface SessionEvent {
+	readonly model?: unknown;
+	readonly kind?: string;
+	readonly system: unknown[];
+	readonly messages: ModelMessage[];
+}
+
+interface ToolEvent {
+	readonly tool: string;
+	readonly id?: string;
+	readonly input?: unknown;
+	readonly status?: string;
+	result?: JsonObject;
+}
+
+async function setup(context: SetupContext, options = context.options): Promise<void> {
+	const { location, session, tool } = context;
+	const report = (line: string) => void process.stderr.write(`${line}\n`);
+	const editor = createSessionEditor({
+		folder: location?.directory ?? process.cwd(),
+		host: "opencode",
+		options,
+		report,
+	});
+	await session.hook("context", (event) => editMessages(event, editor));
+	await session.hook("compaction", async (event) => {
+		const texts = event.messages
+			.filter(({ role }) => role === "user")
+			.map(({ content }) => content.map((part) => (part.type === "text" ? String(part.text) : "")).join("\n"));
+		const words = usersWords(texts);
+		if (words !== undefined) event.system.push({ type: "text", text: `${words}\nKeep these words in the summary.` });
+		await editMessages(event, editor);
+	});
+	await tool.hook("execute.after", async (event) => {
+		const { result } = event;
+		if (result === undefined) return;
+		const call = { toolName: event.tool, toolCallId: event.id, input: event.input };
+		const isText = typeof result.content === "string";
+		const blocks = isText ? [{ type: "text", text: result.content }] : listOf(result.content).map(copied);
+		if (!(await shortenBlocks(blocks, (texts) => editor.shorten(texts, call)))) return;
+		event.result = { ...result, content: isText ? objectOf(blocks[0]).text : blocks };
+	});
+}
+
+async function editMessages({ model, messages }: SessionEvent, editor: SessionEditor): Promise<void> {
+	const done = await editor.edit((editing) => ({
+		...howSent(objectOf(model), editing),
+		body: { messages: readableMessages(messages) },
+		formats: ["vercel-model"],
+		write: (_plan, document) =>
+			withEdits(messages, (document as { readonly messages: readonly JsonObject[] }).messages),
+	}));
+	for (const [index, message] of (done?.written ?? []).entries()) messages[index] = message;
+}
+
+/** The model of a request, and how its provider caches. opencode asks Anthropic's models to cache for five minutes. */
+function howSent(model: JsonObject, { policy, archive, recallCommand }: Editing) {
+	const id = stringAt(model, "modelID") ?? stringAt(model, "id");
+	const isAnthropic = /claude|anthropic/i.test(`${stringAt(model, "providerID")} ${id}`);
+	const asked = { cache_control: { type: "ephemeral" } };
+	return {
+		model: id,
+		terms: cacheTerms(asked, isAnthropic ? "anthropic" : "openai", policy.prices),
+		recall: archive && policy.archive.recall_hint ? recallInShell(recallCommand) : undefined,
+		decides: true,
+	};
+}
+
+const copied = (block: unknown) => (isJsonObject(block) ? { ...block } : block);
+
+/** Cuts the texts among blocks, in place. Returns whether it has. */
+async function shortenBlocks(
+	blocks: readonly unknown[],
+	shorten: (texts: readonly string[]) => Promise<readonly string[] | undefined>,
+): Promise<boolean> {
+	const texts = blocks.flatMap((block) => {
+		const isText = isJsonObject(block) && block.type === "text" && typeof block.text === "string";
+		return isText ? [block as { text: string }] : [];
+	});
+	const shorter = await shorten(texts.map(({ text }) => text));
+	for (const [at, text] of (shorter ?? []).entries()) (texts[at] as { text: string }).text = text;
+	return shorter !== undefined;
+}

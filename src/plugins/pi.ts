@@ -1,0 +1,165 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { PalimpsestError } from "../errors.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
+import { cacheTerms } from "../proxy/cache-time.ts";
+import { formatsOfApi } from "../proxy/edit.ts";
+import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
+import { usersWords, wordsIn } from "./users-words.ts";
+
+/** The part of pi's `ExtensionAPI` that is used here. Source: docs/extensions.md of `@earendil-works/pi-coding-agent` 0.74. */
+interface Pi {
+	readonly on: (event: string, handle: (event: JsonObject, context: Context) => Promise<unknown>) => void;
+	readonly registerTool: (tool: JsonObject) => void;
+	readonly getActiveTools: () => readonly string[];
+	readonly getThinkingLevel?: () => unknown;
+}
+
+interface Context {
+	readonly cwd: string;
+	readonly model?: JsonObject;
+	readonly modelRegistry: { readonly getApiKeyAndHeaders: (model: unknown) => Promise<JsonObject> };
+	readonly hasUI?: boolean;
+	readonly ui?: { readonly notify?: (message: string, kind: string) => void };
+}
+
+/** The APIs that pi names, by those of the proxy. */
+const apis: Readonly<Record<string, keyof typeof formatsOfApi>> = {
+	"anthropic-messages": "anthropic",
+	"openai-completions": "openai",
+	"openai-responses": "openai",
+	"openai-codex-responses": "openai",
+	"azure-openai-responses": "openai",
+	"google-generative-ai": "gemini",
+	"google-vertex": "gemini",
+};
+
+/** pi's note under an output over 50 kB, of which it shows the end, and how a command ended. The file has neither. */
+const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<status>\n\nCommand [^\n]{1,100})?$/;
+
+const recallTool = "recall_original";
+
+/** An extension for pi: masks in each request, and what pi stores stays as it is. pi has no MCP, so it also offers recall. */
+export function piExtension(pi: Pi, options?: PluginOptions): void {
+	let editor: SessionEditor | undefined;
+	const editorIn = ({ cwd, ui, hasUI }: Context): SessionEditor => {
+		const report = (line: string) => (hasUI ? ui?.notify?.(line, "warning") : void process.stderr.write(`${line}\n`));
+		editor ??= createSessionEditor({ folder: cwd, options, report });
+		return editor;
+	};
+	/** What was last sent with edits. */
+	let edited: string | undefined;
+
+	pi.on("before_provider_request", async ({ payload }, context) => {
+		edited = undefined;
+		const api = apis[stringAt(context.model ?? {}, "api") ?? ""];
+		if (api === undefined || !isJsonObject(payload)) return undefined;
+		const done = await editorIn(context).edit(({ policy, archive }) => ({
+			body: payload,
+			formats: formatsOfApi[api],
+			terms: cacheTerms(payload, api, policy.prices),
+			model: stringAt(context.model ?? {}, "id"),
+			recall:
+				archive && policy.archive.recall_hint && pi.getActiveTools().includes(recallTool)
+					? { by: recallTool }
+					: undefined,
+			decides: true,
+			write: (_plan, document) => document,
+		}));
+		if (done?.written !== undefined) edited = done.facts.conversation;
+		return done?.written;
+	});
+
+	pi.on("after_provider_response", async ({ status }, context) => {
+		// The provider may have refused our edit, for example for a signature that is bound to the text that stood there.
+		if (status === 400 && edited !== undefined) await editorIn(context).leaveAlone(edited, "its edits were refused");
+	});
+
+	pi.on("tool_result", async ({ toolName, toolCallId, input, content }, context) => {
+		const blocks = listOf(content);
+		const texts = blocks.flatMap((block) => {
+			return isJsonObject(block) && block.type === "text" && typeof block.text === "string" ? [block.text] : [];
+		});
+		const [only = ""] = texts.length === 1 ? texts : [];
+		const { index = only.length, groups: { savedIn, status = "" } = {} } = cutNote.exec(only) ?? {};
+		const call = { toolName: String(toolName), toolCallId: String(toolCallId), input, savedIn };
+		const shorter = await editorIn(context).shorten(savedIn ? [only.slice(0, index)] : texts, call);
+		if (shorter === undefined) return undefined;
+		let next = 0;
+		return {
+			content: blocks.map((block) => {
+				const isText = isJsonObject(block) && block.type === "text" && typeof block.text === "string";
+				return isText ? { ...block, text: shorter[next++] + status } : block;
+			}),
+		};
+	});
+
+	pi.on("session_before_compact", (event, context) => compactWithWords(event, context, pi).catch(() => undefined));
+
+	pi.registerTool({
+		name: recallTool,
+		label: "Recall",
+		description:
+			"Reads an original that a placeholder or a notice names by its reference, or a part of it. The original is intact.",
+		parameters: {
+			type: "object",
+			required: ["ref"],
+			properties: {
+				ref: { type: "string", description: "As it stands in the placeholder." },
+				lines: { type: "string", description: "Such as 120-180, from 1 on." },
+				grep: { type: "string", description: "Shows the lines that match this regular expression." },
+				max_tokens: { type: "integer", minimum: 10, description: "2000 unless given." },
+			},
+		},
+		execute: async (_id: string, input: JsonObject, _signal: unknown, _update: unknown, context: Context) => {
+			const { ref, lines, grep, max_tokens: maxTokens } = input;
+			const part = { lines, grep, maxTokens } as { lines?: string; grep?: string; maxTokens?: number };
+			try {
+				const text = await editorIn(context).recall(String(ref), part);
+				return { content: [{ type: "text", text }], details: {} };
+			} catch (error) {
+				// pi shows the message to the model.
+				throw error instanceof PalimpsestError ? new Error(error.message) : error;
+			}
+		},
+	});
+}
+
+/** The parts of pi that make its summary. */
+interface Compaction {
+	readonly compact: (
+		preparation: unknown,
+		model: unknown,
+		apiKey: unknown,
+		headers: unknown,
+		customInstructions: unknown,
+		signal: unknown,
+		thinkingLevel: unknown,
+	) => Promise<{ readonly summary: string }>;
+}
+
+/** pi's own summary, and below it what the user wrote in the part that it replaces. pi makes its own after any error. */
+async function compactWithWords(event: JsonObject, { model, modelRegistry }: Context, pi: Pi): Promise<unknown> {
+	const { preparation, customInstructions, signal } = event;
+	const { messagesToSummarize, turnPrefixMessages, previousSummary } = objectOf(preparation);
+	const summarised = [...listOf(messagesToSummarize), ...listOf(turnPrefixMessages)].map(objectOf);
+	const earlier = wordsIn(String(previousSummary ?? ""));
+	const words = usersWords([...earlier, ...summarised.flatMap(writtenByUser)]);
+	if (words === undefined || model === undefined) return undefined;
+	const ofPi = "@earendil-works/pi-coding-agent";
+	const { compact } = (await import(ofPi)) as Compaction;
+	const { ok, apiKey, headers } = await modelRegistry.getApiKeyAndHeaders(model);
+	if (ok !== true) return undefined;
+	const thinkingLevel = pi.getThinkingLevel?.();
+	const made = await compact(preparation, model, apiKey, headers, customInstructions, signal, thinkingLevel);
+	return { compaction: { ...made, summary: `${made.summary}\n\n${words}` } };
+}
+
+function writtenByUser({ role, content }: JsonObject): string[] {
+	if (role !== "user") return [];
+	if (typeof content === "string") return [content];
+	return [
+		listOf(content)
+			.map((part) => stringAt(objectOf(part), "text") ?? "")
+			.join("\n"),
+	];
+}

@@ -1,0 +1,160 @@
+import { fileURLToPath } from "node:url";
+import type { PartRequest } from "../archive/part.ts";
+import { archiveLocation } from "../config/archive.ts";
+import { loadConfig } from "../config/config.ts";
+import { isJsonObject } from "../conversation/json.ts";
+import { PalimpsestError } from "../errors.ts";
+import { serverLanguage } from "../hosts/hook-policy.ts";
+import { ownCommand, shellArgument } from "../hosts/own-command.ts";
+import { hookContext, shortenPassed } from "../hosts/shorten-result.ts";
+import { fairShares, type ToolEvent } from "../hosts/tool-event.ts";
+import { isShownWhole } from "../proxy/cut-on-arrival.ts";
+import { proxyPolicy } from "../proxy/defaults.ts";
+import { type ConversationEdit, type Editing, editConversation, openEditing } from "../proxy/edit.ts";
+import { inTime } from "../proxy/editor.ts";
+import { packageFile } from "../version.ts";
+
+/** Unchecked: they come from a file or from settings of the host. */
+export interface PluginOptions {
+	/** The words that start this program, for notices that name a command. */
+	readonly command?: readonly string[] | undefined;
+	/** A larger output is cut on arrival. */
+	readonly mostChars?: number | undefined;
+	readonly locale?: string | undefined;
+}
+
+export type SessionEditor = ReturnType<typeof createSessionEditor>;
+
+/** Some 4 000 tokens, as for hooks. */
+const usualMostChars = 16_000;
+
+/** The archive may be on another machine. */
+const longestWaitMs = 8_000;
+
+/**
+ * The proxy's engine in the process of an agent program, opened at its first use. No fault of ours gets in the way of the
+ * host: after any, the host goes on with what it had, and `report` gets one line without any text of the conversation.
+ */
+export function createSessionEditor(what: {
+	/** Of the project; its policy file counts. */
+	readonly folder: string;
+	/** Whose server entry sets the language, unless `options` do. */
+	readonly host?: string | undefined;
+	readonly options: PluginOptions | undefined;
+	readonly report: (line: string) => void;
+}) {
+	const { folder, host, options = {}, report } = what;
+	const command = Array.isArray(options.command) ? options.command : ownCommand(ownScript());
+	const commandLine = command.map(String).map(shellArgument).join(" ");
+	const mostChars = Number(options.mostChars) > 0 ? Number(options.mostChars) : usualMostChars;
+	let opening: Promise<Editing> | undefined;
+	const opened = () => {
+		opening ??= open({ folder, host, locale: options.locale, recallCommand: `${commandLine} recall` });
+		return opening;
+	};
+	const reported = new Set<string>();
+	const orNothing = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+		try {
+			return await inTime(work(), longestWaitMs);
+		} catch (error) {
+			const line = `palimpsest left something as it was: ${describe(error)}`;
+			if (!reported.has(line)) report(line);
+			reported.add(line);
+			return undefined;
+		}
+	};
+	// One after the other: each has to know what the one before has decided.
+	let last: Promise<unknown> = Promise.resolve();
+
+	return {
+		commandLine,
+		/** What is sent instead of the messages; `undefined` if they are sent as they came. */
+		edit<Written>(conversation: (editing: Editing) => ConversationEdit<Written>) {
+			const turn = last.then(() =>
+				orNothing(async () => {
+					const editing = await opened();
+					return editConversation(conversation(editing), editing);
+				}),
+			);
+			last = turn;
+			return turn;
+		},
+		/** From now on its messages are sent as they come. */
+		leaveAlone: (conversation: string, reason: string) =>
+			orNothing(async () => (await opened()).memory.remember(conversation, { leftAlone: reason })),
+		/** The texts of a result within the limit, which they share; `undefined` if nothing is cut. */
+		async shorten(
+			texts: readonly string[],
+			call: Omit<ToolEvent, "response"> & { readonly savedIn?: string | undefined },
+		): Promise<readonly string[] | undefined> {
+			if (texts.reduce((sum, text) => sum + text.length, 0) <= mostChars) return undefined;
+			if (isShownWhole(call.toolName, shellCommandOf(call.input))) return undefined;
+			const shares = fairShares(
+				texts.map((text) => text.length),
+				mostChars,
+			);
+			return orNothing(async () => {
+				const editing = await opened();
+				return Promise.all(texts.map((text, at) => shortenOne(text, shares[at] as number, { ...call, editing })));
+			});
+		},
+		/** A part of an original, or an error as text: a model reads both. */
+		async recall(ref: string, part: PartRequest): Promise<string> {
+			const { policy, archive } = await opened();
+			if (!archive) return "Nothing was kept: the archive is off.";
+			const { recallOriginal } = await import("../operations/recall.ts");
+			const recalled = await recallOriginal({ archive, policy, ref, ...part });
+			if (recalled.kind !== "part") return "This original is no text.";
+			const { text, shown, total, next } = recalled.part;
+			const lines = shown ? `lines ${shown.lines.first}-${shown.lines.last}` : "none";
+			return next ? `${text}\n[${lines} of ${total.lines}; go on with ${JSON.stringify(next)}]` : text;
+		},
+	};
+
+	async function shortenOne(
+		text: string,
+		most: number,
+		call: Omit<ToolEvent, "response"> & { readonly savedIn?: string | undefined; readonly editing: Editing },
+	): Promise<string> {
+		if (text.length <= most) return text;
+		const { policy, archive } = call.editing;
+		const shell = { policy, wholePolicy: async () => policy, archive, command: commandLine };
+		const shorter =
+			call.savedIn === undefined
+				? await hookContext({ ...shell, event: { ...call, response: undefined } }).shorten(text, most)
+				: await shortenPassed({ ...shell, text, most, savedIn: call.savedIn });
+		return shorter !== undefined && shorter.length < text.length ? shorter : text;
+	}
+}
+
+async function open(how: {
+	readonly folder: string;
+	readonly host: string | undefined;
+	readonly locale: string | undefined;
+	readonly recallCommand: string;
+}): Promise<Editing> {
+	const { folder, host, recallCommand } = how;
+	const { openArchiveOfPolicy } = await import("../archive/open.ts");
+	const { env: environment } = process;
+	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
+	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;
+	const settings = locale === undefined ? [] : [`locale=${locale}`];
+	const policy = proxyPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
+	const archive = await openArchiveOfPolicy(archiveLocation({ environment }), policy);
+	return openEditing({ policy, archive, recallCommand, holdout: 0, now: Date.now });
+}
+
+/** Node and the command of this package. The process is the host's. */
+function ownScript(): readonly string[] {
+	return ["node", fileURLToPath(packageFile("dist/cli.js"))];
+}
+
+function shellCommandOf(input: unknown): string {
+	return isJsonObject(input) && typeof input.command === "string" ? input.command : "";
+}
+
+/** Errors of other code may quote the conversation. */
+function describe(error: unknown): string {
+	if (error instanceof PalimpsestError) return error.message.split("\n", 1)[0] ?? error.code;
+	return `${error instanceof Error ? error.name : "an unknown error"} in palimpsest.`;
+}

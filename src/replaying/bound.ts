@@ -1,0 +1,239 @@
+import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
+import { carriedCalls, outputOfRecall, smallestOf } from "./faults.ts";
+import { callsAfter } from "./recall.ts";
+
+/** Of one token. */
+interface TokenPrices {
+	readonly read: number;
+	readonly write: number;
+	readonly output: number;
+	/** Multiplies what a fault costs. */
+	readonly fault: number;
+}
+
+/**
+ * For each penalty, a sum that no schedule is below which shows each result in full to at least one call: its bill with
+ * faults, and the penalty for each of its faults. So the bill with faults of a schedule with at most F faults is at least
+ * that sum less F × penalty.
+ *
+ * It knows the whole history, and is too low by two things that it leaves out: masking a result rewrites no more than its
+ * placeholder and the messages behind it up to the next result that can be masked; and a fault costs what it does in the
+ * smallest context. The rest is a Lagrangian relaxation: each use of a string has a price, paid by the call that faults,
+ * and earned by each result that is kept until then. Any prices give a lower bound; ascent finds good ones.
+ */
+export function leastBills(history: ReplayHistory, prices: TokenPrices, penalties: readonly number[]): number[] {
+	const relaxation = relaxationOf(history, prices);
+	const ofUses = new Float64Array(relaxation.uses.length);
+	return penalties.map((penalty) => relaxation.whole + ascend(relaxation, { penalty, prices: ofUses }));
+}
+
+/** A call's answer uses a string that only results hold which can be masked by then. Numbers are places. */
+interface Use {
+	readonly call: number;
+	readonly holders: readonly number[];
+	/** Calls whose fault may bring it into view: its own, and those that recall one of its holders. */
+	readonly recalls: readonly number[];
+}
+
+/** To mask a result from a call on, and what that saves. */
+interface Option {
+	readonly from: number;
+	readonly saves: number;
+}
+
+interface Relaxation {
+	/** The bill of `raw`. */
+	readonly whole: number;
+	/** For each result, in the order of calls; the last is never to mask it. */
+	readonly options: readonly (readonly Option[])[];
+	readonly uses: readonly Use[];
+	/** For each call, the least that a fault costs. */
+	readonly faultCosts: readonly number[];
+}
+
+function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
+	const { calls, cold, results, messageTokens, surroundingTokens } = history;
+	const { write } = prices;
+	const read = Math.min(prices.read, write);
+	const before = [surroundingTokens];
+	for (const tokens of messageTokens) before.push((before.at(-1) as number) + tokens);
+	/** The price of a token that is in each call from one on, without the call that first has it. */
+	const carried = [0];
+	for (const message of calls.toReversed()) {
+		carried.unshift((carried[0] as number) + (cold[message] === 1 ? write : read));
+	}
+	const whole = calls.reduce((sum, end, call) => {
+		const added = (before[end] as number) - (call === 0 ? 0 : (before[calls[call - 1] as number] as number));
+		return sum + added * (write + (carried[call + 1] as number));
+	}, 0);
+
+	const maskableFrom = callsAfter(history).map((first, place) => {
+		const canBe = (results[place] as ReplayResult).saves > 0 && first + 1 < calls.length;
+		return canBe ? first + 1 : Number.POSITIVE_INFINITY;
+	});
+	const uses = usesOf(history, maskableFrom);
+	const usedAt = results.map(() => new Set<number>());
+	for (const { call, holders } of uses) for (const place of holders) usedAt[place]?.add(call);
+
+	const nextCold = calls.map(() => calls.length);
+	for (let call = calls.length - 1; call >= 0; call -= 1) {
+		nextCold[call] = cold[calls[call] as number] === 1 ? call : (nextCold[call + 1] ?? calls.length);
+	}
+	const rewritten = rewrittenWith(history, before);
+	const options = results.map(({ saves }, place): Option[] => {
+		const from = maskableFrom[place] as number;
+		const starts =
+			from === Number.POSITIVE_INFINITY ? [] : [from, ...Array.from(usedAt[place] ?? [], (call) => call + 1)];
+		const moments = new Set(starts.flatMap((call) => [call, nextCold[call] ?? calls.length]));
+		const some = Array.from(moments, (call) => {
+			const isCold = cold[calls[call] as number] === 1;
+			const broken = isCold || call >= calls.length ? 0 : rewritten(place, calls[call - 1] as number);
+			return { from: call, saves: saves * (carried[call] as number) - (write - read) * broken };
+		});
+		const never = { from: Number.POSITIVE_INFINITY, saves: 0 };
+		return [...some.filter((one) => one.from < calls.length).sort((a, b) => a.from - b.from), never];
+	});
+	return { whole, options, uses, faultCosts: leastFaultCosts() };
+
+	function leastFaultCosts(): number[] {
+		const gone = new Float64Array(calls.length);
+		const recalled = new Float64Array(calls.length).fill(Number.POSITIVE_INFINITY);
+		maskableFrom.forEach((from, place) => {
+			if (from < calls.length) gone[from] = (gone[from] as number) + (results[place] as ReplayResult).saves;
+		});
+		for (const { call, holders } of uses) {
+			const { tokens } = results[smallestOf(holders, results)] as ReplayResult;
+			recalled[call] = Math.min(recalled[call] as number, tokens);
+		}
+		let masked = 0;
+		return calls.map((end, call) => {
+			masked += gone[call] as number;
+			const stays = Math.min(carriedCalls, calls.length - 1 - call);
+			const copy = (recalled[call] as number) * (write + stays * read);
+			const context = (before[end] as number) - masked;
+			return prices.fault * (context * read + outputOfRecall * prices.output + copy);
+		});
+	}
+}
+
+/** Those of which no holder is sure to be in view, each once. */
+function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] {
+	const { calls, results } = history;
+	const found = new Map<string, { readonly call: number; readonly holders: readonly number[] }>();
+	for (const ofKind of [history.uses().identifiers, history.uses().lines]) {
+		let call = -1;
+		ofKind.forEach((ofMessage, message) => {
+			if (calls[call + 1] === message) call += 1;
+			for (const { holders } of ofMessage) {
+				const canFault = call >= 0 && holders.every((place) => (maskableFrom[place] as number) <= call);
+				if (canFault) found.set(`${call}:${holders}`, { call, holders });
+			}
+		});
+	}
+	const uses = Array.from(found.values());
+	/** For each result, the calls that may recall it. */
+	const recalls = results.map(() => new Set<number>());
+	for (const { call, holders } of uses) recalls[smallestOf(holders, results)]?.add(call);
+	return uses.map(({ call, holders }) => {
+		const some = holders.flatMap((place) => Array.from(recalls[place] ?? []));
+		const near = some.filter((other) => other < call && call - other <= carriedCalls);
+		return { call, holders, recalls: [...new Set([call, ...near])] };
+	});
+}
+
+/**
+ * Tokens that are surely written anew if a result is masked after a call that had so many messages: of those from its
+ * place on, the ones that no other result answers for.
+ */
+function rewrittenWith({ results, messageTokens }: ReplayHistory, before: readonly number[]) {
+	const frame = Float64Array.from(messageTokens);
+	for (const { message, tokens } of results) frame[message] = Math.max(0, (frame[message] as number) - tokens);
+	/** For each result, the message of the next one that can be masked. */
+	const next = new Float64Array(results.length).fill(messageTokens.length);
+	for (let place = results.length - 1; place > 0; place -= 1) {
+		const { saves, message } = results[place] as ReplayResult;
+		next[place - 1] = saves > 0 ? message : (next[place] as number);
+	}
+	return (place: number, sent: number): number => {
+		const { message, tokens, saves } = results[place] as ReplayResult;
+		const end = next[place] as number;
+		if (end === message) return tokens - saves;
+		const behind = (before[Math.min(end, sent)] as number) - (before[message + 1] as number);
+		return tokens - saves + (frame[message] as number) + Math.max(0, behind);
+	};
+}
+
+const rounds = 120;
+
+/** The best bound that subgradient ascent finds, less the bill of `raw`; `prices` of the uses are changed to its own. */
+function ascend(
+	{ options, uses, faultCosts }: Relaxation,
+	{ penalty, prices }: { readonly penalty: number; readonly prices: Float64Array },
+): number {
+	const ofResult = options.map((): number[] => []);
+	uses.forEach(({ holders }, use) => {
+		for (const place of holders) ofResult[place]?.push(use);
+	});
+	for (const some of ofResult) some.sort((a, b) => (uses[a] as Use).call - (uses[b] as Use).call);
+	// A schedule without faults: each result stays until its last use.
+	const feasible = options.reduce((sum, some, place) => {
+		const last = ofResult[place]?.at(-1);
+		const call = last === undefined ? -1 : (uses[last] as Use).call;
+		return sum + Math.min(...some.map(({ from, saves }) => (from > call ? -saves : 0)));
+	}, 0);
+	const slope = new Float64Array(uses.length);
+	const earned = new Float64Array(faultCosts.length);
+	let best = Number.NEGATIVE_INFINITY;
+	let bestPrices = prices.slice();
+	let pace = 1;
+	let idle = 0;
+	for (let round = 0; round < rounds; round += 1) {
+		const bound = evaluate();
+		idle = bound > best ? 0 : idle + 1;
+		if (bound > best) {
+			best = bound;
+			bestPrices = prices.slice();
+		} else if (idle >= 5) {
+			pace /= 2;
+			idle = 0;
+		}
+		const length = slope.reduce((sum, one, use) => sum + (one < 0 && prices[use] === 0 ? 0 : one * one), 0);
+		if (length === 0) break;
+		const step = (pace * Math.max(0, feasible - bound)) / length;
+		slope.forEach((one, use) => {
+			prices[use] = Math.max(0, (prices[use] as number) + step * one);
+		});
+	}
+	prices.set(bestPrices);
+	return best;
+
+	/** The bound at these prices; sets the slope. */
+	function evaluate(): number {
+		let bound = 0;
+		earned.fill(0);
+		uses.forEach(({ recalls }, use) => {
+			const price = prices[use] as number;
+			bound += price;
+			slope[use] = 1;
+			for (const call of recalls) earned[call] = (earned[call] as number) + price;
+		});
+		options.forEach((some, place) => {
+			const own = ofResult[place] as readonly number[];
+			let [least, stays, passed, kept] = [Number.POSITIVE_INFINITY, 0, 0, 0];
+			for (const { from, saves } of some) {
+				for (; passed < own.length && (uses[own[passed] as number] as Use).call < from; passed += 1) {
+					kept += prices[own[passed] as number] as number;
+				}
+				if (-saves - kept < least) [least, stays] = [-saves - kept, passed];
+			}
+			bound += least;
+			for (const use of own.slice(0, stays)) slope[use] = (slope[use] as number) - 1;
+		});
+		const faults = faultCosts.map((cost, call) => cost + penalty - (earned[call] as number));
+		for (const cost of faults) bound += Math.min(0, cost);
+		uses.forEach(({ recalls }, use) => {
+			for (const call of recalls) if ((faults[call] as number) < 0) slope[use] = (slope[use] as number) - 1;
+		});
+		return bound;
+	}
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { claudeCode } from "../../src/formats/claude-code.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { thereAndBack } from "../support/there-and-back.ts";
+
+const masking = policyOf({ mask: { window_turns: 1 } });
+const calling = (id: string, more: object = {}) => ({
+	type: "assistant",
+	message: { id: `msg_${id}`, role: "assistant", content: [{ type: "tool_use", id, name: "Read", input: {} }] },
+	...more,
+});
+const answering = (id: string, more: object = {}) => ({
+	type: "user",
+	message: { content: [{ type: "tool_result", tool_use_id: id, content: outputOf(id), is_error: false }] },
+	...more,
+});
+const stream = [
+	{ type: "system", subtype: "init", session_id: "s", tools: ["Read"] },
+	calling("a"),
+	{ type: "stream_event", event: { type: "content_block_delta", delta: { text: "Le" } }, session_id: "s" },
+	answering("a"),
+	calling("sub", { parent_tool_use_id: "a" }),
+	answering("sub", { parent_tool_use_id: "a" }),
+	calling("b"),
+	answering("b"),
+	{ type: "result", total_cost_usd: 0.1, num_turns: 3, result: "Done." },
+];
+
+describe("streams of the Claude Agent SDK", () => {
+	it.each([
+		["an array", JSON.stringify(stream, null, 2)],
+		["JSON Lines", stream.map((record) => JSON.stringify(record)).join("\n")],
+	])("masks and restores %s", async (_, text) => {
+		const { outcome, restored } = await thereAndBack(text, masking);
+		expect(outcome.error).toBeUndefined();
+		expect(outcome.report).toMatchObject({ format: "claude-code", masked_tool_results: 1, tool_results: 2 });
+		expect(restored).toBe(text);
+	});
+
+	it("takes the type of a record for a missing role, and skips pieces and other agents", () => {
+		const { format, transcript } = readConversation(stream);
+		expect(format).toBe(claudeCode);
+		expect(transcript.messages.map(({ role }) => role)).toEqual(["assistant", "user", "assistant", "user"]);
+	});
+
+	it("masks every result of a session that stands beside the stream of the same run", async () => {
+		const link = (record: object, index: number) => ({
+			...record,
+			sessionId: "s",
+			uuid: `u${index}`,
+			parentUuid: index === 0 ? null : `u${index - 1}`,
+		});
+		const role = { role: "user" };
+		const answered = (id: string) => ({ ...answering(id), message: { ...answering(id).message, ...role } });
+		const session = [calling("a"), answered("a"), calling("b"), answered("b")].map(link);
+		const conversation = [...session, ...stream];
+		const { conversation: masked, error } = await maskConversation({ conversation, policy: masking });
+		expect(error).toBeUndefined();
+		expect(JSON.stringify(masked)).not.toContain(JSON.stringify(outputOf("a")));
+	});
+});

@@ -1,0 +1,188 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open.ts";
+import { opencodePlugin as plugin } from "../../src/plugins/opencode.ts";
+import { outputOf, turnsOf } from "../proxy/sessions.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { isMasked, type LanguageMessage, modelMessages, outputsIn, storedSession } from "./opencode-session.ts";
+
+let folder: string;
+let logged: string[];
+beforeEach(async () => {
+	folder = await scratchFolder();
+	logged = [];
+	for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) delete process.env[name];
+	process.env.PALIMPSEST_ARCHIVE = join(folder, "archive");
+	return () => {
+		delete process.env.PALIMPSEST_ARCHIVE;
+	};
+});
+
+const log = async ({ body }: { readonly body: Readonly<Record<string, unknown>> }) =>
+	void logged.push(String(body.message));
+
+const load = (client = {}) =>
+	plugin.server({ directory: folder, client: { app: { log }, ...client } }, { command: ["palimpsest"] });
+
+/** The session as it is sent after some turns. */
+async function sentAfter(count: number, hooks: Awaited<ReturnType<typeof load>>) {
+	const messages = storedSession(turnsOf(count, 6_000));
+	await hooks["experimental.chat.messages.transform"]({}, { messages });
+	return messages;
+}
+
+describe("a session in opencode 1.x", () => {
+	it("is sent with old results masked, and what opencode stores stays as it is", async () => {
+		const stored = storedSession(turnsOf(24, 6_000));
+		const before = structuredClone(stored);
+		const messages = [...stored];
+		await (await load())["experimental.chat.messages.transform"]({}, { messages });
+		expect(stored).toEqual(before);
+		const outputs = outputsIn(messages);
+		const masked = outputs.filter(isMasked);
+		expect(masked.length).toBeGreaterThan(7);
+		expect(outputs.slice(-2)).toEqual(outputsIn(stored).slice(-2));
+		expect(messages.filter((message, index) => message !== stored[index])).toHaveLength(masked.length);
+		expect(masked[0]).toMatch(/ref=(\w+)\)\] Intact, no error: read it with `palimpsest recall \1`\.$/);
+		expect(logged).toEqual([]);
+	});
+
+	it("keeps its originals in the archive", async () => {
+		const messages = await sentAfter(24, await load());
+		const archive = await openArchive({ where: join(folder, "archive") });
+		const originals = outputsIn(storedSession(turnsOf(24, 6_000)));
+		for (const [index, text] of outputsIn(messages).entries()) {
+			if (!isMasked(text)) continue;
+			const ref = /(?:#|ref=)(\w+)/.exec(text)?.[1] ?? "";
+			expect((await archive?.get(ref))?.text).toBe(originals[index]);
+		}
+	});
+
+	it("is only appended to but for one edit in ten requests, and masked once for all", async () => {
+		const hooks = await load();
+		let breaks = 0;
+		let before: string[] = [];
+		for (let count = 1; count <= 30; count += 1) {
+			const outputs = outputsIn(await sentAfter(count, hooks));
+			if (before.some((text, index) => text !== outputs[index])) breaks += 1;
+			for (const [index, text] of before.entries()) if (isMasked(text)) expect(outputs[index]).toBe(text);
+			before = outputs;
+		}
+		expect(breaks).toBeGreaterThan(0);
+		expect(breaks).toBeLessThanOrEqual(3);
+	});
+
+	it("is sent in the same bytes by another process, also where the policy would decide otherwise", async () => {
+		const sent = outputsIn(await sentAfter(24, await load())).map((text) => (isMasked(text) ? text : ""));
+		await writeFile(join(folder, "palimpsest.toml"), 'preset = "observation-masking"\n[mask]\nwindow_turns = 16\n');
+		const again = outputsIn(await sentAfter(24, await load())).map((text) => (isMasked(text) ? text : ""));
+		expect(sent.filter((text) => text !== "").length).toBeGreaterThan(7);
+		expect(again).toEqual(sent);
+	});
+
+	it("is sent as it came when the policy is broken, and the log says so once", async () => {
+		await writeFile(join(folder, "palimpsest.toml"), "[mask]\nwindow_turns = true\n");
+		const hooks = await load();
+		const messages = await sentAfter(24, hooks);
+		await sentAfter(24, hooks);
+		expect(messages).toEqual(storedSession(turnsOf(24, 6_000)));
+		expect(logged).toEqual([expect.stringContaining("palimpsest left something as it was: ")]);
+	});
+
+	it("is left alone once the provider has refused its edits", async () => {
+		const hooks = await load();
+		expect(outputsIn(await sentAfter(24, hooks)).filter(isMasked).length).toBeGreaterThan(7);
+		const refused = (statusCode: number) => ({
+			type: "session.error",
+			properties: { sessionID: "ses_4f2a", error: { name: "APIError", data: { statusCode } } },
+		});
+		await hooks.event({ event: refused(500) });
+		expect(outputsIn(await sentAfter(24, hooks)).filter(isMasked).length).toBeGreaterThan(7);
+		await hooks.event({ event: refused(400) });
+		expect(outputsIn(await sentAfter(25, hooks)).filter(isMasked)).toEqual([]);
+	});
+
+	it("is compacted with the words of the user, and no text that opencode made", async () => {
+		const data = storedSession(turnsOf(2));
+		data.push({
+			info: { role: "user" },
+			parts: [
+				{ type: "text", text: "Never touch the\nmigrations." },
+				{ type: "text", text: "Called the Read tool", synthetic: true },
+			],
+		});
+		const session = { messages: async () => ({ data }) };
+		const output = { context: ["theirs"] };
+		await (await load({ session }))["experimental.session.compacting"]({ sessionID: "ses_4f2a" }, output);
+		expect(output.context).toEqual([
+			"theirs",
+			"What the user wrote, word for word, oldest first:\n- Find out where each value is read.\n- Never touch the\n  migrations.",
+		]);
+	});
+});
+
+describe("a session in opencode 2.x", () => {
+	type Handle = (event: unknown) => Promise<void>;
+
+	async function hooksOf() {
+		const hooks = new Map<string, Handle>();
+		const hook = (name: string, handle: Handle) => hooks.set(name, handle);
+		await plugin.setup({ location: { directory: folder }, session: { hook }, tool: { hook } } as never);
+		return (name: string, event: unknown) => hooks.get(name)?.(event);
+	}
+
+	const model = { providerID: "anthropic", id: "claude-sonnet-4-5" };
+	const valuesIn = (messages: readonly LanguageMessage[]) =>
+		messages.flatMap(({ content }) =>
+			content.flatMap(({ result }) => (result === undefined ? [] : [String((result as { value: unknown }).value)])),
+		);
+
+	it("is sent with old results masked, and its messages stay as they are", async () => {
+		const stored = modelMessages(turnsOf(24, 6_000));
+		const before = structuredClone(stored.map(({ role, content }) => ({ role, content })));
+		const messages = [...stored];
+		const call = await hooksOf();
+		await call("context", { kind: "primary", model, system: [], messages, tools: {} });
+		expect(stored.map(({ role, content }) => ({ role, content }))).toEqual(before);
+		const values = valuesIn(messages);
+		expect(values.filter(isMasked).length).toBeGreaterThan(7);
+		for (const [index, message] of messages.entries()) {
+			expect(message.constructor).toBe(stored[index]?.constructor);
+			const restored = message.content.map((part, at) => {
+				const original = stored[index]?.content[at]?.result;
+				return part.type === "tool-result" ? { ...part, result: original } : part;
+			});
+			expect(restored).toEqual(stored[index]?.content);
+		}
+	});
+
+	it("is compacted with the words of the user", async () => {
+		const system: unknown[] = [];
+		const messages = modelMessages(turnsOf(2), "Never touch the migrations.");
+		await (await hooksOf())("compaction", { kind: "compaction", model, system, messages, tools: {} });
+		expect(JSON.stringify(system)).toContain("- Never touch the migrations.");
+	});
+
+	it.each([
+		["a text", (text: string) => text],
+		[
+			"blocks",
+			(text: string) => [
+				{ type: "text", text },
+				{ type: "file", uri: "data:,", mime: "image/png" },
+			],
+		],
+	])("has a large output cut on arrival: %s", async (_, contentOf) => {
+		const result = { content: contentOf(outputOf(1, 60_000)), metadata: { exit: 0 } };
+		const event = { tool: "bash", id: "call_1", input: { command: "ls" }, status: "completed", result };
+		await (await hooksOf())("execute.after", event);
+		const { content, metadata } = event.result;
+		const text = typeof content === "string" ? content : String(content[0]?.text);
+		expect(text.length).toBeLessThanOrEqual(16_000);
+		expect(text).toMatch(/^\[Output shortened: .* recall \w+\]\n/);
+		expect(metadata).toEqual({ exit: 0 });
+		if (typeof content !== "string") expect(content[1]).toEqual({ type: "file", uri: "data:,", mime: "image/png" });
+		expect(result.content).toEqual(contentOf(outputOf(1, 60_000)));
+	});
+});

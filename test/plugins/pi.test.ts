@@ -1,0 +1,212 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { piExtension } from "../../src/plugins/pi.ts";
+import { outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { isMasked } from "./opencode-session.ts";
+
+vi.mock("@earendil-works/pi-coding-agent", () => ({
+	compact: async ({ firstKeptEntryId }: { firstKeptEntryId: string }, _model: unknown, apiKey: string) => {
+		if (apiKey !== "key") throw new Error("no key");
+		return { summary: "## Goal\nFind the values.", firstKeptEntryId, tokensBefore: 9 };
+	},
+}));
+
+type Handle = (event: Record<string, unknown>, context: unknown) => Promise<Record<string, unknown> | undefined>;
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+	for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) delete process.env[name];
+	process.env.PALIMPSEST_ARCHIVE = join(folder, "archive");
+	return () => {
+		delete process.env.PALIMPSEST_ARCHIVE;
+	};
+});
+
+/** The extension as pi 0.74 loads it. */
+function load(active = ["read", "bash", "recall_original"]) {
+	const handles = new Map<string, Handle>();
+	const tools: { name: string; execute: (...given: unknown[]) => Promise<{ content: { text: string }[] }> }[] = [];
+	piExtension(
+		{
+			on: (event, handle) => void handles.set(event, handle as Handle),
+			registerTool: (tool) => void tools.push(tool as never),
+			getActiveTools: () => active,
+		},
+		{ command: ["palimpsest"] },
+	);
+	const contextFor = (api: string) => ({
+		cwd: folder,
+		model: { api, id: "a-model" },
+		modelRegistry: { getApiKeyAndHeaders: async () => ({ ok: true, apiKey: "key" }) },
+	});
+	const call = (event: string, given: Record<string, unknown>, api = "anthropic-messages") =>
+		(handles.get(event) as Handle)(given, contextFor(api));
+	const recall = async (input: Record<string, unknown>) => {
+		const { content } = await (tools[0] as (typeof tools)[number]).execute(
+			"call",
+			input,
+			undefined,
+			undefined,
+			contextFor(""),
+		);
+		return content[0]?.text ?? "";
+	};
+	return { call, recall, tools };
+}
+
+function textsIn(value: unknown): string[] {
+	if (typeof value === "string") return [value];
+	return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+const maskedIn = (payload: unknown) => textsIn(payload).filter(isMasked);
+
+/** pi hands the parameters of Google's library over, which has the tools and the system prompt in `config`. */
+function payloadOf(api: "anthropic" | "chat" | "responses" | "gemini", count: number) {
+	const body = JSON.parse(String(requestOf(api, turnsOf(count, 6_000)).body));
+	if (api !== "gemini") return body;
+	const { contents, ...config } = body;
+	return { model: "gemini-2.5-pro", contents, config: { ...config, abortSignal: new AbortController().signal } };
+}
+
+describe.each([
+	["anthropic", "anthropic-messages"],
+	["chat", "openai-completions"],
+	["responses", "openai-responses"],
+	["gemini", "google-generative-ai"],
+] as const)("a request of pi by %s", (name, api) => {
+	it("is sent with old results masked, which stay so, and what pi holds stays as it is", async () => {
+		const { call, recall } = load();
+		const payload = payloadOf(name, 24);
+		const before = textsIn(payload);
+		const sent = await call("before_provider_request", { payload }, api);
+		expect(textsIn(payload)).toEqual(before);
+		const masked = maskedIn(sent);
+		expect(masked.length).toBeGreaterThan(7);
+		expect(masked[0]).toMatch(/Intact, no error: read it with recall_original\.$/);
+		const ref = /ref=(\w+)/.exec(masked[0] as string)?.[1];
+		expect(before.some((text) => text.startsWith(outputOf(0, 1_000)))).toBe(true);
+		expect(await recall({ ref, max_tokens: 100 })).toContain("src/part-0/file-1.ts:7: value 1 is read here\n");
+		const later = maskedIn(await call("before_provider_request", { payload: payloadOf(name, 26) }, api));
+		expect(later.slice(0, masked.length)).toEqual(masked);
+	});
+
+	it("is sent as it came while little would be saved", async () => {
+		expect(await load().call("before_provider_request", { payload: payloadOf(name, 2) }, api)).toBeUndefined();
+	});
+});
+
+it("a request by another API is sent as it came", async () => {
+	const payload = payloadOf("anthropic", 24);
+	expect(await load().call("before_provider_request", { payload }, "bedrock-converse-stream")).toBeUndefined();
+});
+
+it("placeholders name no tool that is switched off", async () => {
+	const { call } = load(["bash"]);
+	const masked = maskedIn(await call("before_provider_request", { payload: payloadOf("anthropic", 24) }));
+	expect(masked.length).toBeGreaterThan(7);
+	expect(masked.join()).not.toContain("recall_original");
+});
+
+it("a conversation whose edits the provider refuses is left alone", async () => {
+	const { call } = load();
+	const ask = () => call("before_provider_request", { payload: payloadOf("anthropic", 24) });
+	expect(maskedIn(await ask()).length).toBeGreaterThan(7);
+	await call("after_provider_response", { status: 200, headers: {} });
+	expect(maskedIn(await ask()).length).toBeGreaterThan(7);
+	await call("after_provider_response", { status: 400, headers: {} });
+	expect(await ask()).toBeUndefined();
+});
+
+describe("a result", () => {
+	const result = (text: string, more = {}) => ({
+		toolName: "bash",
+		toolCallId: "toolu_01",
+		input: { command: "npm test" },
+		content: [
+			{ type: "text", text },
+			{ type: "image", data: "AAAA", mimeType: "image/png" },
+		],
+		...more,
+	});
+	const textOf = (answer: Record<string, unknown> | undefined) =>
+		(answer?.content as { text: string }[] | undefined)?.[0]?.text ?? "";
+
+	it("is cut on arrival over 16 000 characters, and its image stays", async () => {
+		const { call, recall } = load();
+		const answer = await call("tool_result", result(outputOf(1, 60_000)));
+		expect(textOf(answer).length).toBeLessThanOrEqual(16_000);
+		expect(answer).toMatchObject({ content: [{}, { type: "image", data: "AAAA", mimeType: "image/png" }] });
+		const ref = / recall (\w+)\]/.exec(textOf(answer))?.[1];
+		expect(await recall({ ref, lines: "3", max_tokens: 100 })).toContain("file-3.ts");
+	});
+
+	it.each([
+		["", ""],
+		[" and its command has failed", "\n\nCommand exited with code 1"],
+	])("that pi has cut%s is cut from the file that pi names", async (_, status) => {
+		const whole = outputOf(1, 90_000);
+		await mkdir(join(folder, "tmp"));
+		const file = join(folder, "tmp", "pi-bash-1.log");
+		await writeFile(file, whole);
+		const note = `\n\n[Showing lines 600-1500 of 1500 (50.0KB limit). Full output: ${file}]`;
+		const { call, recall } = load();
+		const answer = textOf(
+			await call("tool_result", result(whole.slice(-51_200) + note + status, { isError: status !== "" })),
+		);
+		expect(answer.endsWith(status)).toBe(true);
+		expect(answer.split("\n", 1)[0]).toContain(` of ${whole.length} characters). All of it: `);
+		const ref = / recall (\w+)\]/.exec(answer)?.[1];
+		expect(await recall({ ref, lines: "1", max_tokens: 100 })).toContain("src/part-1/file-1.ts");
+	});
+
+	it.each([
+		["is small", result("small")],
+		["is a file that was read", result(outputOf(1, 60_000), { toolName: "read" })],
+		["was recalled", result(outputOf(1, 60_000), { toolName: "recall_original" })],
+		["was recalled by command", result(outputOf(1, 60_000), { input: { command: "palimpsest recall ku193 --all" } })],
+	])("that %s stays", async (_, event) => {
+		expect(await load().call("tool_result", event)).toBeUndefined();
+	});
+});
+
+it("an unknown reference is an error that a model can read", async () => {
+	await expect(load().recall({ ref: "kax041no" })).rejects.toThrow(/reference/);
+});
+
+describe("a compaction", () => {
+	const user = (text: string) => ({ role: "user", content: [{ type: "text", text }] });
+	const preparation = (more = {}) => ({
+		firstKeptEntryId: "e7",
+		messagesToSummarize: [
+			user("Find the values."),
+			{ role: "assistant", content: [] },
+			user("Never touch\nthe migrations."),
+		],
+		turnPrefixMessages: [],
+		...more,
+	});
+
+	it("keeps what the user wrote below pi's own summary, and again in the next one", async () => {
+		const { call } = load();
+		const first = await call("session_before_compact", { preparation: preparation() });
+		const { summary, firstKeptEntryId } = (first as { compaction: Record<string, string> }).compaction;
+		expect(firstKeptEntryId).toBe("e7");
+		const words =
+			"What the user wrote, word for word, oldest first:\n- Find the values.\n- Never touch\n  the migrations.";
+		expect(summary).toBe(`## Goal\nFind the values.\n\n${words}`);
+		const next = preparation({ previousSummary: summary, messagesToSummarize: [user("Now the tests.")] });
+		const second = await call("session_before_compact", { preparation: next });
+		expect(second).toMatchObject({
+			compaction: { summary: `## Goal\nFind the values.\n\n${words}\n- Now the tests.` },
+		});
+	});
+
+	it("is pi's own where nobody wrote anything", async () => {
+		const nothing = preparation({ messagesToSummarize: [] });
+		expect(await load().call("session_before_compact", { preparation: nothing })).toBeUndefined();
+	});
+});
