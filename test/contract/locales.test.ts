@@ -28,7 +28,7 @@ describe("`locale` sets every placeholder, truncation marker and notice at once"
 				preset,
 				locale,
 				// All that is older than the window goes at once, whatever the preset would keep.
-				mask: { enabled: true, cadence: "every_turn", selection: "age", keep_tokens: null },
+				mask: { enabled: true, cadence: "every_turn", selection: "age" },
 				guard: { truncate_when: "always", reserve_tokens: 0 },
 			});
 			const masked = await maskConversation({ conversation, policy });
