@@ -14,12 +14,12 @@ const expectedCalls = 20;
 export const foreseenCalls = 8;
 
 /**
- * At which multiple of the cost of rewriting masking pays, how much of the waste so far counts, and the least tokens that
- * it frees. By use a result is also kept for its worth, so that waiting costs less.
+ * At which multiple of the cost of rewriting masking pays, the calls from one masking to the next while the cache lasts,
+ * and the least tokens that one frees. By use, a result that waits is also kept for its worth.
  */
 const terms = {
-	age: { patience: 1, regret: 1, leastFreed: 0 },
-	use: { patience: 3, regret: 0.5, leastFreed: 2_000 },
+	age: { patience: 1, callsApart: 0, leastFreed: 0 },
+	use: { patience: 4, callsApart: 10, leastFreed: 2_000 },
 } as const;
 
 /**
@@ -50,9 +50,10 @@ export function startBreakEven(
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const messages = Int32Array.from(results, (result) => result.message);
 	const waste = new Float64Array(results.length);
-	const { patience, regret, leastFreed } = terms[selection];
+	const { patience, callsApart, leastFreed } = terms[selection];
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
+	let lastActed = Number.NEGATIVE_INFINITY;
 	let saved = 0;
 	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
@@ -77,11 +78,12 @@ export function startBreakEven(
 			let bestGain = 0;
 			let gone = 0;
 			let gains = 0;
-			for (let first = candidates.length - 1; first >= 0 && !mustAct; first -= 1) {
+			const mayAct = !mustAct && (isCold || calls - lastActed >= callsApart);
+			for (let first = candidates.length - 1; first >= 0 && mayAct; first -= 1) {
 				const place = candidates[first] as number;
 				const message = messages[place] as number;
 				gone += saves[place] as number;
-				gains += regret * (waste[place] as number) + gainOf(place);
+				gains += (waste[place] as number) + gainOf(place);
 				if (gone < leastFreed || (first > 0 && messages[candidates[first - 1] as number] === message)) continue;
 				const same = Math.min(view.before(message), prefix);
 				const masked = { input: input - gone, cached: same };
@@ -95,6 +97,7 @@ export function startBreakEven(
 			if (selection === "age" && best < candidates.length) {
 				for (const place of candidates.slice(0, best)) waste[place] = 0;
 			}
+			if (best < candidates.length) lastActed = calls;
 			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},

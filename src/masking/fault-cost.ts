@@ -5,17 +5,17 @@ import type { ReplayHistory, ReplayResult } from "./history.ts";
 const leastWeight = 0.3;
 
 /**
- * How often a result is needed again in a turn: `rate × fourth root of (1 + its fresh identifiers) / turns since its last
+ * How often a result is needed again in a turn: `rate × fifth root of (1 + its fresh identifiers) / turns since its last
  * use`, for an average tool. A conversation replaces the rate of each tool by its own, as if it had seen `evidence` of the
  * average one before. docs/evidence.md shows how well these two numbers hold on other sources.
  */
-const average = { rate: 0.08, evidence: 150 };
+const average = { rate: 0.07, evidence: 100 };
 
 /** Output tokens of the call that recalls a result. */
 export const outputOfRecall = 120;
 
 /** Input tokens that a fault counts as, beside what the answer that recalls and the result cost. */
-const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 34_000, medium: 12_000, high: 2_000 };
+const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 43_000, medium: 14_000, high: 4_000 };
 
 /**
  * Estimates the cost of masking a result too early, while a history is walked through: how likely the next `calls` calls
@@ -29,7 +29,7 @@ export function startFaultCosts(
 	const { input, cache_write: write, output } = prices;
 	const uses = history.uses();
 	const stale = history.stale();
-	const richness = Float64Array.from(results, (_, place) => (1 + (uses.fresh[place] ?? 0)) ** 0.25);
+	const richness = Float64Array.from(results, (_, place) => (1 + (uses.fresh[place] ?? 0)) ** 0.2);
 	const lastUse = new Int32Array(results.length);
 	const tools = new Map<string | undefined, ToolUse>();
 	const toolOf = results.map(({ toolName }) => {

@@ -98,7 +98,8 @@ export function createServer(options: ServerOptions): McpServer {
 }
 
 function instructions(policy: Policy, isArchived: boolean): string {
-	const recall = "What a placeholder names by ref= or réf= is intact: read it with recall_original, whole or in part.";
+	const recall =
+		"What a placeholder names by ref=, réf= or # is intact: read it with recall_original, whole or in part.";
 	return [
 		"Palimpsest keeps an agent's context small without breaking it.",
 		"Between turns, mask_conversation replaces old tool results by placeholders; guard_context makes a conversation fit the model's window; truncate_output cuts one large text; compact_conversation hides or summarises what is old.",

@@ -51,11 +51,16 @@ interface Now {
 }
 
 /** Future calls that count, and how often an average tool's results are needed again. */
-const [calls, rate, evidence] = [8, 0.08, 150];
-const aversions = { low: 34_000, medium: 12_000, high: 2_000 };
+const [calls, rate, evidence] = [8, 0.07, 100];
+const aversions = { low: 43_000, medium: 14_000, high: 4_000 };
 
 /** What masking a result saves in the next calls, all of it worked out from nothing. */
-function plainGain(given: PlainHistory, { mask, prices }: Policy, { index, schedule }: Now, place: number): number {
+function plainGain(
+	given: PlainHistory,
+	{ mask, prices }: Pick<Policy, "mask" | "prices">,
+	{ index, schedule }: Now,
+	place: number,
+): number {
 	const { history, uses, stale } = given;
 	const { results, opensTurn } = history;
 	const one = results[place] as (typeof results)[number];
@@ -72,7 +77,7 @@ function plainGain(given: PlainHistory, { mask, prices }: Policy, { index, sched
 		return last;
 	};
 	const ageAt = (result: number, end: number) => Math.max(1, turnsBefore(end) - lastUseBefore(result, end));
-	const richness = (result: number) => Math.sqrt(Math.sqrt(1 + (uses.fresh[result] ?? 0)));
+	const richness = (result: number) => (1 + (uses.fresh[result] ?? 0)) ** (1 / 5);
 	const isOld = (result: number, message: number) => {
 		const turn = results[result]?.turn;
 		return turn !== undefined && turnsBefore(message) - turn > 1;

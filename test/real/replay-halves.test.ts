@@ -33,7 +33,7 @@ describe.skipIf(!hasRealData)("the same figures on two random halves of the deve
 	const window = all({ mask: { window_turns: 8 } });
 	const breakEven = all({ mask: { window_turns: 8, cadence: "break_even" } });
 	const optima = hasRealData ? optimaOf(policyOf({ mask: { window_turns: 8 } })) : [];
-	const byUse = all({ preset: "balanced", mask: { cadence: "every_turn" } });
+	const byUse = all({ preset: "balanced", mask: { cadence: "every_turn", thrift: "low" } });
 	const balanced = (["high", "medium", "low"] as const).map((thrift) => all({ preset: "balanced", mask: { thrift } }));
 	const rivals = [
 		window,
