@@ -1,5 +1,6 @@
+import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
-import { carriedCalls, outputOfRecall, smallestOf } from "./faults.ts";
+import { carriedCalls } from "./faults.ts";
 import { callsAfter } from "./recall.ts";
 
 /** Of one token. */
