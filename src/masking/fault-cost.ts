@@ -14,7 +14,7 @@ const average = { rate: 0.07, evidence: 100 };
 /** Output tokens of the call that recalls a result. */
 export const outputOfRecall = 120;
 
-/** Input tokens that a fault counts as, beside what the answer that recalls and the result cost. */
+/** Input tokens added to the price of a fault, beside the answer that recalls and the result that comes again. */
 const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 43_000, medium: 14_000, high: 4_000 };
 
 /**
