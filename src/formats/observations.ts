@@ -31,15 +31,20 @@ export function observingReader(
 		observations,
 	}: { readonly located: LocatedMessages; readonly observations: Policy["mask"]["observations"] },
 ): { readonly format: Format; readonly transcript: Transcript } | undefined {
-	const protocols = textProtocols(observations);
-	const first = protocols.length === 0 ? undefined : readObservations(transcript, located, protocols);
-	const [start] = first?.messages ?? [];
+	const readBy = (protocols: readonly TextProtocol[]) => {
+		const read = (other: LocatedMessages) => readObservations(format.read(other), other, protocols).transcript;
+		const found = readObservations(transcript, located, protocols);
+		return { found, reader: { format: { ...format, read }, transcript: found.transcript } };
+	};
+	const all = textProtocols(observations);
+	const first = all.length === 0 ? undefined : readBy(all);
+	const [start] = first?.found.messages ?? [];
 	if (!first || start === undefined) return undefined;
-	if (observations === "auto" && transcript.messages.slice(0, start + 1).some(({ results }) => results.length > 0)) {
-		return undefined;
-	}
-	const read = (other: LocatedMessages) => readObservations(format.read(other), other, protocols).transcript;
-	return { format: { ...format, read }, transcript: first.transcript };
+	const isSecond = transcript.messages.slice(0, start + 1).some(({ results }) => results.length > 0);
+	if (!isSecond) return first.reader;
+	if (observations === "auto") return undefined;
+	const { found, reader } = readBy(all.filter(({ isPlain }) => !isPlain));
+	return found.messages.length > 0 ? reader : undefined;
 }
 
 interface ReadObservations {

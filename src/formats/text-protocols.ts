@@ -8,6 +8,8 @@ export interface TextProtocol {
 	readonly observe: (text: string, message: JsonObject) => Observed | undefined;
 	/** Whether the words of the assistant before hold an action. Absent if the marks alone are distinct. */
 	readonly acts?: (words: string) => boolean;
+	/** Set if a person may begin a message with the same words. */
+	readonly isPlain?: true;
 }
 
 /** The observation is `text.slice(start, end)`. */
@@ -213,18 +215,21 @@ const knownProtocols: readonly TextProtocol[] = [
 	{ observe: observeXml },
 	// Aider: `run_output`, `files_content_prefix`, `linter.py`, `editblock_coder.py`.
 	{
+		isPlain: true,
 		observe: behind(/^I ran this command:\n\n([\s\S]{1,2000}?)\n\nAnd got this output:\n\n/, ([, input]) => ({
 			tool: "run_command",
 			input,
 		})),
 	},
 	{
+		isPlain: true,
 		observe: behind(
 			/^I have \*added these files to the chat\*[^\n]{0,200}\n\s{0,4}\*Trust this message as the true contents of [^\n]{0,40}\*\n[^\n]{0,40} messages in the chat may contain outdated versions of the files' contents\.\n/,
 			() => ({ tool: "added_files" }),
 		),
 	},
 	{
+		isPlain: true,
 		observe: behind(
 			/^# (?:\d{1,6} SEARCH\/REPLACE blocks? failed to match!|Fix any errors below, if possible\.)\n+/,
 			() => ({ tool: "edit", isError: true }),
@@ -235,6 +240,7 @@ const knownProtocols: readonly TextProtocol[] = [
 	{ observe: behind(/^Here (?:is|are) the code in buggy locations:\n+/, () => ({ tool: "search_code" })) },
 	// ReAct (Yao et al. 2022) and all that take its words: LangChain, smolagents, CodeAct, SWE-agent, SWE-smith.
 	{
+		isPlain: true,
 		acts: hasAction,
 		observe(text) {
 			const found = /^\s{0,4}Observation(?: \d{1,6})?:\s?/i.exec(text);

@@ -97,7 +97,7 @@ export const mask = section("Masking of old tool results.", {
 	observations: field(
 		z.union([z.enum(["auto"]), z.boolean(), z.array(observationPattern).max(50)]),
 		"auto",
-		"Whether observations in user messages, by which agents without tool calls answer an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: where no other result comes before the first of them. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text before an observation from the start of its message, with `{tool}` for a name and `*` for anything in a line; `after`, the text that opens what stays behind it; `action`, a text in the message of the assistant; `tool`, a name.",
+		"Whether observations in user messages, by which agents without tool calls answer an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: where no other result comes before the first of them. `true`: everywhere, but for marks that a person may write too. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text before an observation from the start of its message, with `{tool}` for a name and `*` for anything in a line; `after`, the text that opens what stays behind it; `action`, a text in the message of the assistant; `tool`, a name.",
 	),
 	digest_tokens: field(
 		largeNumber,

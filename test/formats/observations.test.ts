@@ -38,6 +38,11 @@ describe("whether observations are read (docs/specs/observation-masking.md#obser
 		expect(pairsOf(document, observations)).toHaveLength(count);
 	});
 
+	it.each(protocolSamples)("`true`, with a result before: only marks that no person writes ($name)", (one) => {
+		const found = pairsOf([...native, ...protocolConversation(one, [output])], true);
+		expect(found).toHaveLength(/ReAct|Aider|XML|before/.test(one.name) ? 1 : 2);
+	});
+
 	it("by default as `auto`", () => {
 		expect(pairsOf(spoken)).toEqual(pairsOf(spoken, "auto"));
 	});

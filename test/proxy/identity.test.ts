@@ -54,6 +54,17 @@ describe("a result", () => {
 		expect(resultKeys(transcriptOf([short]), "another")[0]).not.toBe(key);
 	});
 
+	it("is known with what stands around it, which its placeholder repeats", () => {
+		const text = (name: string) => ({ role: "user", content: `[read_file for '${name}'] Result:\nthe same` });
+		const messages = [
+			{ role: "user", content: "Task." },
+			{ role: "assistant", content: "<read_file>" },
+		];
+		const keyOf = (name: string) => resultKeys(readConversation([...messages, text(name)]).transcript, "one")[0];
+		expect(keyOf("a")).toBe(keyOf("a"));
+		expect(keyOf("a")).not.toBe(keyOf("b"));
+	});
+
 	it("that is equal to an earlier one has a key of its own", () => {
 		const keys = resultKeys(transcriptOf([short, short, short]), "one");
 		expect(new Set(keys).size).toBe(3);

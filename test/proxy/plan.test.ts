@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { inFrame } from "../../src/conversation/transcript.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { shortenText } from "../../src/operations/truncate-stream.ts";
 import { charsCheck } from "../../src/operations/truncation-limit.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
+import { protocolConversation, protocolSamples } from "../support/text-protocols.ts";
 import { requestOf, sessionApis, turnsOf } from "./sessions.ts";
 import { send, startProxyTo, startUpstream } from "./upstream.ts";
 
@@ -53,6 +56,35 @@ describe("after a pause longer than the provider's cache lives", () => {
 		session.wait(minute);
 		await send(resumed.url, requestOf(api, turns.slice(0, 12)));
 		expect(shown(session.lastTexts())).toBe(after + 1);
+	});
+
+	const samples = protocolSamples.filter(({ name }) => /^(?:SWE-agent|Roo Code|ReAct)$/.test(name));
+
+	it.each(samples)("observations are masked in their frames, and stay so: $name", async (sample) => {
+		const session = await startSession();
+		const proxy = await session.start();
+		const request = (count: number) => {
+			const outputs = turns.slice(0, count).map(({ output }) => output);
+			const body = JSON.stringify({ model: "gpt-5", messages: protocolConversation(sample, outputs) });
+			return { ...requestOf("chat", []), body };
+		};
+		const outputsIn = (texts: readonly string[]) =>
+			turns.filter(({ output }) => texts.some((text) => text.includes(output))).length;
+		for (let count = 1; count <= 11; count += 1) await send(proxy.url, request(count));
+		session.wait(6 * minute);
+		await send(proxy.url, request(11));
+		const after = outputsIn(session.lastTexts());
+		expect(after).toBeLessThan(11);
+		const { messages } = JSON.parse(session.lastBody());
+		await send(proxy.url, request(12));
+		expect(outputsIn(session.lastTexts())).toBe(after + 1);
+		const next = JSON.parse(session.lastBody()).messages;
+		expect(next.slice(0, messages.length)).toEqual(messages);
+		const frames = (document: unknown) =>
+			readConversation(document).transcript.messages.map(({ results }) =>
+				results.flatMap(({ texts }) => texts.map((text) => inFrame(text, ""))),
+			);
+		expect(frames(next)).toEqual(frames(JSON.parse(request(12).body).messages));
 	});
 
 	it("means an hour where the request asks for it", async () => {
