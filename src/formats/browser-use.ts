@@ -16,13 +16,19 @@ export const browserUse: Format = {
 		probeEach(messages, "a step with `model_output`", (step) => {
 			if (!isJsonObject(step) || !hasMember(step, "model_output", "result")) return "an object with `model_output`";
 			const [output, result] = [memberAt(step, "model_output"), memberAt(step, "result")];
-			if (!listOf(result ?? []).every(isJsonObject)) return "`result` as a list of objects";
+			if (!itemsOf(result).every(isJsonObject)) return "`result` as a list of objects";
 			if (output === null || output === undefined) return Array.isArray(result) || "`result` as a list";
-			return Array.isArray(objectOf(output).action) || "`model_output.action` as a list";
+			const { action } = objectOf(output);
+			return Array.isArray(action) || isJsonObject(action) || "`model_output.action` as a list";
 		}),
 	read: (located) => readTranscript("browser-use", located, [], readStep),
 	write: { message: writeMessage, appends: false },
 };
+
+/** The first versions had one action and one result instead of lists. */
+function itemsOf(value: unknown): readonly unknown[] {
+	return isJsonObject(value) ? [value] : listOf(value);
+}
 
 function readStep(step: JsonObject, path: Path): Message {
 	const { model_output: output } = step;
@@ -31,7 +37,7 @@ function readStep(step: JsonObject, path: Path): Message {
 	const end = timeAt(objectOf(step.metadata), "step_end_time");
 	draft.setTime(timeAt(objectOf(step.metadata), "step_start_time"));
 	if (end !== undefined && draft.role === "assistant") draft.endTime = end;
-	const results = listOf(step.result);
+	const results = itemsOf(step.result);
 	if (!isJsonObject(output)) {
 		for (const result of results) draft.count(objectOf(result).error ?? objectOf(result).extracted_content);
 		return draft;
@@ -39,7 +45,7 @@ function readStep(step: JsonObject, path: Path): Message {
 	const { action, current_state: state, ...thoughts } = output;
 	draft.count(...Object.values({ ...objectOf(state), ...thoughts }).filter((value) => value !== ""));
 	const numbers = new Map<string, number>();
-	for (const [index, one] of listOf(action).entries()) {
+	for (const [index, one] of itemsOf(action).entries()) {
 		const [name = "", input] = Object.entries(objectOf(one)).find(([, value]) => value !== null) ?? [];
 		const number = (numbers.get(name) ?? 0) + 1;
 		numbers.set(name, number);
@@ -47,7 +53,8 @@ function readStep(step: JsonObject, path: Path): Message {
 		const id = `${name || "action"}#${number}`;
 		draft.addCall(id, name, input);
 		const result = results[index];
-		if (isJsonObject(result)) readResult(result, [...path, "result", index], id, draft);
+		const at = Array.isArray(step.result) ? [...path, "result", index] : [...path, "result"];
+		if (isJsonObject(result)) readResult(result, at, id, draft);
 	}
 	return draft;
 }

@@ -46,6 +46,17 @@ describe("browser-use histories", () => {
 		expect(messages.flatMap(({ counted }) => counted).join()).not.toContain("AAAA");
 	});
 
+	it("reads steps of the first versions, with one action and one result", () => {
+		const old = (id: string) => ({
+			model_output: { action: { extract: {} } },
+			result: { extracted_content: outputOf(id) },
+		});
+		const { messages } = readConversation({ history: [old("a"), old("b")] }).transcript;
+		expect(messages[1]?.results).toMatchObject([
+			{ callId: "extract#1", texts: [{ path: ["history", 1, "result", "extracted_content"] }] },
+		]);
+	});
+
 	it("masks an extracted content with its memory, and restores both to the byte", async () => {
 		const text = JSON.stringify({ history }, null, 2);
 		const { outcome, masked, restored } = await thereAndBack(text, masking);
