@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { pluginFile, pluginText, withoutPlugin } from "../../src/hosts/plugins.ts";
+import { packageFolder } from "../support/built-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const where = { homeFolder: "/home/me", environment: {} };
@@ -18,6 +19,17 @@ it("a plugin's file stands where the host looks for it", () => {
 		"/agent/extensions/palimpsest.js",
 	);
 	expect(pluginFile("pi", { ...where, projectFolder: "/p" })).toBe("/p/.pi/extensions/palimpsest.js");
+});
+
+it("the package names the modules that opencode and pi load, and both load", async () => {
+	const about = JSON.parse(await readFile(join(packageFolder, "package.json"), "utf8"));
+	const load = async (file: string) => (await import(pathToFileURL(join(packageFolder, file)).href)).default;
+	const { id, server, setup } = await load(about.exports["./server"].default);
+	expect([id, typeof server, typeof setup]).toEqual(["palimpsest", "function", "function"]);
+	const tools: string[] = [];
+	const pi = { on: () => {}, registerTool: ({ name }: { name: string }) => tools.push(name), getActiveTools: () => [] };
+	for (const file of about.pi.extensions) (await load(file))(pi);
+	expect(tools).toEqual(["recall_original"]);
 });
 
 it("the file of somebody else stays", () => {

@@ -25,6 +25,18 @@ export interface AgentProgram {
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 const key = "stand-in-key";
 
+/** Where there is a plugin, opencode asks the registry for this package, and waits for that over a minute. */
+const ownPackage = (() => {
+	const [folder, name, version] = [".config/opencode", "@opencode-ai/plugin", "1.18.33"];
+	const dependencies = { [name]: version };
+	const packages = { "": { dependencies }, [`node_modules/${name}`]: { version } };
+	return {
+		[`${folder}/package.json`]: json({ dependencies }),
+		[`${folder}/package-lock.json`]: json({ name: "opencode", lockfileVersion: 3, requires: true, packages }),
+		[`${folder}/node_modules/${name}/package.json`]: json({ name, version }),
+	};
+})();
+
 export const programs: readonly AgentProgram[] = [
 	{
 		name: "claude",
@@ -99,6 +111,7 @@ export const programs: readonly AgentProgram[] = [
 					share: "disabled",
 					provider: { anthropic: { options: { baseURL: `${origin}/v1` } } },
 				}),
+				...ownPackage,
 			},
 		}),
 	},

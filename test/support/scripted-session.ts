@@ -70,7 +70,8 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 		return recall.kind === "command"
 			? run(turn + 1, recall.command)
 			: { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref } };
-	const recalled = Array.from(tail.matchAll(/seen-\d+-module-(\d+)/g), ([, number]) => Number(number));
+	// By a name in a line: a program may have cut the lines at both ends.
+	const recalled = Array.from(tail.matchAll(/const [a-z]+(\d+)x\d+ =/g), ([, number]) => Number(number));
 	return { kind: "text", text: `${done} ${recalled.some((one) => one !== turn) ? recallText : "Recall failed."}` };
 }
 
