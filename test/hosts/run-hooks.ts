@@ -9,7 +9,7 @@ const run = promisify(execFile);
 interface HookedProgram {
 	/** As `palimpsest hook install` calls it. */
 	readonly host: string;
-	/** Flags for one run: Codex runs no hook that its user has not trusted. */
+	/** Flags for one run: Codex runs no hook that its user has not trusted, and Copilot CLI no program outside the project. */
 	readonly parameters: readonly string[];
 }
 
@@ -17,7 +17,7 @@ interface HookedProgram {
 export const hookedPrograms: Readonly<Record<string, HookedProgram>> = {
 	claude: { host: "claude-code", parameters: [] },
 	codex: { host: "codex", parameters: ["--dangerously-bypass-hook-trust"] },
-	copilot: { host: "copilot-cli", parameters: [] },
+	copilot: { host: "copilot-cli", parameters: ["--allow-all-paths"] },
 	gemini: { host: "gemini-cli", parameters: [] },
 };
 
@@ -36,16 +36,7 @@ export async function prepareHook(what: {
 	return hooked.parameters;
 }
 
-/** What a request shows of the first file of a scripted session: how much, and whether our notice is on it. */
-export function shownOutput(body: string): string {
-	const texts = textsIn(JSON.parse(body)).filter((text) => /seen-\d+-module-01\.ts/.test(text));
-	const text = texts.sort((one, other) => other.length - one.length)[0];
-	if (text === undefined) return "gone";
-	const ref = /\[(?:Output shortened|Not blocked)[\s\S]*? recall (\w+)\]/.exec(text)?.[1];
-	return `${text.length} characters${ref === undefined ? ", no notice of ours" : `, shortened by us, original ${ref}`}`;
-}
-
-function textsIn(value: unknown): string[] {
-	if (typeof value === "string") return [value];
-	return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+/** Whether a request shows the notice of our hook, which names the command that recalls the original. */
+export function isShortened(body = ""): boolean {
+	return /\[(?:Output shortened|Not blocked)[\s\S]*? recall \w+\]/.test(body);
 }

@@ -6,11 +6,12 @@ import { finalText, marker, recallText, type SessionScript, writeProject } from 
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
 import { projectFolder } from "./install-programs.ts";
 import type { AgentProgram } from "./programs.ts";
+import { isShortened, prepareHook } from "./run-hooks.ts";
 
 const builtCli = join(projectFolder, "dist/cli.js");
 
-/** How a program is run: as it is, by `palimpsest launch`, or with the plugin of `palimpsest hook install`. */
-export type Way = "alone" | "proxy" | "plugin";
+/** How a program is run: as it is, by `palimpsest launch`, or with the plugin or the hook of `palimpsest hook install`. */
+export type Way = "alone" | "proxy" | "plugin" | "hook";
 
 export interface ProgramRun {
 	readonly totals: ProviderTotals;
@@ -24,6 +25,8 @@ export interface ProgramRun {
 	readonly paths: readonly string[];
 	/** Characters that the model was first shown of the first file. */
 	readonly firstShown: number;
+	/** Whether something was taken out, so that there is something to recall. */
+	readonly isCut: boolean;
 	/** Placeholders in what the program stored. */
 	readonly placeholdersStored: number;
 }
@@ -50,19 +53,21 @@ export async function runProgram(run: {
 			await writeFile(join(home, name), text);
 		}
 		const started = Date.now();
-		const command = [program.command, ...program.parameters(sessionPrompt)];
 		const how = { cwd: project, environment: { ...quietEnvironment(home, binFolder), ...environment }, limitSeconds };
 		if (way === "plugin") await runToEnd([process.execPath, builtCli, "hook", "install", program.name], how);
+		const flags = way === "hook" ? await prepareHook({ program: program.name, environment: how.environment }) : [];
+		const command = [program.command, ...program.parameters(sessionPrompt), ...flags];
 		const launched =
 			way === "proxy" ? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)] : command;
 		const { code, output } = await runToEnd(launched, how);
-		const recalls = way !== "alone" && script.recalls;
+		const isCut = way !== "alone" && (way !== "hook" || isShortened(provider.requests.at(-1)?.body));
+		const recalls = isCut && script.recalls;
 		const isRight = output.includes(recalls ? `${finalText(script)} ${recallText}` : finalText(script));
 		const seconds = (Date.now() - started) / 1000;
 		const firstShown = charactersShown(provider.requests.map(({ body }) => body));
 		const placeholdersStored = await countPlaceholders(home);
 		const { paths } = provider;
-		return { totals: provider.totals(), isRight, code, output, seconds, paths, firstShown, placeholdersStored };
+		return { totals: provider.totals(), isRight, code, output, seconds, paths, firstShown, isCut, placeholdersStored };
 	} finally {
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });

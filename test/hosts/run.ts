@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import type { SessionScript } from "../support/scripted-session.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, programs } from "./programs.ts";
+import { hookedPrograms } from "./run-hooks.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
 
 const { values, positionals } = parseArgs({
@@ -18,6 +19,8 @@ const { values, positionals } = parseArgs({
 		without: { type: "boolean", default: false },
 		/** Runs programs with their plugin only, not behind the proxy. */
 		plugins: { type: "boolean", default: false },
+		/** Runs programs with their hook only. */
+		hooks: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
@@ -89,15 +92,17 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 			`${a.cacheBreaks} → ${b.cacheBreaks}`,
 			edited.isRight ? "yes" : "no",
 			`${grouped(largeWithout.firstShown)} → ${grouped(shown.firstShown)}`,
-			shown.isRight ? "works" : "fails",
+			shown.isCut ? (shown.isRight ? "works" : "fails") : "not needed",
 			String(edited.placeholdersStored),
 		]);
 	}
 	return compared;
 }
 
-function waysOf({ hasPlugin }: AgentProgram): readonly Way[] {
+function waysOf({ name, hasPlugin }: AgentProgram): readonly Way[] {
+	if (values.hooks) return name in hookedPrograms ? ["hook"] : [];
 	if (values.plugins) return hasPlugin ? ["plugin"] : [];
+	if (name in hookedPrograms) return ["proxy", "hook"];
 	return hasPlugin ? ["proxy", "plugin"] : ["proxy"];
 }
 
