@@ -6,17 +6,18 @@ import { finalText, marker, recallText, type SessionScript, writeProject } from 
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
 import { projectFolder } from "./install-programs.ts";
 import type { AgentProgram } from "./programs.ts";
-import { isShortened, prepareHook } from "./run-hooks.ts";
 
 const builtCli = join(projectFolder, "dist/cli.js");
 
-/** How a program is run: as it is, by `palimpsest launch`, or with the plugin or the hook of `palimpsest hook install`. */
+/** How a program is run: as it is, by `palimpsest launch`, or with what `palimpsest hook install` enters. */
 export type Way = "alone" | "proxy" | "plugin" | "hook";
 
 export interface ProgramRun {
 	readonly totals: ProviderTotals;
-	/** The program printed the last answer of a session in which the model saw every file (and recalled one). */
+	/** The program printed the last answer of a session in which the model saw every file. */
 	readonly isRight: boolean;
+	/** The model then read a masked or cut file again. */
+	readonly hasRecalled: boolean;
 	readonly code: number | null;
 	/** Everything the program wrote, on both streams. */
 	readonly output: string;
@@ -25,8 +26,6 @@ export interface ProgramRun {
 	readonly paths: readonly string[];
 	/** Characters that the model was first shown of the first file. */
 	readonly firstShown: number;
-	/** Whether something was taken out, so that there is something to recall. */
-	readonly isCut: boolean;
 	/** Placeholders in what the program stored. */
 	readonly placeholdersStored: number;
 }
@@ -53,21 +52,33 @@ export async function runProgram(run: {
 			await writeFile(join(home, name), text);
 		}
 		const started = Date.now();
+		const inside = program.inside?.kind === way ? program.inside : undefined;
+		const command = [program.command, ...(inside?.parameters ?? []), ...program.parameters(sessionPrompt)];
 		const how = { cwd: project, environment: { ...quietEnvironment(home, binFolder), ...environment }, limitSeconds };
-		if (way === "plugin") await runToEnd([process.execPath, builtCli, "hook", "install", program.name], how);
-		const flags = way === "hook" ? await prepareHook({ program: program.name, environment: how.environment }) : [];
-		const command = [program.command, ...program.parameters(sessionPrompt), ...flags];
+		if (inside) {
+			const locale = inside.kind === "hook" ? ["--locale", "en"] : [];
+			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
+		}
 		const launched =
 			way === "proxy" ? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)] : command;
 		const { code, output } = await runToEnd(launched, how);
-		const isCut = way !== "alone" && (way !== "hook" || isShortened(provider.requests.at(-1)?.body));
-		const recalls = isCut && script.recalls;
-		const isRight = output.includes(recalls ? `${finalText(script)} ${recallText}` : finalText(script));
+		const isRight = output.includes(finalText(script));
+		const hasRecalled = output.includes(`${finalText(script)} ${recallText}`);
 		const seconds = (Date.now() - started) / 1000;
 		const firstShown = charactersShown(provider.requests.map(({ body }) => body));
 		const placeholdersStored = await countPlaceholders(home);
 		const { paths } = provider;
-		return { totals: provider.totals(), isRight, code, output, seconds, paths, firstShown, isCut, placeholdersStored };
+		return {
+			totals: provider.totals(),
+			isRight,
+			hasRecalled,
+			code,
+			output,
+			seconds,
+			paths,
+			firstShown,
+			placeholdersStored,
+		};
 	} finally {
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });
