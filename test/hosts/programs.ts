@@ -139,7 +139,8 @@ export const programs: readonly AgentProgram[] = [
 		title: "Copilot CLI",
 		package: "@github/copilot",
 		command: "copilot",
-		inside: { kind: "hook", host: "copilot-cli" },
+		// The notice of the hook names a program outside the project.
+		inside: { kind: "hook", host: "copilot-cli", parameters: ["--allow-all-paths"] },
 		parameters: (prompt) => ["--allow-all-tools", "--no-auto-update", "-p", prompt],
 		configure: ({ origin, home }) => ({
 			environment: {
