@@ -68,9 +68,10 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 	if (!script.recalls || recall === undefined) return { kind: "text", text: done };
 	if (!/recall/.test(calls.at(-1) ?? ""))
 		return recall.kind === "command"
-			? run(turn + 1, recall.command)
-			: { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref } };
+			? run(turn + 1, `${recall.command} --tail 20`)
+			: { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref, tail: 20 } };
 	// By a name in a line: a program may have cut the lines at both ends.
+	// A program may have cut the beginning of a file, so the end of it is asked for.
 	const recalled = Array.from(tail.matchAll(/const [a-z]+(\d+)x\d+ =/g), ([, number]) => Number(number));
 	return { kind: "text", text: `${done} ${recalled.some((one) => one !== turn) ? recallText : "Recall failed."}` };
 }
