@@ -28,7 +28,16 @@ export function startFaultCosts(
 	const { results, firstResult, opensTurn } = history;
 	const { input, cache_write: write, output } = prices;
 	const uses = history.uses();
-	const stale = history.stale();
+	// Every result that stays is looked at in each turn: lists of numbers are much faster than results.
+	const turnOf = Float64Array.from(results, ({ turn }) => turn ?? Number.NaN);
+	const priceOf = Float64Array.from(
+		results,
+		({ tokens }) => output * outputOfRecall + write * tokens + input * aversion[thrift],
+	);
+	// Most lines of an edited file stay the same, and agents continue to use them.
+	const staleFrom = Float64Array.from(history.stale(), (since) =>
+		since === undefined || since.reason === "edited" ? Number.POSITIVE_INFINITY : since.from,
+	);
 	const richness = Float64Array.from(results, (_, place) => (1 + (uses.fresh[place] ?? 0)) ** 0.2);
 	const lastUse = new Int32Array(results.length);
 	const tools = new Map<string | undefined, ToolUse>();
@@ -41,7 +50,7 @@ export function startFaultCosts(
 	let turns = 0;
 	let next = 0;
 	/** Whether a result is older than the turn that is under way: no policy masks it sooner. */
-	const isOld = (place: number) => turns - ((results[place] as ReplayResult).turn ?? turns) > 1;
+	const isOld = (place: number) => turns - (turnOf[place] as number) > 1;
 	const ageOf = (place: number) => Math.max(1, turns - (lastUse[place] as number));
 
 	return {
@@ -67,14 +76,11 @@ export function startFaultCosts(
 		},
 		/** The expected cost of masking a result now, over so many calls. */
 		costOf(place: number, calls: number): number {
-			const { tokens } = results[place] as ReplayResult;
-			const since = stale[place];
-			// Most lines of an edited file stay the same, and agents continue to use them.
-			if (since !== undefined && since.reason !== "edited" && since.from < next) return 0;
+			if ((staleFrom[place] as number) < next) return 0;
 			const { needs, exposure } = toolOf[place] as ToolUse;
 			const rate = (average.rate * average.evidence + needs) / (average.evidence + exposure);
 			const faults = rate * (richness[place] as number) * Math.log1p(calls / ageOf(place));
-			return faults * (output * outputOfRecall + write * tokens + input * aversion[thrift]);
+			return faults * (priceOf[place] as number);
 		},
 		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {

@@ -27,7 +27,7 @@ async function startCommand(folder: string, ...options: readonly string[]) {
 }
 
 describe("palimpsest proxy", () => {
-	const turns = turnsOf(20, 6_000);
+	const turns = turnsOf(24, 12_000);
 	const edited = requestOf("anthropic", turns);
 
 	it("masks by the preset balanced, whose originals the command in the placeholder reads", async () => {
@@ -54,11 +54,11 @@ describe("palimpsest proxy", () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();
 		const first = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`);
-		for (let count = 1; count <= 18; count += 1) await send(first.url, requestOf("anthropic", turns.slice(0, count)));
+		for (let count = 1; count <= 22; count += 1) await send(first.url, requestOf("anthropic", turns.slice(0, count)));
 		first.child.kill("SIGKILL");
 		await once(first.child, "exit");
 		const second = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`);
-		await send(second.url, requestOf("anthropic", turns.slice(0, 18)));
+		await send(second.url, requestOf("anthropic", turns.slice(0, 22)));
 		const [before, after] = upstream.received.slice(-2).map(({ body }) => body.toString());
 		expect(after?.length).toBeLessThan(String(edited.body).length * 0.6);
 		expect(after).toBe(before);

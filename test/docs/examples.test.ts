@@ -45,8 +45,8 @@ describe.skipIf(!isInstalled)("the examples", () => {
 		const last = texts.at(-1) ?? "";
 		const calls = Array.from({ length: 12 }, (_, index) => last.includes(`settings/file-${index + 1}.ts`));
 		expect(calls).toEqual(Array(12).fill(true));
-		expect(last.match(/Observation masked[^"]*ref=\w+/g)?.length ?? 0).toBeGreaterThanOrEqual(5);
-		expect(texts[1]?.includes("Observation masked")).toBe(false);
+		expect(last.match(/\[masked [^"]* #\w+\]/g)?.length ?? 0).toBeGreaterThanOrEqual(5);
+		expect(texts[1]?.includes("[masked ")).toBe(false);
 	});
 
 	it("match the page on them exactly", () => {
