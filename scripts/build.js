@@ -8,7 +8,7 @@ import { build } from "rolldown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-const bundled = ["zod", "@modelcontextprotocol/sdk"];
+const bundled = ["zod", "@modelcontextprotocol/sdk", "@clack/prompts"];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({
