@@ -23,7 +23,7 @@ export async function prune(file: string, options: PruneOptions): Promise<void> 
 	const source = readConversation(document.value, policy.mask.observations);
 	await withArchive(options, policy, async (archive) => {
 		const request = {
-			...sourceOf(document, archive),
+			...sourceOf(document, options.dryRun ? undefined : archive),
 			policy,
 			model: modelOfSession(source),
 			log: logToStderr(() => policy.log_level),

@@ -27,7 +27,7 @@ export async function rescue(
 	const { model, contextWindow, target, dryRun = false } = options;
 	const { edits, report, error } = await withArchive(options, policy, (archive) =>
 		rescueConversation({
-			...sourceOf(document, archive),
+			...sourceOf(document, dryRun ? undefined : archive),
 			policy,
 			model,
 			contextWindow,
@@ -37,7 +37,6 @@ export async function rescue(
 	);
 	if (error) throw error;
 	const { tokens, budget_tokens: budget, context_window: window, steps } = report;
-	for (const note of report.notes) say(note);
 	const taken = steps.map(({ step, count }) => `${words[step]} ${count}`).join(", ");
 	const sizes = `${tokens.before} → ${tokens.after} tokens of a window of ${window}`;
 	if (!report.fits) {
