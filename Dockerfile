@@ -1,5 +1,6 @@
 # syntax=docker/dockerfile:1
-FROM node:22-bookworm-slim AS build
+# Images are named by digest, since a tag can be moved; dependabot proposes newer ones.
+FROM node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -13,7 +14,7 @@ RUN peers=$(node -p "['@redis/client', 'prom-client'].map((name) => name + '@' +
 	&& npm pkg delete devDependencies peerDependencies peerDependenciesMeta \
 	&& npm install --save-exact --omit=dev --ignore-scripts --no-audit --no-fund $peers
 
-FROM node:22-bookworm-slim
+FROM node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c
 ENV NODE_ENV=production
 ENV PALIMPSEST_ARCHIVE=/var/lib/palimpsest
 WORKDIR /app

@@ -1,6 +1,7 @@
 // Builds `dist`: the sources bundled into chunks that are loaded when a command, a tool or a transport first needs them, and
 // the library's types beside them. Loading a few dozen chunks takes a third less time than loading several hundred
-// modules. zod and the MCP SDK are bundled too: zod alone is some 90 modules, most of them locales. Other packages stay imports.
+// modules. zod and the MCP SDK are bundled too: zod alone is some 90 modules, most of them locales. So is what brings packages in
+// versions that package.json does not name, so that an install runs what was tested. Other packages stay imports.
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +9,7 @@ import { build } from "rolldown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-const bundled = ["zod", "@modelcontextprotocol/sdk", "@clack/prompts"];
+const bundled = ["zod", "@modelcontextprotocol/sdk", "express", "express-rate-limit", "@clack/prompts"];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({

@@ -18,6 +18,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 rmSync(staging, { recursive: true, force: true });
 mkdirSync(staging, { recursive: true });
 for (const name of taken) cpSync(join(root, name), join(staging, name), { recursive: true });
+cpSync(join(root, "bundle/icon.png"), join(staging, "icon.png"));
 execFileSync("npm", ["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], {
 	cwd: staging,
 	stdio: ["ignore", "ignore", "inherit"],

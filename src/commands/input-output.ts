@@ -9,6 +9,7 @@ import { compactJson } from "../conversation/json.ts";
 import type { Path } from "../conversation/transcript.ts";
 import { PalimpsestError, withoutControls } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
+import type { Recording } from "../formats/recording.ts";
 import { editedPieces, spellingsOf } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
 import type { Outcome } from "../operations/conversation.ts";
@@ -138,8 +139,33 @@ export async function* outputPieces(file: string): AsyncGenerator<Buffer> {
 
 const largeInput = 16_000_000;
 
-/** JSON or the records of a session. Throws PalimpsestError `invalid_json`, and as `readInput` does. */
+/** JSON or the records of a session. Throws PalimpsestError `invalid_json`, `read_only`, and as `readInput` does. */
 export async function readDocument(file: string, maxBytes: number): Promise<TextDocument> {
+	const read = await readDocumentOrRecording(file, maxBytes);
+	if ("roots" in read) return read;
+	const message = `${inputName(file)} is a recording (${read.kind}), which is no JSON: count, report and replay can read it, but nothing in it can be edited. To edit its conversation, put the request body into a file of its own.`;
+	throw new PalimpsestError("read_only", message);
+}
+
+/** A conversation that is only read, also from a recording. Throws PalimpsestError `invalid_json`, and as `readInput` does. */
+export async function readConversationFile(file: string, maxBytes: number): Promise<unknown> {
+	const read = await readDocumentOrRecording(file, maxBytes);
+	return "roots" in read ? read.value : read.conversation;
+}
+
+async function readDocumentOrRecording(file: string, maxBytes: number): Promise<TextDocument | Recording> {
+	const { text, name } = await readText(file, maxBytes);
+	try {
+		return readTextDocument(text, name);
+	} catch (error) {
+		const { readRecording } = await import("../formats/recording.ts");
+		const recording = readRecording(text);
+		if (!recording) throw error;
+		return recording;
+	}
+}
+
+async function readText(file: string, maxBytes: number) {
 	const bytes = await readInput(file, maxBytes);
 	if (bytes.length > largeInput) {
 		// A command ends with its answer. Without these, it would hold many times the size of its input until then.
@@ -147,7 +173,7 @@ export async function readDocument(file: string, maxBytes: number): Promise<Text
 		setFlagsFromString("--max-semi-space-size=4");
 	}
 	const name = inputName(file);
-	return readTextDocument(decodeText(bytes, name), name);
+	return { text: decodeText(bytes, name), name };
 }
 
 export function inputName(file: string): string {

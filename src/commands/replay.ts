@@ -7,7 +7,7 @@ import { type Replay, startReplay } from "../operations/replay.ts";
 import { replayedPolicies } from "../operations/replay-policies.ts";
 import { parsePrices, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type CommonOptions, commandConfig, printJson, readDocument, say, show } from "./input-output.ts";
+import { type CommonOptions, commandConfig, printJson, readConversationFile, say, show } from "./input-output.ts";
 import { maskingTable, replayText } from "./replay-text.ts";
 import { writePage } from "./report.ts";
 
@@ -89,7 +89,7 @@ async function addAll(replay: Replay, files: readonly FoundFile[], policy: Polic
 
 async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Policy) {
 	try {
-		const { value } = await readDocument(file, policy.limits.max_file_bytes);
+		const value = await readConversationFile(file, policy.limits.max_file_bytes);
 		const isLong = await replay.add({ file, conversation: value }).catch((cause) => {
 			if (!(cause instanceof PalimpsestError)) throw cause;
 			throw new PalimpsestError(cause.code, `${file}: ${cause.message}`, { cause });

@@ -7,7 +7,7 @@ import {
 	type CommonOptions,
 	commandConfig,
 	printJson,
-	readDocument,
+	readConversationFile,
 	type WindowOptions,
 	writeOut,
 } from "./input-output.ts";
@@ -18,7 +18,7 @@ export async function report(
 	options: CommonOptions & WindowOptions & { readonly json?: boolean; readonly html?: string },
 ): Promise<void> {
 	const { policy, layers } = await commandConfig(options);
-	const { value: conversation } = await readDocument(file, policy.limits.max_file_bytes);
+	const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
 	const { model, contextWindow, reserveTokens, json, html } = options;
 	const { where } = archiveLocation({ environment: process.env });
 	const originals = where === "none" ? "not_archived" : "archived";

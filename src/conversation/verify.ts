@@ -15,9 +15,9 @@ import {
 	type ToolCall,
 	type Transcript,
 	valueAt,
-	withoutFrame,
 } from "./transcript.ts";
 import { pairResults } from "./turns.ts";
+import { verifyObservations } from "./verify-observations.ts";
 
 export type KeptPromise =
 	| "only_tool_results_edited"
@@ -56,7 +56,7 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
 	const given = { before, after, ...parameters, report };
 	const check: Check = { ...given, trace: compareDocuments(given) };
-	const checks = [verifyTargets, verifyFrames, verifySizes, verifyMessages, verifySystem, verifyExchanges];
+	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges];
 	if (check.rewrite) checks.push(verifyNothingMoved, verifyStart);
 	for (const verifyPart of checks) verifyPart(check);
 	return violations;
@@ -87,15 +87,6 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 			if (isRewritten || targets.has(`${target} ${message} ${pointer}`)) continue;
 			report("only_tool_results_edited", `${pointer} is no ${target}`);
 		}
-	}
-}
-
-function verifyFrames({ before, plan, report }: Check): void {
-	for (const { path, message, ...edit } of plan) {
-		const { results = [] }: Partial<Message> = before.transcript.messages[message] ?? {};
-		const node = results.flatMap(({ texts }) => texts).find((one) => one.frame && equalsJson(one.path, path));
-		const isLost = edit.kind === "replace" && node && withoutFrame(node, String(edit.replacement)) === undefined;
-		if (isLost) report("only_tool_results_edited", `${jsonPointer(path)} loses what stands around it`);
 	}
 }
 
@@ -321,6 +312,8 @@ function verifyExchanges(check: Check): void {
 	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];
 	verifyCalls(check, before.calls, after);
 	verifyResults(check, before, after);
+	const transcripts = { before: check.before.transcript, after: check.after.transcript };
+	verifyObservations({ ...check, ...transcripts, origins: check.trace.origins });
 }
 
 /** No call is new, they keep their order, and each has as many results as before. */

@@ -4,6 +4,7 @@ import type { Policy } from "../policy/schema.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
+import { browserUse } from "./browser-use.ts";
 import { claudeCode } from "./claude-code.ts";
 import { clineUi } from "./cline-ui.ts";
 import { codexRollout } from "./codex.ts";
@@ -30,6 +31,7 @@ import { pydanticAi } from "./pydantic-ai.ts";
 import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
 import { vercelUi } from "./vercel-ui.ts";
+import { vscodeChat } from "./vscode-chat.ts";
 
 /** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */
 export const formats: readonly Format[] = [
@@ -44,6 +46,8 @@ export const formats: readonly Format[] = [
 	clineUi,
 	geminiCli,
 	geminiStream,
+	vscodeChat,
+	browserUse,
 	goose,
 	pydanticAi,
 	openaiAgents,

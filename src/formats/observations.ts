@@ -15,6 +15,7 @@ import { stringAt } from "./json-values.ts";
 import {
 	type Action,
 	actionIn,
+	elementInput,
 	type Observed,
 	type TextProtocol,
 	textProtocols,
@@ -129,8 +130,9 @@ function observationsIn(
 		if (at === -1) continue;
 		from = at + 1;
 		const own = observe(text, holder, { asked, protocols });
-		const observed = own ?? (header && { ...header, start: 0, ...untilPersonsWords(text, 0) });
-		header = own && own.start === text.length ? own : undefined;
+		const opens = own?.start === text.length;
+		const observed = header && !opens ? { ...header, start: 0, ...untilPersonsWords(text, 0) } : own;
+		header = opens ? own : undefined;
 		if (!observed || observed.end <= observed.start) continue;
 		const { start, end } = observed;
 		const frame = { before: text.slice(0, start), after: text.slice(end) };
@@ -169,26 +171,6 @@ function callOf({ tool, input }: Observed, asked: Asked): string {
 	const made = input ?? elementInput(asked.words(), name, number) ?? asked.action?.input ?? "";
 	asked.calls = [...asked.calls, { id, name, input: made }];
 	return id;
-}
-
-/** The parameters of the nth element of a tool in the words of Cline or Roo Code, as JSON. */
-function elementInput(words: string, tool: string, number: number): string | undefined {
-	let start = -1;
-	for (let seen = 0; seen < number; seen += 1) {
-		start = words.indexOf(`<${tool}>`, start + 1);
-		if (start === -1) return undefined;
-	}
-	const end = words.indexOf(`</${tool}>`, start);
-	return JSON.stringify(parametersIn(words.slice(start + tool.length + 2, end === -1 ? undefined : end)));
-}
-
-function parametersIn(words: string): Record<string, string> {
-	const parameters = new Map<string, string>();
-	for (const [, key = "", value = ""] of words.matchAll(/<(\w{1,100})>([\s\S]*?)<\/\1>/g)) {
-		const inner = key === "args" || key === "file" ? parametersIn(value) : { [key]: value.trim() };
-		for (const [name, one] of Object.entries(inner)) parameters.set(name, one);
-	}
-	return Object.fromEntries(parameters);
 }
 
 function resultOf(callId: string, node: TextNode, { isError }: Observed): ToolResult {

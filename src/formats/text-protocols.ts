@@ -70,13 +70,10 @@ const actions: readonly {
 	// OpenHands, SWE-agent, SWE-smith.
 	{
 		pattern: /<function=([\w.-]{1,100})>/,
-		read: ({ 1: tool = "", index }, words) => {
-			const parameters = words.slice(index).matchAll(/<parameter=([\w.-]{1,100})>([\s\S]*?)<\/parameter>/g);
-			return {
-				tool,
-				input: JSON.stringify(Object.fromEntries(Array.from(parameters, ([, key, value]) => [key, value]))),
-			};
-		},
+		read: ({ 1: tool = "", index }, words) => ({
+			tool,
+			input: elementsIn(words.slice(index), /<parameter=([\w.-]{1,100})>/g),
+		}),
 	},
 	// OpenHands before function calls (CodeAct 1.x): `<execute_bash>`; SWE-agent's XML parser: `<command>`.
 	{
@@ -102,8 +99,40 @@ const actions: readonly {
 	},
 ];
 
+/** The values of elements as JSON. `opening` is global and names the element; those around others are left out. */
+function elementsIn(words: string, opening: RegExp): string {
+	const values = new Map<string, string>();
+	let tries = 0;
+	for (let found = opening.exec(words); found && tries < mostElements; found = opening.exec(words)) {
+		tries += 1;
+		const [whole, name = ""] = found;
+		const start = found.index + whole.length;
+		const end = wrappers.has(name) ? -1 : words.indexOf(whole.includes("=") ? "</parameter>" : `</${name}>`, start);
+		if (end === -1) continue;
+		values.set(name, words.slice(start, end).trim());
+		opening.lastIndex = end;
+	}
+	return JSON.stringify(Object.fromEntries(values));
+}
+
+/** Each element that is not closed is searched to the end. */
+const mostElements = 50;
+
+const wrappers = new Set(["args", "file"]);
+
+/** The parameters of the nth element of a tool in the words of Cline or Roo Code, as JSON. */
+export function elementInput(words: string, tool: string, number: number): string | undefined {
+	let start = -1;
+	for (let seen = 0; seen < Math.min(number, mostElements); seen += 1) {
+		start = words.indexOf(`<${tool}>`, start + 1);
+		if (start === -1) return undefined;
+	}
+	const end = words.indexOf(`</${tool}>`, start);
+	return elementsIn(words.slice(start + tool.length + 2, end === -1 ? undefined : end), /<(\w{1,100})>/g);
+}
+
 /** The words of a person, and what the editor adds about its state, each in a tag of its own line. */
-const personsWords = /^(?:[^\n]{0,200}:\n)?<(?:feedback|user_message|answer|environment_details|task)>/m;
+const personsWords = /(?:^|\n)(?:[^\n]{0,200}:\n)?<(?:feedback|user_message|answer|environment_details|task)>/;
 
 /** Their results are the words of a person. */
 const askingTools = /^(?:ask_followup_question|attempt_completion|plan_mode_respon[ds]e?|new_task)$/;
@@ -112,7 +141,7 @@ const askingTools = /^(?:ask_followup_question|attempt_completion|plan_mode_resp
 const saidAsJson = /^\{"status":"(?:denied|approved|guidance)"/;
 
 /** `[read_file for 'a.ts'] Result:`, with the result behind it or in the next part. */
-const xmlHeader = /^\[([\w.-]{1,100})(?:\]| [\s\S]*?\]) Result:(?:\n|$)/;
+const xmlHeader = /^\[([\w.-]{1,100})(?:\]| (?:for|to|in|with) [\s\S]*?\]) Result:(?:\n|$)/;
 
 function observeXml(text: string): Observed | undefined {
 	const [header, tool = ""] = xmlHeader.exec(text) ?? [];

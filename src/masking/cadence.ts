@@ -11,28 +11,49 @@ const repaidWithin = 2;
 const expectedCalls = 20;
 
 /** Future calls whose waste counts. */
-const foreseenCalls = 8;
+export const foreseenCalls = 8;
+
+/**
+ * At which multiple of the cost of rewriting masking pays, the calls from one masking to the next while the cache lasts,
+ * and the least tokens that one frees. By use, a result that waits is also kept for its worth.
+ */
+const terms = {
+	age: { patience: 1, callsApart: 0, leastFreed: 0 },
+	use: { patience: 4, callsApart: 10, leastFreed: 2_000 },
+} as const;
 
 /**
  * A ski-rental rule (Karlin et al., “Competitive snoopy caching”, 1988). To carry a result wastes the price of reading
  * it from the cache at each call; to mask it makes the provider write everything behind it once more, so all candidates
- * behind it are masked too. Masking begins where the gain is largest: the waste so far and of the next 8 calls, less
- * `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
+ * behind it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next 8 calls,
+ * less `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
- * pause that lost the cache, everything is written anew in any case, so the cost of rewriting counts once less: masking is
- * free, and only a `patience` of more than 1, which keeps results for their worth, still waits.
+ * pause that lost the cache, everything is written anew in any case, so masking is free.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
-	{ view, prices, patience }: { readonly view: View; readonly prices: Prices; readonly patience: number },
+	{
+		view,
+		prices,
+		selection,
+		gainOf,
+	}: {
+		readonly view: View;
+		readonly prices: Prices;
+		readonly selection: MaskPolicy["selection"];
+		/** The gain of masking a result in the next `foreseenCalls` calls. */
+		readonly gainOf: (place: number) => number;
+	},
 ) {
 	const { cache_read: read, cache_write: write } = prices;
 	// Every candidate is read before each answer: lists of numbers are much faster than results.
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const messages = Int32Array.from(results, (result) => result.message);
 	const waste = new Float64Array(results.length);
+	const { patience, callsApart, leastFreed } = terms[selection];
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
+	let lastActed = Number.NEGATIVE_INFINITY;
 	let saved = 0;
 	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
@@ -56,24 +77,27 @@ export function startBreakEven(
 			let best = mustAct ? 0 : candidates.length;
 			let bestGain = 0;
 			let gone = 0;
-			let wasted = 0;
-			for (let first = candidates.length - 1; first >= 0 && !mustAct; first -= 1) {
+			let gains = 0;
+			const mayAct = !mustAct && (isCold || calls - lastActed >= callsApart);
+			for (let first = candidates.length - 1; first >= 0 && mayAct; first -= 1) {
 				const place = candidates[first] as number;
 				const message = messages[place] as number;
 				gone += saves[place] as number;
-				wasted += waste[place] as number;
-				if (first > 0 && messages[candidates[first - 1] as number] === message) continue;
+				gains += (waste[place] as number) + gainOf(place);
+				if (gone < leastFreed || (first > 0 && messages[candidates[first - 1] as number] === message)) continue;
 				const same = Math.min(view.before(message), prefix);
 				const masked = { input: input - gone, cached: same };
-				const cost = Math.max(0, isCold ? patience - 1 : patience) * (costOf(masked) - unmasked);
-				const gain = wasted + foreseenCalls * read * gone - cost;
+				const gain = gains - (isCold ? 0 : patience) * (costOf(masked) - unmasked);
 				const then = costOf(isCold ? { ...masked, cached: 0 } : masked);
 				const ownLater = bill.own + then + ahead * read * (input - gone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;
 				best = first;
 				bestGain = gain;
 			}
-			for (const place of candidates.slice(0, best < candidates.length ? best : 0)) waste[place] = 0;
+			if (selection === "age" && best < candidates.length) {
+				for (const place of candidates.slice(0, best)) waste[place] = 0;
+			}
+			if (best < candidates.length) lastActed = calls;
 			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},
@@ -85,21 +109,6 @@ export function startBreakEven(
 			for (const place of carried) waste[place] = (waste[place] as number) + read * (saves[place] as number);
 		},
 	};
-}
-
-const settings: Readonly<Record<MaskPolicy["thrift"], { readonly keepTokens: number; readonly patience: number }>> = {
-	low: { keepTokens: 15_000, patience: 4 },
-	medium: { keepTokens: 12_000, patience: 3 },
-	high: { keepTokens: 5_000, patience: 3 },
-};
-
-/** Tokens of results that stay; 0 if all results older than the window may be masked. */
-export function budgetOfSelection(policy: MaskPolicy): number {
-	return policy.keep_tokens ?? (policy.selection === "use" ? settings[policy.thrift].keepTokens : 0);
-}
-
-export function patienceOf(policy: MaskPolicy): number {
-	return policy.patience ?? (policy.selection === "use" ? settings[policy.thrift].patience : 1);
 }
 
 /** The policy's rule for a tool; its name is untrusted. */

@@ -58,7 +58,7 @@ export type StructuralErrorRule =
 	| "traceback"
 	| "failed_run";
 
-export function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
+function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
 	const code = exitCodeIn(whole);
 	if (code !== undefined) return code === 0 ? undefined : "exit_code";
 	const text = unwrap(whole);

@@ -148,8 +148,3 @@ export const refGrammar = "[A-Za-z0-9-]{1,40}";
 export function refIn(filled: string | undefined): string | undefined {
 	return filled === noRef ? undefined : filled;
 }
-
-export function placeholderRecogniser(templates: readonly string[]): (text: string) => boolean {
-	const read = placeholderReader(templates);
-	return (text) => read(text) !== undefined;
-}

@@ -1,8 +1,8 @@
 import type { TokenMeter } from "../conversation/measure.ts";
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { cacheSecondsOf, pricesFor } from "./cache-time.ts";
-import { budgetOfSelection, patienceOf, startBreakEven } from "./cadence.ts";
-import { type CallTokens, type ReplayHistory, startView, type View, walk } from "./history.ts";
+import { startBreakEven } from "./cadence.ts";
+import { type CallTokens, type ReplayHistory, type ReplayResult, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
 
 /** For each result, the number of messages before the first call with its placeholder; `Infinity` for never. */
@@ -31,18 +31,30 @@ export function replay(
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
 	const view = startView(history);
-	const selector = startSelector(history, mask);
+	const selector = startSelector(history, { mask, prices });
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;
 	const act = (index: number) => {
 		const isTooMuch = view.total() > ceiling;
-		const leaving = cadence.choose(isTooMuch || coldAt?.has(index) === true);
+		hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
+		if (isTooMuch && mask.selection === "use") hide(oldestOver(budget - slack), index);
+		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+	};
+	const hide = (leaving: readonly number[], index: number) => {
 		for (const place of leaving) {
 			schedule[place] = index;
 			view.mask(place);
 		}
 		if (leaving.length > 0) selector.drop(leaving);
-		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+	};
+	/** The oldest results without which the context is within a number of tokens, however likely they are needed. */
+	const oldestOver = (tokens: number) => {
+		let excess = view.total() - tokens;
+		return selector.released().filter((place) => {
+			const isExcess = excess > 0;
+			if (isExcess) excess -= (history.results[place] as ReplayResult).saves;
+			return isExcess;
+		});
 	};
 	walk(history, {
 		beforeAnswer: act,
@@ -55,7 +67,7 @@ export function replay(
 		},
 	});
 	// The plain window also counts a turn at the end of the history. A longer history masks the same results, later.
-	if (mask.cadence === "every_turn" && budgetOfSelection(mask) === 0) act(history.transcript.messages.length);
+	if (mask.cadence === "every_turn" && mask.selection === "age") act(history.transcript.messages.length);
 	return schedule;
 }
 
@@ -71,7 +83,8 @@ function startCadence(what: {
 }) {
 	const { history, mask, prices, view, selector } = what;
 	const isBreakEven = mask.cadence === "break_even";
-	const rule = isBreakEven ? startBreakEven(history, { view, prices, patience: patienceOf(mask) }) : undefined;
+	const { selection } = mask;
+	const rule = isBreakEven ? startBreakEven(history, { view, prices, selection, gainOf: selector.gainOf }) : undefined;
 	let strides = 0;
 	let carried = none;
 	return {

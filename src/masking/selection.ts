@@ -1,37 +1,30 @@
-import type { MaskPolicy } from "../policy/schema.ts";
-import { budgetOfSelection, ruleOf } from "./cadence.ts";
+import type { MaskPolicy, Prices } from "../policy/schema.ts";
+import { foreseenCalls, ruleOf } from "./cadence.ts";
+import { startFaultCosts } from "./fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
 
-/** Least weight of a use that counts: that of a string that three results hold. */
-const leastWeight = 0.3;
-
 /**
- * Results that the window, a tool's rule or its last K keep, and unresolved errors, stay; of the others, as many of the
- * best as fit `keep_tokens`: by age the newest; by use those with most identifiers of their own for their size and the
- * latest use. Outdated results are worth nothing.
+ * Results that the window, a tool's rule or its last K keep, and errors that are not resolved, stay. By age all others
+ * may go; by use those whose room in the next calls costs more than the faults that masking them is expected to cause.
  */
-export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
+export function startSelector(
+	history: ReplayHistory,
+	{ mask: policy, prices }: { readonly mask: MaskPolicy; readonly prices: Prices },
+) {
 	const { results, firstResult, opensTurn } = history;
-	const budget = budgetOfSelection(policy);
-	const byUse = policy.selection === "use";
-	const uses = byUse ? history.uses() : undefined;
-	const stale = byUse ? history.stale() : undefined;
-	const lastUse = new Int32Array(results.length);
+	const costs = policy.selection === "use" ? startFaultCosts(history, { prices, thrift: policy.thrift }) : undefined;
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
-	const richness = Float64Array.from(results, (_, place) => Math.sqrt(1 + (uses?.fresh[place] ?? 0)));
-	const worths = new Float64Array(results.length);
-	const isGone = new Uint8Array(results.length);
-	const isLeaving = new Uint8Array(results.length);
+	const gains = new Float64Array(results.length);
 	/** For each result, how many results of its tool came before it; and how many of each tool came. */
 	const numbers = new Int32Array(results.length);
 	const ofTool = new Map<string | undefined, number>();
 	let turns = 0;
 	let next = 0;
+	/** Results that must stay for now, oldest first. */
 	let kept: number[] = [];
+	/** Results that may be masked, oldest first. */
 	let old: number[] = [];
-	/** The best first, in the order of the last ranking. */
-	let ranked: number[] = [];
 
 	const add = (place: number) => {
 		const { turn, toolName } = results[place] as ReplayResult;
@@ -49,78 +42,48 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 		const latest = typeof rule === "object" ? rule.keep_last : (policy.keep_last_k_per_tool ?? 0);
 		return (ofTool.get(toolName) as number) - (numbers[place] as number) <= latest;
 	};
-	const worth = (place: number) => {
-		if (!byUse) return place;
-		const since = stale?.[place];
-		// Most lines of an edited file stay the same, and agents continue to use them.
-		if (since && since.reason !== "edited" && since.from < next) return -1;
-		return (richness[place] as number) / (turns - (lastUse[place] as number) + 1);
+	/** Saved by masking a result, in the next calls. */
+	const gainOf = (place: number) =>
+		prices.cache_read * foreseenCalls * (saves[place] as number) - (costs?.costOf(place, foreseenCalls) ?? 0);
+
+	const released = (): readonly number[] => {
+		const added = kept.filter((place) => !isKept(place));
+		if (added.length === 0) return old;
+		kept = kept.filter(isKept);
+		const isInOrder = (added[0] as number) > (old.at(-1) ?? -1);
+		for (const place of added) old.push(place);
+		if (!isInOrder) old.sort((a, b) => a - b);
+		return old;
 	};
 
 	return {
+		/** Tool turns so far. */
 		turns: () => turns,
+		/** What masking a candidate saves in the next `foreseenCalls` calls. */
+		gainOf: (place: number) => gains[place] as number,
+		/** Adds the next message. */
 		append(message: number): void {
 			const end = firstResult[message + 1] as number;
-			for (let place = firstResult[message] as number; place < end; place += 1) {
-				lastUse[place] = turns;
-				add(place);
-			}
+			for (let place = firstResult[message] as number; place < end; place += 1) add(place);
 			turns += opensTurn[message] as number;
 			next = message + 1;
-			for (const { result, weight } of uses?.touches[message] ?? []) {
-				if (weight >= leastWeight) lastUse[result] = turns;
-			}
+			costs?.append(message);
 		},
+		/** All results that nothing keeps, oldest first. */
+		released,
+		/** Those of them that masking saves something, oldest first. */
 		candidates(): readonly number[] {
-			const released = kept.filter((place) => !isKept(place));
-			kept = kept.filter(isKept);
-			const isInOrder = (released[0] ?? Number.POSITIVE_INFINITY) > (old.at(-1) ?? -1);
-			for (const place of released) old.push(place);
-			if (!isInOrder) old.sort((a, b) => a - b);
-			if (budget === 0) return old;
-			for (const place of released) ranked.push(place);
-			for (const place of ranked) worths[place] = worth(place);
-			rank(ranked, worths);
-			let room = kept.reduce((left, place) => left - (saves[place] as number), budget);
-			for (const place of ranked) {
-				const tokens = saves[place] as number;
-				const leaves = (worths[place] as number) < 0 || tokens > room || rules[place] === "always";
-				isLeaving[place] = leaves ? 1 : 0;
-				if (!leaves) room -= tokens;
-			}
-			return old.filter((place) => isLeaving[place] === 1);
+			for (const place of released()) gains[place] = gainOf(place);
+			if (costs === undefined) return old;
+			return old.filter((place) => (gains[place] as number) > 0 || rules[place] === "always");
 		},
+		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {
-			for (const place of masked) isGone[place] = 1;
-			old = old.filter((place) => isGone[place] === 0);
-			ranked = ranked.filter((place) => isGone[place] === 0);
+			const gone = new Set(masked);
+			old = old.filter((place) => !gone.has(place));
+			costs?.drop(masked);
 		},
 	};
 }
 
 export type Selector = ReturnType<typeof startSelector>;
-
-/** Moves for each place in sorting by insertion; from there on `sort` is faster. */
-const mostMoves = 16;
-
-/** Sorts places by their worth, the best and newest first. Their order is nearly that of the last time, so insertion is fast. */
-function rank(places: number[], worths: Float64Array): void {
-	let moves = mostMoves * places.length;
-	for (let index = 1; index < places.length; index += 1) {
-		const place = places[index] as number;
-		const worth = worths[place] as number;
-		let end = index;
-		for (; end > 0; end -= 1) {
-			const ahead = places[end - 1] as number;
-			const better = worths[ahead] as number;
-			if (better > worth || (better === worth && ahead > place)) break;
-			places[end] = ahead;
-		}
-		places[end] = place;
-		moves -= index - end;
-		if (moves < 0) {
-			places.sort((a, b) => (worths[b] as number) - (worths[a] as number) || b - a);
-			return;
-		}
-	}
-}

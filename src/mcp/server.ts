@@ -128,7 +128,7 @@ function instructions(policy: Policy, offered: readonly Tool[]): string {
 			: []),
 		"A placeholder says that an old tool result was left out on purpose: no error.",
 		...(names.includes("recall_original")
-			? ["What a placeholder names by ref= or réf= is intact: read it with recall_original, whole or in part."]
+			? ["What a placeholder names by ref=, réf= or # is intact: read it with recall_original, whole or in part."]
 			: []),
 		describePolicy(policy, { conversations, texts }),
 	].join("\n");

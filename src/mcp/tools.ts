@@ -207,7 +207,7 @@ export const recallOriginal = defineTool({
 	name: "recall_original",
 	title: "Recall an original",
 	description:
-		"Reads the original that a placeholder names by ref= or réf=: left out on purpose, kept intact, no error. Whole or in part; answers hold max_tokens (2000).",
+		"Reads the original that a placeholder names by ref=, réf= or #: left out on purpose, kept intact, no error. Whole or in part; answers hold max_tokens (2000).",
 	annotations: pureTool,
 	inputSchema: z.object({
 		ref: z.string().optional(),

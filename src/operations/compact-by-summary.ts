@@ -36,7 +36,6 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 		window_turns: policy.compaction.keep_tool_groups,
 		keep_errors: false,
 		keep_last_k_per_tool: null,
-		keep_tokens: null,
 		tools: {},
 		selection: "age",
 		cadence: "every_turn",

@@ -42,7 +42,7 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 }
 
 function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
-	const byAge = { enabled: true, selection: "age", cadence: "every_turn", keep_tokens: null, patience: null } as const;
+	const byAge = { enabled: true, selection: "age", cadence: "every_turn" } as const;
 	switch (name.kind) {
 		case "raw":
 			return { mask: { enabled: false } };

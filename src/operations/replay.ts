@@ -242,7 +242,6 @@ function goesByAgeAlone(mask: MaskPolicy): boolean {
 		mask.enabled &&
 		mask.window_turns > 0 &&
 		mask.selection === "age" &&
-		(mask.keep_tokens ?? 0) === 0 &&
 		(mask.keep_last_k_per_tool ?? 0) === 0 &&
 		Object.keys(mask.tools).length === 0 &&
 		!staysForAWhile
@@ -268,8 +267,9 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 	const uses = once(() => findUses(transcript));
 	const { messageOverhead } = meter;
 	return (policy: Policy): Histories => {
-		const { keep_errors, error_detection, digest_tokens, placeholder_template } = policy.mask;
-		const how = [policy.locale, policy.media, keep_errors, error_detection, digest_tokens, placeholder_template];
+		const { keep_errors, error_detection, digest_tokens, placeholder, placeholder_template } = policy.mask;
+		const wording = [policy.locale, placeholder, placeholder_template];
+		const how = [wording, policy.media, keep_errors, error_detection, digest_tokens];
 		const key = JSON.stringify(how);
 		const found = known.get(key);
 		if (found) return found;

@@ -71,7 +71,7 @@ function hashOf(source: string): string {
  * For a `<script>`, which has no entities and reads on differently after `<!--` and `<script` (HTML, “script data
  * state”): every `<` is escaped. U+2028 and U+2029 end lines for some readers.
  */
-export function embedJson(value: unknown): string {
+function embedJson(value: unknown): string {
 	const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 	return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escaped);
 }

@@ -1,3 +1,6 @@
+import { realpath } from "node:fs/promises";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
@@ -145,13 +148,23 @@ async function compactWithWords(event: JsonObject, { model, modelRegistry }: Con
 	const earlier = wordsIn(String(previousSummary ?? ""));
 	const words = usersWords([...earlier, ...summarised.flatMap(writtenByUser)]);
 	if (words === undefined || model === undefined) return undefined;
-	const ofPi = "@earendil-works/pi-coding-agent";
-	const { compact } = (await import(ofPi)) as Compaction;
+	const { compact } = await importPi();
 	const { ok, apiKey, headers } = await modelRegistry.getApiKeyAndHeaders(model);
 	if (ok !== true) return undefined;
 	const thinkingLevel = pi.getThinkingLevel?.();
 	const made = await compact(preparation, model, apiKey, headers, customInstructions, signal, thinkingLevel);
 	return { compaction: { ...made, summary: `${made.summary}\n\n${words}` } };
+}
+
+/** By its name, which pi resolves in its compiled form; else beside the script that runs. */
+async function importPi(): Promise<Compaction> {
+	const name = "@earendil-works/pi-coding-agent";
+	try {
+		return (await import(name)) as Compaction;
+	} catch {
+		const script = await realpath(process.argv[1] ?? "");
+		return (await import(pathToFileURL(path.join(path.dirname(script), "index.js")).href)) as Compaction;
+	}
 }
 
 function writtenByUser({ role, content }: JsonObject): string[] {

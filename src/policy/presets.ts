@@ -87,8 +87,9 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 		policy: {
 			locale: "en",
 			mask: {
-				window_turns: 5,
+				window_turns: 2,
 				keep_errors: true,
+				placeholder: "short",
 				error_detection: "structural",
 				selection: "use",
 				cadence: "break_even",

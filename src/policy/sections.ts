@@ -114,26 +114,18 @@ export const mask = section("Masking of old tool results.", {
 	),
 	selection: choice(
 		["age", "use"],
-		"Which results older than the window are masked. `age`: all, or the oldest but for `keep_tokens`. `use`: outdated ones, then those that were not used for longest and hold the least; `keep_tokens` of the others stay.",
-	),
-	keep_tokens: absentOr(
-		largeNumber,
-		"Tokens of results that stay, those in the window included, if as many are worth keeping. Absent: as `thrift` says for `use`, none beyond the window for `age`.",
+		"Which results older than the window go. `age`: all. `use`: those that cost more to carry than they are likely to be needed again, as far as the conversation shows.",
 	),
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How much `use` keeps and how long `break_even` waits, if `keep_tokens` and `patience` are absent.",
+		"How readily `use` masks results that may be needed again. `high` saves most, `low` keeps most.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
 		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once carrying them costs as much as rewriting the cache, at the `[prices]`.",
 	),
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
-	patience: absentOr(
-		z.number().min(0).max(1_000),
-		"Multiple of the cost of rewriting at which `break_even` acts: more waits longer and keeps more. Absent: 1 for `age`, as `thrift` says for `use`.",
-	),
 });
 
 export const guard = section("Keeping a conversation within the model's context window.", {

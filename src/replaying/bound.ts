@@ -1,9 +1,10 @@
+import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
-import { carriedCalls, outputOfRecall, smallestOf } from "./faults.ts";
+import { carriedCalls } from "./faults.ts";
 import { callsAfter } from "./recall.ts";
 
 /** Of one token. */
-export interface TokenPrices {
+interface TokenPrices {
 	readonly read: number;
 	readonly write: number;
 	readonly output: number;
@@ -12,14 +13,14 @@ export interface TokenPrices {
 }
 
 /**
- * For each penalty, a sum that no schedule is below which shows each result in full to at least one call: its bill with
- * faults, and the penalty for each of its faults. So the bill with faults of a schedule with at most F faults is at least
- * that sum less F × penalty.
+ * For each penalty, a lower bound on the bill with faults plus the penalty for each fault, over all schedules that show
+ * each result in full to at least one call. With at most F faults, the bill is therefore at least that sum less
+ * F × penalty.
  *
- * It knows the whole history, and is too low by two things that it leaves out: masking a result rewrites no more than its
- * placeholder and the messages behind it up to the next result that can be masked; and a fault costs what it does in the
- * smallest context. The rest is a Lagrangian relaxation: each use of a string has a price, paid by the call that faults,
- * and earned by each result that is kept until then. Any prices give a lower bound; ascent finds good ones.
+ * It knows the whole history, and is too low for two reasons: masking a result is taken to rewrite only its placeholder
+ * and the messages behind it up to the next result that can be masked; and a fault costs the least that it can in any
+ * context. The rest is a Lagrangian relaxation: each use of a string has a price, paid by the call that faults, and earned
+ * by each result that is kept until then. Any prices give a lower bound; ascent finds good ones.
  */
 export function leastBills(history: ReplayHistory, prices: TokenPrices, penalties: readonly number[]): number[] {
 	const relaxation = relaxationOf(history, prices);

@@ -18,10 +18,10 @@ export const unexplainedCauses = ["fork", "prompt", "provider", "surplus"] as co
 
 export const causes = [...explained, ...unexplainedCauses] as const;
 
-export type Cause = (typeof causes)[number];
+type Cause = (typeof causes)[number];
 
 /** One LLM call, in the provider's tokens. What is not read from the cache counts as written. */
-export interface CalibratedCall {
+interface CalibratedCall {
 	readonly message: number;
 	readonly input: number;
 	readonly read: number;

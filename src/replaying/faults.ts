@@ -1,4 +1,5 @@
 import { groupBy } from "../conversation/lists.ts";
+import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
 
@@ -10,14 +11,11 @@ export interface CallCosts {
 }
 
 /** The faults of a conversation under a schedule, and its bill with all that they cost. */
-export interface FaultBill {
+interface FaultBill {
 	/** LLM calls that needed a masked result. */
 	readonly faults: number;
 	readonly billed: number;
 }
-
-/** Output tokens of the call that recalls results. */
-export const outputOfRecall = 120;
 
 /** A recalled result is read from the cache by this many LLM calls after the one that recalled it, and then leaves. */
 export const carriedCalls = 20;
@@ -99,10 +97,4 @@ function missingResults(
 		.filter((holders) => !holders.some((place) => copies.some((copy) => copy.place === place)))
 		.map((holders) => smallestOf(holders, results));
 	return [...new Set(missing)];
-}
-
-/** The result with the fewest tokens, the latest of several. */
-export function smallestOf(places: readonly number[], results: readonly ReplayResult[]): number {
-	const tokensOf = (place: number) => (results[place] as ReplayResult).tokens;
-	return places.reduce((best, place) => (tokensOf(place) <= tokensOf(best) ? place : best));
 }

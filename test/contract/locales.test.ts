@@ -15,9 +15,19 @@ const conversation = openaiMessages(
 	toolTurn("large", textOfLength(60_000)),
 );
 const words = {
-	fr: { placeholder: "[Observation masquée", marker: " caractères omis ...]", notice: "[Sortie abrégée : " },
-	en: { placeholder: "[Observation masked", marker: " characters truncated] ...", notice: "[Output shortened: " },
-	zh: { placeholder: "历史 tool_call已隐藏", marker: "... [已截断 ", notice: "[输出已缩短：" },
+	fr: {
+		placeholder: "[Observation masquée",
+		short: "[masqué : ",
+		marker: " caractères omis ...]",
+		notice: "[Sortie abrégée : ",
+	},
+	en: {
+		placeholder: "[Observation masked",
+		short: "[masked ",
+		marker: " characters truncated] ...",
+		notice: "[Output shortened: ",
+	},
+	zh: { placeholder: "历史 tool_call已隐藏", short: "[已隐藏 ", marker: "... [已截断 ", notice: "[输出已缩短：" },
 } as const;
 
 describe("`locale` sets every placeholder, truncation marker and notice at once", () => {
@@ -28,11 +38,12 @@ describe("`locale` sets every placeholder, truncation marker and notice at once"
 				preset,
 				locale,
 				// All that is older than the window goes at once, whatever the preset would keep.
-				mask: { enabled: true, cadence: "every_turn", selection: "age", keep_tokens: null },
+				mask: { enabled: true, cadence: "every_turn", selection: "age" },
 				guard: { truncate_when: "always", reserve_tokens: 0 },
 			});
 			const masked = await maskConversation({ conversation, policy });
-			expect(resultContents(masked.conversation)[0]).toContain(words[locale].placeholder);
+			const { short, placeholder } = words[locale];
+			expect(resultContents(masked.conversation)[0]).toContain(preset === "balanced" ? short : placeholder);
 			const { text } = await truncateText({ text: textOfLength(60_000), policy });
 			// It cuts by what matters, and says so at the top.
 			const ofPreset = preset === "balanced" ? words[locale].notice : words[locale].marker;

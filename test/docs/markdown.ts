@@ -16,6 +16,8 @@ export const pages: readonly Page[] = [
 	"SECURITY.md",
 	"CONTRIBUTING.md",
 	"AGENTS.md",
+	"SKILL.md",
+	"llms.txt",
 	...readdirSync(join(packageFolder, "docs"), { recursive: true, encoding: "utf8" })
 		.filter((name) => name.endsWith(".md"))
 		.map((name) => `docs/${name.replaceAll("\\", "/")}`),

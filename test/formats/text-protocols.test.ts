@@ -108,9 +108,9 @@ describe("the words of a person in an observation of Cline or Roo Code", () => {
 		["a message", "New instructions for task continuation:\n<user_message>\nGo on.\n</user_message>"],
 	])("%s behind it stays", (_, words) => {
 		const together = observed("<read_file>", `${header}\n${output}\n\n${words}`);
-		expect(together).toMatchObject([{ text: `${output}\n\n`, frame: { before: `${header}\n`, after: words } }]);
+		expect(together).toMatchObject([{ text: `${output}\n`, frame: { before: `${header}\n`, after: `\n${words}` } }]);
 		const apart = observed("<read_file>", header, `${output}\n\n${words}`, words);
-		expect(apart).toMatchObject([{ text: `${output}\n\n`, frame: { before: "", after: words } }]);
+		expect(apart).toMatchObject([{ text: `${output}\n`, frame: { before: "", after: `\n${words}` } }]);
 	});
 
 	it.each([
@@ -134,6 +134,20 @@ describe("the words of a person in an observation of Cline or Roo Code", () => {
 		);
 		expect(one).toMatchObject({ text: output });
 		expect(others).toEqual([]);
+	});
+});
+
+describe("long texts take linear time", () => {
+	const many = 100_000;
+
+	it.each([
+		["elements that are not closed", "<b>".repeat(many), "[a for 'x'] Result:\nfox"],
+		["parameters that are not closed", `<function=a>${"<parameter=b>".repeat(many)}`, "Observation: fox"],
+		["many headers", "", `[a ${"] Result: ".repeat(many)}`],
+		["lines that could open feedback", "", `[a] Result:\n${"x:\n".repeat(many)}`],
+		["prompts", "", `${"(Open file: a)\n".repeat(many)}bash-$`],
+	])("%s", (_, words, text) => {
+		expect(observed(`\`\`\`\nls\n\`\`\`${words}`, text).length).toBeLessThan(2);
 	});
 });
 

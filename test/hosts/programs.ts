@@ -8,8 +8,12 @@ export interface AgentProgram {
 	/** Its package on npm. */
 	readonly package: string;
 	readonly command: string;
-	/** `palimpsest hook install` knows it under its name, and enters a plugin. */
-	readonly hasPlugin?: true;
+	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
+	readonly inside?: {
+		readonly kind: "plugin" | "hook";
+		readonly host: string;
+		readonly parameters?: readonly string[];
+	};
 	readonly parameters: (prompt: string) => readonly string[];
 	/** Its own settings, with the provider at `origin`; telemetry and updates are off. Files are named from the home folder. */
 	readonly configure: (where: { readonly origin: string; readonly home: string }) => {
@@ -27,6 +31,7 @@ export const programs: readonly AgentProgram[] = [
 		title: "Claude Code",
 		package: "@anthropic-ai/claude-code",
 		command: "claude",
+		inside: { kind: "hook", host: "claude-code" },
 		parameters: (prompt) => ["-p", prompt, "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"],
 		configure: ({ origin }) => ({
 			environment: {
@@ -45,6 +50,8 @@ export const programs: readonly AgentProgram[] = [
 		title: "Codex",
 		package: "@openai/codex",
 		command: "codex",
+		// It runs no hook that its user has not trusted.
+		inside: { kind: "hook", host: "codex", parameters: ["--dangerously-bypass-hook-trust"] },
 		parameters: (prompt) => ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt],
 		configure: ({ origin }) => ({
 			environment: { OPENAI_API_KEY: key, CODEX_API_KEY: key },
@@ -65,7 +72,7 @@ export const programs: readonly AgentProgram[] = [
 		title: "pi",
 		package: "@earendil-works/pi-coding-agent",
 		command: "pi",
-		hasPlugin: true,
+		inside: { kind: "plugin", host: "pi" },
 		parameters: (prompt) => ["--offline", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", prompt],
 		configure: ({ origin }) => ({
 			environment: { ANTHROPIC_API_KEY: key, PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PI_TELEMETRY: "0" },
@@ -77,7 +84,7 @@ export const programs: readonly AgentProgram[] = [
 		title: "opencode",
 		package: "opencode-ai",
 		command: "opencode",
-		hasPlugin: true,
+		inside: { kind: "plugin", host: "opencode" },
 		parameters: (prompt) => ["run", "--model", "anthropic/claude-sonnet-4-5", prompt],
 		configure: ({ origin }) => ({
 			environment: {
@@ -100,6 +107,7 @@ export const programs: readonly AgentProgram[] = [
 		title: "Gemini CLI",
 		package: "@google/gemini-cli",
 		command: "gemini",
+		inside: { kind: "hook", host: "gemini-cli" },
 		parameters: (prompt) => ["--yolo", "--model", "gemini-2.5-pro", "--prompt", prompt],
 		configure: ({ origin }) => ({
 			environment: { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: key, GEMINI_CLI_TRUST_WORKSPACE: "true" },
@@ -118,6 +126,7 @@ export const programs: readonly AgentProgram[] = [
 		title: "Copilot CLI",
 		package: "@github/copilot",
 		command: "copilot",
+		inside: { kind: "hook", host: "copilot-cli" },
 		parameters: (prompt) => ["--allow-all-tools", "--no-auto-update", "-p", prompt],
 		configure: ({ origin, home }) => ({
 			environment: {

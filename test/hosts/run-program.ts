@@ -9,13 +9,15 @@ import type { AgentProgram } from "./programs.ts";
 
 export const builtCli = join(projectFolder, "dist/cli.js");
 
-/** How a program is run: as it is, by `palimpsest launch`, or with the plugin of `palimpsest hook install`. */
-export type Way = "alone" | "proxy" | "plugin";
+/** How a program is run: as it is, by `palimpsest launch`, or with what `palimpsest hook install` enters. */
+export type Way = "alone" | "proxy" | "plugin" | "hook";
 
 export interface ProgramRun {
 	readonly totals: ProviderTotals;
-	/** The program printed the last answer of a session in which the model saw every file (and recalled one). */
+	/** The program printed the last answer of a session in which the model saw every file. */
 	readonly isRight: boolean;
+	/** The model then read a masked or cut file again. */
+	readonly hasRecalled: boolean;
 	readonly code: number | null;
 	/** Everything the program wrote, on both streams. */
 	readonly output: string;
@@ -43,19 +45,33 @@ export async function runProgram(run: {
 	const { home, project, environment } = await prepareHome({ ...run, origin: provider.origin });
 	try {
 		const started = Date.now();
-		const command = [program.command, ...program.parameters(sessionPrompt)];
+		const inside = program.inside?.kind === way ? program.inside : undefined;
+		const command = [program.command, ...(inside?.parameters ?? []), ...program.parameters(sessionPrompt)];
 		const how = { cwd: project, environment, limitSeconds };
-		if (way === "plugin") await runToEnd([process.execPath, builtCli, "hook", "install", program.name], how);
+		if (inside) {
+			const locale = inside.kind === "hook" ? ["--locale", "en"] : [];
+			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
+		}
 		const launched =
 			way === "proxy" ? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)] : command;
 		const { code, output } = await runToEnd(launched, how);
-		const recalls = way !== "alone" && script.recalls;
-		const isRight = output.includes(recalls ? `${finalText(script)} ${recallText}` : finalText(script));
+		const isRight = output.includes(finalText(script));
+		const hasRecalled = output.includes(`${finalText(script)} ${recallText}`);
 		const seconds = (Date.now() - started) / 1000;
 		const firstShown = charactersShown(provider.requests.map(({ body }) => body));
 		const placeholdersStored = await countPlaceholders(home);
 		const { paths } = provider;
-		return { totals: provider.totals(), isRight, code, output, seconds, paths, firstShown, placeholdersStored };
+		return {
+			totals: provider.totals(),
+			isRight,
+			hasRecalled,
+			code,
+			output,
+			seconds,
+			paths,
+			firstShown,
+			placeholdersStored,
+		};
 	} finally {
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
 import { digestOf } from "../../src/masking/digest.ts";
-import { placeholderReader, placeholderRecogniser, writePlaceholder } from "../../src/masking/placeholder.ts";
+import { placeholderReader, writePlaceholder } from "../../src/masking/placeholder.ts";
 import { placeholderReaderOf } from "../../src/operations/find-original.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import type { Policy } from "../../src/policy/schema.ts";
@@ -166,7 +166,8 @@ describe("a placeholder with a digest", () => {
 	});
 
 	it("is not recognised by its opening only: brackets, line breaks or too long a digest", () => {
-		const isPlaceholder = placeholderRecogniser(["(has={digest})"]);
+		const readDigest = placeholderReader(["(has={digest})"]);
+		const isPlaceholder = (text: string) => readDigest(text) !== undefined;
 		expect(isPlaceholder(`(has=${"a".repeat(2_000)})`)).toBe(true);
 		for (const digest of ["a\nb", "a)b", "a]b", "a".repeat(2_001), "a".repeat(1_000_000)]) {
 			expect(isPlaceholder(`(has=${digest})`)).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { detectError, errorInText, structuralError } from "../../src/masking/errors.ts";
+import { detectError, structuralError } from "../../src/masking/errors.ts";
 import { findErrors } from "../../src/masking/judge-results.ts";
 import { type CallTarget, otherTarget, type TargetKind } from "../../src/masking/targets.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
@@ -67,12 +67,13 @@ describe("detectError", () => {
 const of = (kind: TargetKind): CallTarget => ({ ...otherTarget, kind });
 
 const structuralResult = (text: string, isError?: boolean) => ({ texts: [{ path: [], text }], isError });
+const errorInText = (text: string, target?: CallTarget) => structuralError({ result: structuralResult(text), target });
 
 const filler = "a line of output that says nothing\n".repeat(60);
 
 const source = `${filler}if (timeout) throw new Error("connection refused"); // Exception, Traceback\n${filler}`;
 
-describe("errorInText trusts exit codes first", () => {
+describe("structuralError trusts exit codes first", () => {
 	it.each([
 		["Claude Code", "Exit code 1\nFAIL"],
 		["Codex", "Chunk ID: 6a63a5\nWall time: 0.4366 seconds\nProcess exited with code 2\nOutput:\nfine"],
@@ -106,7 +107,7 @@ describe("errorInText trusts exit codes first", () => {
 	});
 });
 
-describe("errorInText judges the rest by the kind of call", () => {
+describe("structuralError judges the rest by the kind of call", () => {
 	it.each<[TargetKind, string, string]>([
 		["read", "error_tag", "<tool_use_error>File does not exist.</tool_use_error>"],
 		["read", "error_message", "EISDIR: illegal operation on a directory, read"],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callTarget } from "../../src/masking/call-targets.ts";
 import { digestOf } from "../../src/masking/digest.ts";
-import { errorInText } from "../../src/masking/errors.ts";
+import { structuralError } from "../../src/masking/errors.ts";
 import { findErrors } from "../../src/masking/judge-results.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import { otherTarget } from "../../src/masking/targets.ts";
@@ -49,7 +49,8 @@ describe("long texts take linear time", () => {
 			const inJson = callTarget({ name: tool, argumentsText: JSON.stringify({ command: text, path: "a" }) });
 			expect(target.paths.length + inJson.paths.length).toBeLessThan(10);
 		}
-		expect(errorInText(`<output>${text}</system-reminder></output>`, run) ?? "none").toMatch(/^[a-z_]+$/);
+		const reminded = { texts: [{ path: [], text: `<output>${text}</system-reminder></output>` }], isError: undefined };
+		expect(structuralError({ result: reminded, target: run }) ?? "none").toMatch(/^[a-z_]+$/);
 		expect(digestOf({ text, maxTokens: 50, countTokens: (digest) => digest.length }).length).toBeLessThanOrEqual(50);
 	});
 

@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-	cleanValue,
-	placeholderReader,
-	placeholderRecogniser,
-	writePlaceholder,
-} from "../../src/masking/placeholder.ts";
+import { cleanValue, placeholderReader, writePlaceholder } from "../../src/masking/placeholder.ts";
 
 const wording = {
 	placeholder: "[masked (id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
@@ -76,8 +71,12 @@ describe("writePlaceholder", () => {
 	});
 });
 
-describe("placeholderRecogniser", () => {
-	const isPlaceholder = placeholderRecogniser([wording.placeholder, "hidden. (now)"]);
+describe("placeholderReader", () => {
+	const recogniser = (templates: readonly string[]) => {
+		const read = placeholderReader(templates);
+		return (text: string) => read(text) !== undefined;
+	};
+	const isPlaceholder = recogniser([wording.placeholder, "hidden. (now)"]);
 
 	it.each([
 		["ls"],
@@ -118,7 +117,7 @@ describe("placeholderRecogniser", () => {
 	it.each(["{0} {tool_name} {original_chars}", "{tool_name} ".repeat(12), "{x}{tool_call_id}", "a|b {original_chars}"])(
 		"recognises its own output of the template %j",
 		(placeholder) => {
-			expect(placeholderRecogniser([placeholder])(write("n".repeat(100), placeholder))).toBe(true);
+			expect(recogniser([placeholder])(write("n".repeat(100), placeholder))).toBe(true);
 		},
 	);
 
@@ -136,6 +135,6 @@ describe("placeholderRecogniser", () => {
 	});
 
 	it("recognises nothing without templates", () => {
-		expect(placeholderRecogniser([])("anything")).toBe(false);
+		expect(recogniser([])("anything")).toBe(false);
 	});
 });

@@ -1,4 +1,4 @@
-import { budgetOfSelection, patienceOf, startBreakEven } from "../../src/masking/cadence.ts";
+import { startBreakEven } from "../../src/masking/cadence.ts";
 import { type ReplayHistory, startView, walk } from "../../src/masking/history.ts";
 import type { Staleness } from "../../src/masking/staleness.ts";
 import type { Uses } from "../../src/masking/uses.ts";
@@ -17,7 +17,7 @@ export interface PlainHistory {
  * and nothing is remembered but what is gone.
  */
 function plainCandidates(given: PlainHistory, { mask }: Policy, index: number, gone: ReadonlySet<number>): number[] {
-	const { history, uses, stale } = given;
+	const { history } = given;
 	const turnsBefore = (end: number) => history.opensTurn.slice(0, end).reduce((sum, opens) => sum + opens, 0);
 	const turns = turnsBefore(index);
 	const ruleOf = (name = "") => (Object.hasOwn(mask.tools, name) ? mask.tools[name] : undefined);
@@ -41,35 +41,80 @@ function plainCandidates(given: PlainHistory, { mask }: Policy, index: number, g
 		if (ruleOf(toolName) === "always") return turn >= turns - 1;
 		return turn >= turns - mask.window_turns || latest(toolName).includes(place);
 	};
-	const savesOf = (place: number) => history.results[place]?.saves ?? 0;
-	const old = maskable.filter((place) => !isYoung(place));
-	const budget = budgetOfSelection(mask);
-	if (budget === 0) return old;
-	const worth = (place: number) => {
-		if (mask.selection === "age") return place;
-		const since = stale[place];
-		if (since && since.reason !== "edited" && since.from < index) return -1;
-		let lastUse = turnsBefore(history.results[place]?.message ?? 0);
-		for (let message = 0; message < index; message += 1) {
-			const used = uses.touches[message]?.some(({ result, weight }) => result === place && weight >= 0.3);
-			if (used) lastUse = turnsBefore(message + 1);
+	return maskable.filter((place) => !isYoung(place));
+}
+
+/** When each result was masked so far. */
+interface Now {
+	readonly index: number;
+	readonly schedule: readonly number[];
+}
+
+/** Future calls that count, and how often an average tool's results are needed again. */
+const [calls, rate, evidence] = [8, 0.07, 100];
+const aversions = { low: 43_000, medium: 14_000, high: 4_000 };
+
+/** What masking a result saves in the next calls, all of it worked out from nothing. */
+function plainGain(
+	given: PlainHistory,
+	{ mask, prices }: Pick<Policy, "mask" | "prices">,
+	{ index, schedule }: Now,
+	place: number,
+): number {
+	const { history, uses, stale } = given;
+	const { results, opensTurn } = history;
+	const one = results[place] as (typeof results)[number];
+	const carrying = prices.cache_read * calls * one.saves;
+	const since = stale[place];
+	if (mask.selection === "age" || (since && since.reason !== "edited" && since.from < index)) return carrying;
+	const turnsBefore = (end: number) => opensTurn.slice(0, end).reduce((sum, opens) => sum + opens, 0);
+	const lastUseBefore = (result: number, end: number) => {
+		let last = turnsBefore((results[result]?.message ?? 0) + 1);
+		for (let message = 0; message < end; message += 1) {
+			const isUsed = uses.touches[message]?.some((touch) => touch.result === result && touch.weight >= 0.3);
+			if (isUsed) last = turnsBefore(message + 1);
 		}
-		return Math.sqrt(1 + (uses.fresh[place] ?? 0)) / (turns - lastUse + 1);
+		return last;
 	};
-	let room = budget - maskable.filter(isYoung).reduce((sum, place) => sum + savesOf(place), 0);
-	const ranked = old.map((place) => ({ place, worth: worth(place) }));
-	ranked.sort((a, b) => b.worth - a.worth || b.place - a.place);
-	const leaving = ranked.filter(({ place, worth }) => {
-		const isAlways = ruleOf(history.results[place]?.toolName) === "always";
-		if (worth < 0 || isAlways || savesOf(place) > room) return true;
-		room -= savesOf(place);
-		return false;
-	});
-	return leaving.map(({ place }) => place).sort((a, b) => a - b);
+	const ageAt = (result: number, end: number) => Math.max(1, turnsBefore(end) - lastUseBefore(result, end));
+	const richness = (result: number) => (1 + (uses.fresh[result] ?? 0)) ** (1 / 5);
+	const isOld = (result: number, message: number) => {
+		const turn = results[result]?.turn;
+		return turn !== undefined && turnsBefore(message) - turn > 1;
+	};
+	const ofTool = results.flatMap(({ toolName }, result) => (toolName === one.toolName ? [result] : []));
+	let [needs, exposure] = [0, 0];
+	for (let message = 0; message < index; message += 1) {
+		const taken = [...(uses.identifiers[message] ?? []), ...(uses.lines[message] ?? [])];
+		const needed = taken.map(({ holders }) => {
+			const least = Math.min(...holders.map((holder) => results[holder]?.tokens ?? 0));
+			return holders.findLast((holder) => results[holder]?.tokens === least) as number;
+		});
+		for (const result of new Set(needed)) {
+			if (ofTool.includes(result) && isOld(result, message)) needs += 1;
+		}
+		if (opensTurn[message] !== 1) continue;
+		for (const result of ofTool) {
+			const { message: came, saves } = results[result] as typeof one;
+			const isLive = came < message && saves > 0 && (schedule[result] as number) > message;
+			if (isLive && isOld(result, message)) exposure += richness(result) / ageAt(result, message);
+		}
+	}
+	const faults =
+		((rate * evidence + needs) / (evidence + exposure)) * richness(place) * Math.log(1 + calls / ageAt(place, index));
+	const price = prices.output * 120 + prices.cache_write * one.tokens + prices.input * aversions[mask.thrift];
+	return carrying - faults * price;
 }
 
 /** What `replay` answers, with the selection worked out from nothing at each moment. */
-export function plainReplay(given: PlainHistory, policy: Policy, budget = Number.POSITIVE_INFINITY): number[] {
+export function plainReplay(
+	given: PlainHistory,
+	policy: Policy,
+	{
+		budget = Number.POSITIVE_INFINITY,
+		slack = 0,
+	}: { readonly budget?: number | undefined; readonly slack?: number } = {},
+): number[] {
 	const { mask } = policy;
 	const { messages } = given.history.transcript;
 	const seconds = policy.prices.cache_seconds;
@@ -82,12 +127,21 @@ export function plainReplay(given: PlainHistory, policy: Policy, budget = Number
 	const schedule = history.results.map(() => Number.POSITIVE_INFINITY);
 	const view = startView(history);
 	const gone = new Set<number>();
-	const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
+	const gains = new Map<number, number>();
+	const gainOf = (place: number) => gains.get(place) ?? 0;
+	const rule = startBreakEven(history, { view, prices, selection: mask.selection, gainOf });
 	let carried: readonly number[] = [];
 	let strides = 0;
+	let ceiling = budget;
+	const isAlways = (place: number) => {
+		const { toolName = "" } = history.results[place] ?? {};
+		return Object.hasOwn(mask.tools, toolName) && mask.tools[toolName] === "always";
+	};
 	const act = (index: number) => {
-		const candidates = plainCandidates(given, policy, index, gone);
-		const isTooMuch = view.total() > budget;
+		const old = plainCandidates(given, policy, index, gone);
+		for (const place of old) gains.set(place, plainGain(given, { mask, prices }, { index, schedule }, place));
+		const candidates = old.filter((place) => mask.selection === "age" || isAlways(place) || gainOf(place) > 0);
+		const isTooMuch = view.total() > ceiling;
 		const turns = history.opensTurn.slice(0, index).reduce((sum, opens) => sum + opens, 0);
 		let first = 0;
 		if (mask.cadence === "break_even" && candidates.length > 0) first = rule.choose(candidates, isTooMuch);
@@ -97,11 +151,16 @@ export function plainReplay(given: PlainHistory, policy: Policy, budget = Number
 			strides = Math.max(strides, now);
 		}
 		carried = candidates.slice(0, first);
-		for (const place of candidates.slice(first)) {
+		const hide = (place: number) => {
 			schedule[place] = index;
 			gone.add(place);
 			view.mask(place);
+		};
+		candidates.slice(first).forEach(hide);
+		if (isTooMuch && mask.selection === "use") {
+			for (const place of old) if (!gone.has(place) && view.total() > budget - slack) hide(place);
 		}
+		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
 	};
 	walk(history, {
 		beforeAnswer: act,
@@ -109,6 +168,6 @@ export function plainReplay(given: PlainHistory, policy: Policy, budget = Number
 		append: view.append,
 	});
 	// The plain window also counts a turn that the history ends with.
-	if (mask.cadence === "every_turn" && budgetOfSelection(mask) === 0) act(history.transcript.messages.length);
+	if (mask.cadence === "every_turn" && mask.selection === "age") act(history.transcript.messages.length);
 	return schedule;
 }

@@ -27,13 +27,13 @@ function compareUses(transcript: Transcript): void {
 	seen.fresh += found.fresh.filter((count) => count > 0).length;
 }
 
-function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budget?: number): void {
-	const policy = policyOf({ mask });
+function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budget?: number, input = 1): void {
+	const policy = policyOf({ mask, prices: { input } });
 	const history = historyOf(transcript, policy);
 	const schedule = Array.from(replay(history, { mask: policy.mask, prices: policy.prices, budget }));
 	seen.cold += history.cold.reduce((sum, one) => sum + one, 0);
 	const given = { history, uses: findUses(transcript), stale: findStale(transcript, history.masked) };
-	expect(schedule).toEqual(plainReplay(given, policy, budget));
+	expect(schedule).toEqual(plainReplay(given, policy, { budget }));
 	const masked = schedule.filter(Number.isFinite);
 	seen.masked += masked.length;
 	seen.kept += schedule.length - masked.length;
@@ -47,13 +47,15 @@ const masks: fc.Arbitrary<Partial<MaskPolicy>> = fc.record({
 	keep_last_k_per_tool: fc.constantFrom(null, 0, 1, 3),
 	tools: fc.constantFrom({}, { ls: "never" }, { read: "always", ls: "always" }, { read: { keep_last: 2 } } as const),
 	selection: fc.constantFrom("age", "use"),
-	keep_tokens: fc.constantFrom(null, 0, 200, 1_000),
+	thrift: fc.constantFrom("low", "medium", "high"),
 	cadence: fc.constantFrom("every_turn", "stride", "break_even"),
 	stride_turns: fc.integer({ min: 1, max: 6 }),
-	patience: fc.constantFrom(0, 0.2, 1),
 });
 
 const budgets = fc.constantFrom(undefined, 500, 2_000);
+
+/** At a low price of an input token, results of these small conversations go although they may be needed again. */
+const inputPrices = fc.constantFrom(1, 0.02, 0.002);
 
 /** Names and lines of a small pool, so that results hold the same ones and answers come back to them. */
 const words = fc.array(
@@ -83,7 +85,7 @@ const transcripts = fc
 
 test.prop([transcripts], { numRuns: 300 })("uses equal those of a plain search", compareUses);
 
-test.prop([transcripts, masks, budgets], { numRuns: 400 })(
+test.prop([transcripts, masks, budgets, inputPrices], { numRuns: 400 })(
 	"a replay equals a selection computed from scratch at each moment",
 	compareReplays,
 );
@@ -100,8 +102,8 @@ describe.skipIf(!hasRealData)("on real conversations", () => {
 	});
 
 	it.each([
-		{ selection: "use", cadence: "break_even", window_turns: 5, keep_tokens: 2_000, error_detection: "structural" },
-		{ selection: "use", cadence: "every_turn", window_turns: 3, keep_tokens: 1_000 },
+		{ selection: "use", cadence: "break_even", window_turns: 5, error_detection: "structural" },
+		{ selection: "use", cadence: "every_turn", window_turns: 3 },
 		{ selection: "age", cadence: "break_even", window_turns: 4 },
 		{ selection: "age", cadence: "stride", window_turns: 4, stride_turns: 3, keep_last_k_per_tool: 2 },
 	] as const)("replays the same: %o", (mask) => {

@@ -73,7 +73,7 @@ describe("cadences", () => {
 	});
 
 	it("break_even never bills more than 1.05 × the unmasked costs two calls after it acted", () => {
-		const policy = policyOf({ mask: { window_turns: 3, cadence: "break_even", patience: 0 } });
+		const policy = policyOf({ mask: { window_turns: 3, cadence: "break_even" } });
 		for (let turns = 22; turns < 60; turns += 1) {
 			const history = historyOf(transcriptFrom(turnsOf(outputs(turns, 300 + 40 * turns))), policy);
 			const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
@@ -95,25 +95,24 @@ describe("cadences", () => {
 });
 
 describe("selections", () => {
-	it("keep_tokens keeps the newest by age", () => {
-		const acted = moments(turnsOf(outputs(8)), { window_turns: 2, keep_tokens: 400 });
-		const kept = acted.filter((moment) => moment === -1).length;
-		expect(kept).toBeGreaterThan(2);
-		expect(acted.slice(8 - kept)).toEqual(Array(kept).fill(-1));
+	it("by use, keeps a result that answers come back to longer than one that none uses", () => {
+		const words = Array.from({ length: 30 }, (_, turn) => `Now handleTurnZero, step ${turn}.`);
+		const texts = outputs(30).map((text, turn) =>
+			turn === 0 ? `function handleTurnZero() {} ${"and more ".repeat(600)}` : text,
+		);
+		const mask = { window_turns: 2, selection: "use", cadence: "every_turn", thrift: "medium" } as const;
+		const [used = -1] = moments(turnsOf(texts, words), mask);
+		const [unused = -1] = moments(turnsOf(texts), mask);
+		expect(unused).not.toBe(-1);
+		expect(used === -1 || used > unused).toBe(true);
 	});
 
-	it("by use, keeps used results and masks unused ones", () => {
-		const words = Array.from({ length: 10 }, (_, turn) => `Now handleTurnZero, step ${turn}.`);
-		const texts = outputs(10).map((text, turn) => (turn === 0 ? `function handleTurnZero() {} ${text}` : text));
-		const mask = { window_turns: 2, selection: "use", keep_tokens: 400 } as const;
-		expect(moments(turnsOf(texts, words), mask)[0]).toBe(-1);
-		expect(moments(turnsOf(texts), mask)[0]).not.toBe(-1);
-	});
-
-	it("by use, masks a result repeated later first, however much is kept", () => {
+	it("by use, masks a result that a later one repeats at once, at any thrift", () => {
 		const texts = outputs(8).map((text, turn) => (turn === 5 ? output(0) : text));
-		const acted = moments(turnsOf(texts), { window_turns: 2, selection: "use", keep_tokens: 1_000_000 });
-		expect(acted.map((moment) => moment !== -1)).toEqual([true, ...Array(7).fill(false)]);
+		const mask = { window_turns: 2, selection: "use", cadence: "every_turn", thrift: "low" } as const;
+		const [first = -1, second = -1] = moments(turnsOf(texts), mask);
+		expect(first).not.toBe(-1);
+		expect(second === -1 || second > first).toBe(true);
 	});
 
 	it("follows the rules for single tools", () => {
@@ -138,5 +137,33 @@ describe("selections", () => {
 		const acted = moments(failing, { window_turns: 1, keep_errors: true, error_detection: "structural" });
 		expect(acted[0]).toBe(12);
 		expect(acted[1]).toBe(-1);
+	});
+});
+
+describe("a provider's cache that had expired", () => {
+	const mask = { window_turns: 3, cadence: "break_even", keep_errors: false } as const;
+	const policy = policyOf({ mask });
+	const momentsAt = (turns: number, coldAt?: ReadonlySet<number>) => {
+		const history = historyOf(transcriptFrom(turnsOf(outputs(turns, 2_000))), policy);
+		return Array.from(replay(history, { mask: policy.mask, prices: policy.prices, coldAt }));
+	};
+	// The request after the fifth tool turn: two messages before the first turn, and two for each.
+	const afterFive = 12;
+
+	it("makes all candidates go, where they would have stayed", () => {
+		expect(momentsAt(5).every((moment) => moment === Number.POSITIVE_INFINITY)).toBe(true);
+		const never = Number.POSITIVE_INFINITY;
+		expect(momentsAt(5, new Set([afterFive]))).toEqual([afterFive, afterFive, never, never, never]);
+	});
+
+	it("makes no more go than older than the window, and at its moment alone", () => {
+		expect(momentsAt(5, new Set([afterFive + 2]))).toEqual(momentsAt(5));
+	});
+
+	it("counts in a longer history at the same moment", () => {
+		const cold = new Set([afterFive]);
+		for (const turns of [6, 9, 14]) {
+			expect(momentsAt(turns, cold).slice(0, 2)).toEqual([afterFive, afterFive]);
+		}
 	});
 });

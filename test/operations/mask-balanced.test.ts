@@ -4,11 +4,11 @@ import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { turnsOf } from "../support/replay-history.ts";
 
-const outputs = Array.from({ length: 60 }, (_, turn) => `output of turn ${turn} has valueOfTurn${turn}. `.repeat(40));
+const outputs = Array.from({ length: 60 }, (_, turn) => `output of turn ${turn} has valueOfTurn${turn}. `.repeat(200));
 
 const conversation = turnsOf(outputs);
 
-const policy = policyOf({ preset: "balanced", mask: { thrift: "high", keep_tokens: 2_000, patience: 1 } });
+const policy = policyOf({ preset: "balanced" });
 
 describe("the preset balanced", () => {
 	it("masks rarely, never undoes a masking, and reports costs and savings", async () => {
@@ -38,7 +38,7 @@ describe("the preset balanced", () => {
 	});
 
 	it("guards with hysteresis: leaves a fitting conversation unchanged, and shrinks others to the target", async () => {
-		const fitting = await guardConversation({ conversation, policy, contextWindow: 200_000 });
+		const fitting = await guardConversation({ conversation, policy, contextWindow: 400_000 });
 		expect(fitting.report).toMatchObject({ fits: true, changed: false });
 		let cuts = 0;
 		let last = 0;
@@ -46,7 +46,7 @@ describe("the preset balanced", () => {
 			const { report } = await guardConversation({
 				conversation: conversation.slice(0, end),
 				policy,
-				contextWindow: 8_000,
+				contextWindow: 40_000,
 				reserveTokens: 0,
 			});
 			expect(report.fits).toBe(true);

@@ -72,7 +72,6 @@ const maskings = fc.record({
 	keep_last_k_per_tool: fc.constantFrom(null, null, 1),
 	tools: fc.constantFrom({}, {}, { bash: "never" }, { read_file: "always" }, { bash: { keep_last: 1 } } as const),
 	selection: fc.constantFrom("age", "use"),
-	keep_tokens: fc.constantFrom(0, 0, 200, 1_000, 2_000),
 	cadence: fc.constantFrom("every_turn", "stride"),
 	stride_turns: fc.integer({ min: 1, max: 6 }),
 	digest_tokens: fc.constantFrom(0, 0, 20),

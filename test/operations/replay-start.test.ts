@@ -22,7 +22,7 @@ const lineOf = (result: number, line: number) => `result ${result} holds line ${
 /** Turns with results of different sizes; every few turns the agent repeats a line of an earlier result. */
 function conversation(turns: number, back: number): ChatMessage[] {
 	const outputs = Array.from({ length: turns }, (_, turn) =>
-		Array.from({ length: 5 + ((turn * 7) % 30) }, (_, line) => lineOf(turn, line)).join("\n"),
+		Array.from({ length: 30 + ((turn * 7) % 30) * 6 }, (_, line) => lineOf(turn, line)).join("\n"),
 	);
 	const words = outputs.map((_, turn) => {
 		const earlier = turn - 1 - ((turn * back) % 9);
@@ -47,8 +47,7 @@ const policy = policyOf(layer);
 const names = "raw,window:2,stride:4:2,break_even:2,balanced:high,optimum:2";
 
 async function run(more: Partial<ReplaySettings> = {}) {
-	// What `balanced` keeps by default, the others do without: these conversations are short.
-	const policies = await replayedPolicies(names, [layer, { mask: { keep_tokens: 200 } }]);
+	const policies = await replayedPolicies(names, [layer]);
 	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), ...more });
 	for (const one of conversations) await replay.add(one);
 	return { report: replay.report(), series: replay.series(), policies };

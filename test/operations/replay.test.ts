@@ -131,19 +131,18 @@ describe("a name", () => {
 
 	it("keeps the configured fields that it does not set", async () => {
 		const configured: PolicyLayer[] = [
-			{ preset: "balanced", mask: { window_turns: 3, thrift: "high", keep_tokens: 100, tools: { ls: "never" } } },
+			{ preset: "balanced", mask: { window_turns: 3, thrift: "high", tools: { ls: "never" } } },
 			{ mask: { keep_errors: false, digest_tokens: 30 } },
 		];
 		expect(await maskOf("window:8", configured)).toMatchObject({
 			window_turns: 8,
 			selection: "age",
 			cadence: "every_turn",
-			keep_tokens: null,
 			keep_errors: false,
 			digest_tokens: 30,
 			tools: { ls: "never" },
 		});
-		expect(await maskOf("balanced", configured)).toMatchObject({ window_turns: 5, thrift: "high", keep_tokens: 100 });
+		expect(await maskOf("balanced", configured)).toMatchObject({ selection: "use", thrift: "high" });
 		expect(await maskOf("observation-masking", configured)).toMatchObject({ selection: "age", cadence: "every_turn" });
 	});
 });

@@ -15,6 +15,7 @@ const run = promisify(execFile);
 let unpacked: string;
 let manifest: {
 	readonly version: string;
+	readonly icon: string;
 	readonly tools: readonly { readonly name: string }[];
 	readonly user_config: Record<string, { readonly default?: string; readonly description: string }>;
 	readonly server: { readonly mcp_config: { command: string; args: string[]; env: Record<string, string> } };
@@ -56,6 +57,11 @@ describe("the bundle for Claude Desktop", () => {
 		const { tools } = await client.listTools();
 		await client.close();
 		expect(manifest.tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+	});
+
+	it("has an icon of 512 pixels", async () => {
+		const icon = await readFile(join(unpacked, manifest.icon));
+		expect([icon.toString("latin1", 1, 4), icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual(["PNG", 512, 512]);
 	});
 
 	it("starts without settings, with their defaults", async () => {

@@ -1,6 +1,6 @@
 import { fc, it } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { embedJson, escapeHtml } from "../../src/pages/page.ts";
+import { escapeHtml, selfContainedPage } from "../../src/pages/page.ts";
 import { hostileName } from "./replay-fixture.ts";
 
 /** Strings in which what could end a script is common. */
@@ -8,14 +8,20 @@ const nasty = fc
 	.array(fc.oneof(fc.constantFrom("</script", "<!--", "-->", "\u2028", "\u2029", "&lt;", "'", '"', "<"), fc.string()))
 	.map((pieces) => pieces.join(""));
 
+/** The data of a page, as it stands in its HTML. */
+function embedded(data: unknown): string {
+	const page = selfContainedPage({ title: "", body: "", styles: [], scripts: [], data });
+	return /<script type="application\/json" id="data">(.*)<\/script>/s.exec(page)?.[1] ?? "";
+}
+
 describe("JSON in a page", () => {
 	let met = 0;
 
 	it.prop([nasty])("has the same value, and cannot end its element", (text) => {
 		if (/[<&\u2028\u2029]/.test(text)) met += 1;
-		const embedded = embedJson({ [text]: text });
-		expect(JSON.parse(embedded)).toEqual(JSON.parse(JSON.stringify({ [text]: text })));
-		expect(embedded).not.toMatch(/[<>&\u2028\u2029]/);
+		const written = embedded({ [text]: text });
+		expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify({ [text]: text })));
+		expect(written).not.toMatch(/[<>&\u2028\u2029]/);
 	});
 
 	it("met enough characters to escape", () => {
@@ -23,7 +29,7 @@ describe("JSON in a page", () => {
 	});
 
 	it("escapes a hostile file name", () => {
-		expect(embedJson(hostileName)).toBe(
+		expect(embedded(hostileName)).toBe(
 			String.raw`"\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e\u003c!-- \"quoted\" \u0026 'so' \u2028\u2029.json"`,
 		);
 	});

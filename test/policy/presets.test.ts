@@ -38,11 +38,9 @@ describe("presets", () => {
 			placeholder_template: null,
 			placeholder: "full",
 			selection: "age",
-			keep_tokens: null,
 			thrift: "medium",
 			cadence: "every_turn",
 			stride_turns: 10,
-			patience: null,
 		});
 		expect(policy.guard).toMatchObject({
 			ladder: ["truncate", "mask", "drop"],
@@ -155,8 +153,9 @@ describe("presets", () => {
 		expect(policy.locale).toBe("en");
 		expect(policy.mask).toEqual({
 			...defaults.mask,
-			window_turns: 5,
+			window_turns: 2,
 			error_detection: "structural",
+			placeholder: "short",
 			selection: "use",
 			cadence: "break_even",
 			observations: true,

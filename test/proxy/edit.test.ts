@@ -71,7 +71,7 @@ describe.each(sessionApis)("a session of 35 turns through the proxy (%s)", (api)
 });
 
 describe("what was decided once", () => {
-	const turns = turnsOf(24, 6_000);
+	const turns = turnsOf(24, 12_000);
 	const maskedIn = (body: Buffer | undefined) => textsIn(JSON.parse(String(body))).filter(isMasked);
 	const isMasked = (text: string) => /^\[(?:Observation masked:|masked )/.test(text);
 

@@ -5,7 +5,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
 import { type Received, send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
-const turns = turnsOf(30, 6_000);
+const turns = turnsOf(30, 10_000);
 
 /** A provider with an endless cache: what stands at the start of the request before is read from it. */
 function cachingProvider(api: SessionApi) {

@@ -151,7 +151,7 @@ describe("the hint of a placeholder", () => {
 	const placeholder = async (change: (body: string) => string) => {
 		const session = await startSession();
 		const proxy = await session.start();
-		const turns = turnsOf(18, 6_000);
+		const turns = turnsOf(20, 12_000);
 		const { body, ...rest } = requestOf("anthropic", turns);
 		await send(proxy.url, { ...rest, body: change(String(body)) });
 		const refs = turns.map(({ output }) => session.archive.refOf(output));

@@ -33,7 +33,7 @@ describe.skipIf(!hasRealData)("the same figures on two random halves of the deve
 	const window = all({ mask: { window_turns: 8 } });
 	const breakEven = all({ mask: { window_turns: 8, cadence: "break_even" } });
 	const optima = hasRealData ? optimaOf(policyOf({ mask: { window_turns: 8 } })) : [];
-	const byUse = all({ preset: "balanced", mask: { cadence: "every_turn", window_turns: 3, keep_tokens: 18_000 } });
+	const byUse = all({ preset: "balanced", mask: { cadence: "every_turn", thrift: "low" } });
 	const balanced = (["high", "medium", "low"] as const).map((thrift) => all({ preset: "balanced", mask: { thrift } }));
 	const rivals = [
 		window,
@@ -50,7 +50,7 @@ describe.skipIf(!hasRealData)("the same figures on two random halves of the deve
 	const halves = [1, 2].flatMap((seed) => halvesOf(raw.length, seed).map((half, which) => ({ seed, which, half })));
 
 	const columns = ["half", "× optimum", "worst × raw", "context by use / window:8", "gap closed: identifiers", "lines"];
-	const more = ["rivals beaten by some thrift", "by the default", "default × raw"];
+	const more = ["rivals beaten by some thrift", "by the default", "default × raw, with faults"];
 	say(`| ${[...columns, ...more].join(" | ")} |\n`);
 
 	it.each(halves)("split $seed, half $which", ({ seed, which, half }) => {
@@ -66,7 +66,7 @@ describe.skipIf(!hasRealData)("the same figures on two random halves of the deve
 		};
 		const settings = balanced.map(figures);
 		const better = (mine: typeof ours, other: typeof ours) =>
-			mine.billed < other.billed && mine.identifiers > other.identifiers && mine.lines > other.lines;
+			mine.withFaults < other.withFaults && mine.faults < other.faults;
 		const unbeaten = rivals.filter((rival) => !settings.some((mine) => better(mine, figures(rival)))).length;
 		const byDefault = rivals.filter((rival) => better(settings[1] as typeof ours, figures(rival))).length;
 		const cells = [
@@ -78,13 +78,13 @@ describe.skipIf(!hasRealData)("the same figures on two random halves of the deve
 			gap("lines").toFixed(2),
 			rivals.length - unbeaten,
 			byDefault,
-			settings[1]?.ratioToRaw.toFixed(3),
+			`${settings[1]?.withFaults.toFixed(3)} at ${settings[1]?.faults.toFixed(2)}`,
 		];
 		say(`| ${cells.join(" | ")} |\n`);
 		expect(toOptimum).toBeLessThan(1.08);
 		expect(cadence.worstRatioToRaw).toBeLessThanOrEqual(1.05);
 		for (const kind of ["identifiers", "lines"] as const) expect(gap(kind)).toBeGreaterThan(0.3);
 		expect(better(settings[1] as typeof ours, theirs)).toBe(true);
-		expect(byDefault).toBeGreaterThan(rivals.length / 4);
+		expect(byDefault).toBeGreaterThan(rivals.length / 2);
 	});
 });

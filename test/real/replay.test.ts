@@ -46,13 +46,13 @@ describe.skipIf(!hasRealData)("policies on the development set, at prices of 0.1
 			identifiers: clairvoyantOf(policy, replayed, "identifiers"),
 			lines: clairvoyantOf(policy, replayed, "lines"),
 		};
-		const mask = { cadence: "every_turn", window_turns: 3, keep_tokens: 18_000 } as const;
+		const mask = { cadence: "every_turn", thrift: "low" } as const;
 		const ours = measured({ preset: "balanced", mask });
 		say(showFigures("window:8", window));
 		say(
 			`| clairvoyant | | | ${window.context.toFixed(3)} | ${bound.identifiers.toFixed(3)} | ${bound.lines.toFixed(3)} |\n`,
 		);
-		say(showFigures("by use, every turn, 18 000 tokens", ours));
+		say(showFigures("by use, every turn, thrift low", ours));
 		expect(ours.context).toBeLessThanOrEqual(window.context);
 		for (const kind of ["identifiers", "lines"] as const) {
 			expect(ours[kind]).toBeGreaterThanOrEqual((window[kind] + bound[kind]) / 2);

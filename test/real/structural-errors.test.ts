@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { resultText } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { detectError, errorInText } from "../../src/masking/errors.ts";
+import { detectError, structuralError } from "../../src/masking/errors.ts";
 import { resultTargets } from "../../src/masking/judge-results.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { realTranscripts } from "./real-transcripts.ts";
@@ -52,7 +52,8 @@ describe.skipIf(!hasRealData)("errors among real results, found without the flag
 			const isError = flagOf(format, result.isError);
 			if (isError === undefined) continue;
 			const text = resultText(result);
-			const structural = errorInText(text, targets[place]) !== undefined;
+			const structural =
+				structuralError({ result: { ...result, isError: undefined }, target: targets[place] }) !== undefined;
 			const words = detectError(text) !== undefined;
 			for (const row of [format, half, "(all)"]) {
 				const both = tallies.get(row) ?? { structural: start(), words: start() };

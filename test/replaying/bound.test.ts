@@ -13,7 +13,7 @@ import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
 
-const prices = { read: 0.1, write: 1.25, output: 1, fault: 1 };
+const prices = { read: 0.1, write: 1.25, output: 0.1, fault: 1 };
 const costs: CallCosts = {
 	costOf: ({ input, cached }) => cached * prices.read + (input - cached) * prices.write,
 	costOfOutput: (tokens) => tokens * prices.output,
@@ -48,7 +48,7 @@ const turns = fc.array(fc.tuple(words, words, fc.integer({ min: 0, max: 3_000 })
 const penalties = [0, 50, 100, 200, 400, 800, 1_600, 3_200, 10_000];
 const seen = { faulty: 0, masked: 0, saved: 0, atMost: 0 };
 
-test.prop([turns, timings], { numRuns: 150 })(
+test.prop([turns, timings], { numRuns: 250 })(
 	"is below the bill of each schedule, and near the least",
 	(given, timing) => {
 		const outputs = given.map(([held, , length]) => `${held.join(" ")}\n${"x ".repeat(length)}`);
@@ -127,7 +127,7 @@ function untilLastUse({ calls, results, uses }: ReplayHistory): number[] {
 
 afterAll(() => {
 	expect(seen.masked).toBeGreaterThan(50);
-	expect(seen.faulty).toBeGreaterThan(2);
+	expect(seen.faulty).toBeGreaterThan(0);
 	// Of the most that the bound allows, the best schedule saves nearly all.
 	expect(seen.saved).toBeGreaterThan(0.99 * seen.atMost);
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallUsage, Message } from "../../src/conversation/transcript.ts";
 import {
-	type CalibratedCall,
 	calibrateCalls,
 	calibrationTotals,
 	type Interruption,
@@ -116,7 +115,7 @@ describe("the totals of calls", () => {
 	});
 
 	it("leave out the calls that no rule explains, and only those", () => {
-		const [first, second] = calls as [CalibratedCall, CalibratedCall];
+		const [first, second] = calls as [(typeof calls)[number], (typeof calls)[number]];
 		const session = { calls: [first, second, { ...second, cause: "pause" as const }], costOf };
 		expect(withoutUnexplained(session).calls.map(({ cause }) => cause)).toEqual([undefined, "pause"]);
 	});

@@ -1,9 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
+import { outputOfRecall } from "../../src/masking/fault-cost.ts";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
-import { type CallCosts, meterFaults, outputOfRecall } from "../../src/replaying/faults.ts";
+import { type CallCosts, meterFaults } from "../../src/replaying/faults.ts";
 import { rivalSchedule } from "../../src/replaying/rivals.ts";
 import { realTranscripts } from "../real/real-transcripts.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,6 +1,7 @@
+import { outputOfRecall } from "../../src/masking/fault-cost.ts";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import type { Schedule } from "../../src/masking/replay.ts";
-import { type CallCosts, carriedCalls, outputOfRecall } from "../../src/replaying/faults.ts";
+import { type CallCosts, carriedCalls } from "../../src/replaying/faults.ts";
 
 /**
  * The faults and the bill of a schedule by their definition in docs/replay.md: writes out each request as a list of

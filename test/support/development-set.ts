@@ -1,24 +1,31 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Transcript } from "../../src/conversation/transcript.ts";
 import { toolTurns } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { cacheSecondsOf, pricesFor } from "../../src/masking/cache-time.ts";
 import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
-import { replay } from "../../src/masking/replay.ts";
+import { replay, type Schedule } from "../../src/masking/replay.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
 import { placeholdersOf } from "../../src/operations/find-original.ts";
+import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { Policy, Prices } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
+import { meterFaults } from "../../src/replaying/faults.ts";
 import { optimalSchedule } from "../../src/replaying/optimum.ts";
 import { clairvoyantRecall, measureRecall } from "../../src/replaying/recall.ts";
+import { type Rival, rivalSchedule } from "../../src/replaying/rivals.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";
 
 /** A policy replayed over one conversation. */
 export interface Replayed {
 	readonly billed: number;
+	/** With the calls that recall what is missing. */
+	readonly billedWithFaults: number;
+	readonly faults: number;
+	readonly calls: number;
 	readonly inputTokens: number;
 	readonly identifiers: { readonly used: number; readonly inView: number; readonly inDigest: number };
 	readonly lines: { readonly used: number; readonly inView: number };
@@ -27,15 +34,20 @@ export interface Replayed {
 const { meter } = await tokenMeter(policyOf(), undefined);
 const histories = new Map<Transcript, Map<string, ReplayHistory>>();
 
-/** The conversations that policies are measured on: all real ones with at least 20 tool turns. */
-export const developmentSet: readonly Transcript[] = hasRealData
+const found: readonly (readonly [source: string, Transcript])[] = hasRealData
 	? readdirSync(join(realDataFolder, "conversations"), { recursive: true, encoding: "utf8" })
 			.filter((name) => name.endsWith(".json"))
 			.sort()
-			.map((name) => JSON.parse(readFileSync(join(realDataFolder, "conversations", name), "utf8")))
-			.map((document) => readConversation(document).transcript)
-			.filter((transcript) => toolTurns(transcript).length >= 20)
+			.map((name) => [name, readFileSync(join(realDataFolder, "conversations", name), "utf8")] as const)
+			.map(([name, text]) => [dirname(name), readConversation(JSON.parse(text)).transcript] as const)
+			.filter(([, transcript]) => toolTurns(transcript).length >= 20)
 	: [];
+
+/** The conversations that policies are measured on: all real ones with at least 20 tool turns. */
+export const developmentSet: readonly Transcript[] = found.map(([, transcript]) => transcript);
+
+/** The folder of each of them: a program, or a set of runs. */
+export const sources: readonly string[] = found.map(([source]) => source);
 
 /** The history of a conversation under a policy, with the real counter; made once for policies that mask alike. */
 export function historyUnder(transcript: Transcript, policy: Policy): ReplayHistory {
@@ -69,10 +81,34 @@ function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
 export function replayAll(policy: Policy): readonly Replayed[] {
 	return developmentSet.map((transcript) => {
 		const history = historyUnder(transcript, policy);
-		const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
-		const { billed, inputTokens } = meterSchedule(history, schedule, pricesOf(transcript, policy));
-		return { billed, inputTokens, ...measureRecall(history, schedule) };
+		return measure(
+			history,
+			replay(history, { mask: policy.mask, prices: policy.prices }),
+			pricesOf(transcript, policy),
+		);
 	});
+}
+
+/** Replays the rule of another program over the set, with the placeholders of a policy. */
+export function replayRival(rival: Rival, policy: Policy): readonly Replayed[] {
+	return developmentSet.map((transcript) => {
+		const history = historyUnder(transcript, policy);
+		return measure(history, rivalSchedule(history, rival), pricesOf(transcript, policy));
+	});
+}
+
+function measure(history: ReplayHistory, schedule: Schedule, prices: Prices): Replayed {
+	const { billed, inputTokens, calls } = meterSchedule(history, schedule, prices);
+	const faults = meterFaults(history, schedule, ratesOfPrices(prices));
+	const recall = measureRecall(history, schedule);
+	return {
+		billed,
+		billedWithFaults: faults.billed,
+		faults: faults.faults,
+		calls: calls.length,
+		inputTokens,
+		...recall,
+	};
 }
 
 /** The least bill of each conversation for a window, as the policy's error rule lets results go. */
@@ -103,6 +139,8 @@ export function figuresOf(replayed: readonly Replayed[], raw: readonly Replayed[
 		billed: sum(replayed.map(({ billed }) => billed)),
 		ratioToRaw: sum(replayed.map(({ billed }) => billed)) / sum(raw.map(({ billed }) => billed)),
 		worstRatioToRaw: Math.max(...ratios),
+		withFaults: sum(replayed.map((one) => one.billedWithFaults)) / sum(raw.map(({ billed }) => billed)),
+		faults: (100 * sum(replayed.map((one) => one.faults))) / sum(replayed.map(({ calls }) => calls)),
 		context: sum(replayed.map((one) => one.inputTokens)) / sum(raw.map((one) => one.inputTokens)),
 		identifiers: recall("identifiers"),
 		lines: recall("lines"),

@@ -67,7 +67,8 @@ export function describeWriting(row: FormatRow): void {
 		const messages = script();
 		const position = read(messages).messages.findIndex(isOne);
 		const paths = read(messages).messages[position]?.paths ?? [];
-		const [first, ...others] = paths.map(([index]) => index as number);
+		// Values of one message may stand in one record.
+		const [first, ...others] = new Set(paths.map(([index]) => index as number));
 		return first === undefined ? [] : [{ title, messages, position, first, others }];
 	});
 

@@ -1,0 +1,185 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { Message, Path, TextNode } from "../conversation/transcript.ts";
+import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
+import { readInlineMedia } from "./media.ts";
+import { MessageDraft, opaque, type ToolContent, textContent } from "./parts.ts";
+import { outputCopies } from "./session-files.ts";
+
+/** Members of a request of which any may be left when its messages are dropped. */
+const requestKeys = ["requestId", "message", "response", "result", "prompt", "completion"];
+
+/**
+ * Chats that VS Code exports or keeps in `chatSessions`. A request has the user's message, and in `result.metadata` a round for
+ * each answer of the model; without rounds, the answer is in `response`, where it is for the screen otherwise.
+ */
+export const vscodeChat: Format = {
+	name: "vscode-chat",
+	title: "VS Code chat",
+	looksFor: "VS Code chat (`requests` with `message.text` and `response`; calls in `result.metadata.toolCallRounds`)",
+	marks: /^(?:in requests|message:object|response:list)$/m,
+	probe: ({ messages, base }) =>
+		probeEach(messages, "a request with `message.text`", (request) => {
+			if (!isJsonObject(request) || !hasMember(request, ...requestKeys))
+				return "an object with `message` and `response`";
+			if (hasMember(request, "role", "type")) return "a request without `role` and `type`";
+			const isText = stringAt(objectOf(memberAt(request, "message")), "text") !== undefined;
+			const hasRounds = Array.isArray(metadataOf(request).toolCallRounds);
+			return isText || hasRounds || (base.at(-1) === "requests" && stringAt(request, "prompt") !== undefined);
+		}),
+	read: (located) => transcriptOf("vscode-chat", readRequests(located)),
+	write: { message: writeMessage, appends: false },
+};
+
+/** Only items of lists can be taken out: the parts of the user's message, rounds, and the parts of a response. */
+function readRequests({ messages: requests, base }: LocatedMessages): Message[] {
+	return requests.flatMap((value, index): Message[] => {
+		const request = objectOf(value);
+		const path = [...base, index];
+		const rounds = listOf(metadataOf(request).toolCallRounds);
+		const answers =
+			rounds.length > 0 ? rounds.map((_, round) => readRound(request, round, path)) : readResponse(request, path);
+		// What the screen shows goes with the last round.
+		if (rounds.length > 0) answers.at(-1)?.paths.push(...itemsOf(request.response, [...path, "response"]));
+		const user = readUser(request, path);
+		const [first] = answers;
+		const messages = user && (user.paths.length > 0 || !first) ? [user, ...answers] : answers;
+		if (user && user.paths.length === 0) {
+			if (first) first.counted = [...user.counted, ...first.counted];
+			else user.paths.push(path);
+		}
+		return messages.map((message) => message.setTime(timeAt(request, "timestamp")));
+	});
+}
+
+function itemsOf(list: unknown, path: Path): Path[] {
+	return listOf(list).map((_, index) => [...path, index]);
+}
+
+function metadataOf(request: JsonObject): JsonObject {
+	return objectOf(objectOf(request.result).metadata);
+}
+
+function readUser(request: JsonObject, path: Path): MessageDraft | undefined {
+	const { message, prompt, completion } = request;
+	const parts = objectOf(message).parts;
+	const draft = new MessageDraft("user", ...itemsOf(parts, [...path, "message", "parts"]));
+	draft.count(isJsonObject(message) ? message.text : message, prompt, completion);
+	// Its parts have been taken out.
+	const isGone = Array.isArray(parts) && parts.length === 0;
+	return draft.counted.length === 0 || isGone ? undefined : draft;
+}
+
+/** An answer with its calls, and their results beside. */
+function readRound(request: JsonObject, index: number, path: Path): MessageDraft {
+	const { toolCallRounds, toolCallResults } = metadataOf(request);
+	const at = [...path, "result", "metadata"];
+	const round = objectOf(listOf(toolCallRounds)[index]);
+	const draft = new MessageDraft("assistant", [...at, "toolCallRounds", index]);
+	const { thinking } = round;
+	if (isJsonObject(thinking)) {
+		const place = [...at, "toolCallRounds", index, "thinking"];
+		draft.addThinking(place, thinking.text ?? "", Boolean(thinking.encrypted), true);
+	}
+	draft.count(stringAt(round, "response") || undefined);
+	for (const call of objectsOf(round.toolCalls)) {
+		const id = idAt(call, "id");
+		draft.addCall(id, stringAt(call, "name"), call.arguments);
+		const result = id === undefined ? undefined : memberAt(objectOf(toolCallResults), id);
+		if (id === undefined || result === undefined) continue;
+		const place = [...at, "toolCallResults", id];
+		const content = readContent(objectOf(result).content, [...place, "content"]);
+		const isError = objectOf(result).isError === true || undefined;
+		draft.addResult({ callId: id, ...content, copies: copiesOf(request, id, { path, content }), isError });
+	}
+	return draft;
+}
+
+/** Parts with a text as their value, or with a tree of nodes, whose leaves have the texts. */
+function readContent(parts: unknown, path: Path): ToolContent {
+	const list = listOf(parts);
+	if (!Array.isArray(parts)) return opaque(parts ?? undefined);
+	const texts: TextNode[] = [];
+	const others = list.flatMap((part, index) => {
+		const at = [...path, index];
+		const { value } = objectOf(part);
+		const found =
+			typeof value === "string" ? [{ path: [...at, "value"], text: value }] : leavesOf(value, [...at, "value"]);
+		texts.push(...found);
+		const media = found.length === 0 && isJsonObject(part) ? readInlineMedia(part, at) : undefined;
+		return found.length > 0 ? [] : [{ part, media }];
+	});
+	const write = (text: string) => [{ ...objectOf(list[0]), value: text }];
+	return {
+		texts,
+		whole: others.length === 0 && texts.length > 0 ? { path, write } : undefined,
+		media: others.flatMap(({ media }) => media ?? []),
+		counted: others.flatMap(({ part, media }) => (media ? [] : opaque(part).counted)),
+	};
+}
+
+/** Trees are searched to this depth. */
+const deepest = 100;
+
+function leavesOf(value: unknown, path: Path): TextNode[] {
+	const texts: TextNode[] = [];
+	const waiting = [{ node: objectOf(value).node, at: [...path, "node"] as Path }];
+	for (let next = waiting.pop(); next; next = waiting.pop()) {
+		const { node, at } = next;
+		const text = stringAt(objectOf(node), "text");
+		if (text !== undefined) texts.push({ path: [...at, "text"], text });
+		if (at.length - path.length > deepest) continue;
+		const children = [...listOf(objectOf(node).children).entries()].reverse();
+		for (const [index, child] of children) waiting.push({ node: child, at: [...at, "children", index] });
+	}
+	return texts;
+}
+
+/** What the screen shows of a call. */
+function copiesOf(
+	request: JsonObject,
+	callId: string,
+	{ path, content }: { readonly path: Path; readonly content: ToolContent },
+): readonly TextNode[] {
+	const index = listOf(request.response).findIndex((part) => objectOf(part).toolCallId === callId);
+	if (index === -1) return [];
+	const places = ["resultDetails", "toolSpecificData"].map((key) => ["response", index, key]);
+	return outputCopies({ record: request, path, places, texts: content.texts });
+}
+
+/** The answer as the screen shows it. */
+function readResponse(request: JsonObject, path: Path): MessageDraft[] {
+	const parts = request.response;
+	if (listOf(parts).length === 0) return [];
+	const draft = new MessageDraft("assistant", ...itemsOf(parts, [...path, "response"]));
+	for (const [index, part] of listOf(parts).entries()) {
+		if (!isJsonObject(part)) continue;
+		const at = [...path, "response", index];
+		if (part.kind === "toolInvocationSerialized") readInvocation(part, at, draft);
+		else if (part.kind === undefined || part.kind === "markdownContent") {
+			draft.count(stringAt(part, "value") ?? stringAt(objectOf(part.value ?? part.content), "value"));
+		}
+	}
+	return [draft];
+}
+
+function readInvocation(part: JsonObject, path: Path, draft: MessageDraft): void {
+	const callId = idAt(part, "toolCallId");
+	const [details, data] = [objectOf(part.resultDetails), objectOf(part.toolSpecificData)];
+	draft.addCall(callId, stringAt(part, "toolId"), details.input ?? data.commandLine ?? data.command ?? "");
+	const printed = stringAt(objectOf(data.terminalCommandOutput), "text");
+	const isError = details.isError === true || undefined;
+	if (Array.isArray(details.output)) {
+		draft.addResult({ callId, ...readContent(details.output, [...path, "resultDetails", "output"]), isError });
+	} else if (printed !== undefined) {
+		const place = [...path, "toolSpecificData", "terminalCommandOutput", "text"];
+		draft.addResult({ callId, ...textContent(printed, place), isError });
+	}
+}
+
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	const kept = keptFields(instead, ["requestId", "timestamp"]);
+	if (role === "user") return { ...kept, message: { text, parts: [{ text, kind: "text" }] }, response: [] };
+	return { ...kept, response: [{ value: text }] };
+}

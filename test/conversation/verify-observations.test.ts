@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { verifyObservations } from "../../src/conversation/verify-observations.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { protocolConversation, protocolSamples } from "../support/text-protocols.ts";
+
+const [sample] = protocolSamples as [(typeof protocolSamples)[number]];
+const messages = protocolConversation(sample);
+const { transcript } = readConversation(messages);
+const path = [2, "content"];
+const size = { chars: 9, tokens: 9 };
+
+function found(
+	after: readonly unknown[],
+	{
+		replacement,
+		origins = after.map((_, index) => index),
+	}: { replacement?: unknown; origins?: readonly number[] } = {},
+): string[] {
+	const promises: string[] = [];
+	const edit = { kind: "replace", reason: "mask", message: 2, path, replacement, before: size, after: size } as const;
+	verifyObservations({
+		before: transcript,
+		after: readConversation(after).transcript,
+		plan: replacement === undefined ? [] : [edit],
+		origins,
+		report: (promise, detail) => promises.push(`${promise}: ${detail}`),
+	});
+	return promises;
+}
+
+describe("verifyObservations", () => {
+	it("accepts a text that is replaced in its frame", () => {
+		const replacement = "<returncode>0</returncode>\n[masked]";
+		const after = messages.with(2, { role: "user", content: replacement });
+		expect(found(after, { replacement })).toEqual([]);
+	});
+
+	it.each<[string, unknown]>([
+		["without the frame", "[masked]"],
+		["that is no text", [{ type: "text", text: "[masked]" }]],
+	])("refuses a replacement %s", (_, replacement) => {
+		expect(found(messages, { replacement })).toEqual([
+			"only_tool_results_edited: /2/content loses what stands around it",
+		]);
+	});
+
+	it("accepts that an action is dropped with its observation", () => {
+		const kept = messages.map((_, index) => index).filter((index) => index !== 1 && index !== 2);
+		expect(
+			found(
+				kept.map((index) => messages[index]),
+				{ origins: kept },
+			),
+		).toEqual([]);
+	});
+
+	it.each([
+		["an action", 1, 2],
+		["an observation", 2, 1],
+	])("refuses that %s is dropped alone", (_, dropped, left) => {
+		const kept = messages.map((_, index) => index).filter((index) => index !== dropped);
+		expect(
+			found(
+				kept.map((index) => messages[index]),
+				{ origins: kept },
+			),
+		).toEqual([`pairing_kept: message ${left} and its action or observation`]);
+	});
+});
