@@ -1,6 +1,7 @@
 import { readConversation } from "../formats/detect.ts";
 import { modelOfSession } from "../operations/count.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";
+import { proxyPolicy } from "../proxy/defaults.ts";
 import { commandConfig, logToStderr, readDocument, say, show, sourceOf, withArchive } from "./input-output.ts";
 import type { SessionOptions } from "./rescue.ts";
 import { refuseUsage } from "./usage.ts";
@@ -18,7 +19,7 @@ export async function prune(file: string, options: PruneOptions): Promise<void> 
 	if (asks && !(process.stdin.isTTY && process.stderr.isTTY)) {
 		refuseUsage("expected --biggest, --stale or --tool, since there is no terminal to ask in");
 	}
-	const { policy } = await commandConfig(options);
+	const policy = proxyPolicy(await commandConfig(options));
 	const document = await readDocument(file, policy.limits.max_file_bytes);
 	const source = readConversation(document.value, policy.mask.observations);
 	await withArchive(options, policy, async (archive) => {

@@ -1,5 +1,6 @@
 import { readConversation } from "../formats/detect.ts";
 import { rescueConversation } from "../operations/rescue.ts";
+import { proxyPolicy } from "../proxy/defaults.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,
@@ -22,7 +23,7 @@ export async function rescue(
 	file: string,
 	options: SessionOptions & Pick<WindowOptions, "model" | "contextWindow"> & { readonly target: number },
 ): Promise<void> {
-	const { policy } = await commandConfig(options);
+	const policy = proxyPolicy(await commandConfig(options));
 	const document = await readDocument(file, policy.limits.max_file_bytes);
 	const { model, contextWindow, target, dryRun = false } = options;
 	const { edits, report, error } = await withArchive(options, policy, (archive) =>

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -20,7 +21,7 @@ export interface SessionCopy {
 /** How a program names its sessions, finds them, and remembers what they use of the window. */
 interface SessionProgram {
 	readonly sessionId: (document: unknown) => string | undefined;
-	readonly folder: (document: unknown) => string | undefined;
+	readonly folder: (document: unknown, file: string) => string | undefined;
 	readonly name: (given: { readonly id: string; readonly name: string; readonly now: Date }) => string;
 	readonly command: (given: { readonly id: string; readonly file: string }) => string;
 	readonly usage: (document: unknown, tokens: number) => readonly ValueEdit[];
@@ -65,7 +66,7 @@ const programs: Readonly<Record<string, SessionProgram>> = {
 	"gemini-cli": {
 		sessionId: (document) =>
 			Array.isArray(document) ? lastText(document, "sessionId") : stringAt(objectOf(document), "sessionId"),
-		folder: () => undefined,
+		folder: (_, file) => readText(join(dirname(dirname(file)), ".project_root")),
 		// Gemini CLI finds a session by the first eight characters of its id.
 		name: ({ id, name, now }) =>
 			`session-${now.toISOString().slice(0, 16).replaceAll(":", "-")}-${id.slice(0, 8)}${/\.jsonl?$/.exec(name)?.[0] ?? ".jsonl"}`,
@@ -100,7 +101,20 @@ export function copySession(session: {
 	const { renamed } = program;
 	if (renamed) text = text.replace(renamed.ids, (_, one: string) => JSON.stringify(renamed.newId(one, id)));
 	const copy = join(dirname(file), program.name({ id, name: basename(file), now }));
-	return { file: copy, text, folder: program.folder(document.value), command: program.command({ id, file: copy }) };
+	return {
+		file: copy,
+		text,
+		folder: program.folder(document.value, file),
+		command: program.command({ id, file: copy }),
+	};
+}
+
+function readText(file: string): string | undefined {
+	try {
+		return readFileSync(file, "utf8").trim();
+	} catch {
+		return undefined;
+	}
 }
 
 /** A word of a shell. */

@@ -59,7 +59,6 @@ function policiesOf(policy: Policy, target: number): readonly Policy[] {
 			keep_last_k_per_tool: null,
 			selection: "age",
 			cadence: "every_turn",
-			keep_tokens: null,
 		},
 		guard: { ...guard, max_tool_result_chars: Math.min(8_000, guard.max_tool_result_chars) },
 	};
