@@ -9,7 +9,7 @@ import { build } from "rolldown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-const bundled = ["zod", "@modelcontextprotocol/sdk", "express", "express-rate-limit"];
+const bundled = ["zod", "@modelcontextprotocol/sdk", "express", "express-rate-limit", "@clack/prompts"];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({

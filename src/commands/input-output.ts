@@ -6,6 +6,7 @@ import { openArchiveOfPolicy } from "../archive/open.ts";
 import { archiveLocation } from "../config/archive.ts";
 import { type Config, type ConfigSources, loadConfig } from "../config/config.ts";
 import { compactJson } from "../conversation/json.ts";
+import type { Path } from "../conversation/transcript.ts";
 import { PalimpsestError, withoutControls } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import type { Recording } from "../formats/recording.ts";
@@ -73,6 +74,12 @@ export async function editConversation<Edited extends Outcome<unknown> | undefin
 	if (document && options.respondWith === "messages") await writePieces(editedPieces(document, edits));
 	else printJson(options.respondWith === "edits" ? { edits, report } : report, 2);
 	return outcome;
+}
+
+/** A conversation that was read, with what an archive needs to restore it to the byte. */
+export function sourceOf(document: TextDocument, archive: Archive | undefined) {
+	const spellings = { spellingsOf: (paths: readonly Path[]) => spellingsOf(document, paths) };
+	return { conversation: document.value, ...(archive ? { archive, ...spellings } : {}) };
 }
 
 /** Each write is a system call. */

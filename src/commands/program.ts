@@ -20,6 +20,7 @@ Examples:
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
   palimpsest guard chat.json --context-window 32000     make it fit 32 000 tokens
   palimpsest compact chat.json --strategy llm-summary   put a summary in the place of old messages
+  palimpsest rescue session.jsonl                       make a session that is over its window fit, to resume it
   npm test 2>&1 | palimpsest truncate                   keep head and tail of a long output
   palimpsest run --max-tokens 2000 -- npm test          run a command, show what matters of its output
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
@@ -44,6 +45,7 @@ export function createProgram(): Command {
 	addServeCommand(program);
 	addProxyCommand(program);
 	addConversationCommands(program);
+	addSessionCommands(program);
 	addOutputCommands(program);
 	addHookCommands(program);
 	addLaunchCommand(program);
@@ -156,6 +158,26 @@ function addConversationCommands(program: Command): void {
 		.option("--summary <file>", "put in this summary")
 		.option("--summary-token <token>", "the token of the request that it answers")
 		.action(async (file, options) => (await import("./compact.ts")).compact(file, options));
+}
+
+function addSessionCommands(program: Command): void {
+	const dryRun = ["--dry-run", "print what would be taken out, and write nothing"] as const;
+	const rescues = "Write a session that is over its window anew so that it fits, and print the command to resume it.";
+	addArchiving(program, "rescue <file>", rescues)
+		.option("--model <name>", "model whose window and tokenizer count, if not as the session says")
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
+		.addOption(
+			new Option("--target <share>", "share of the window that it may fill").argParser(shareOfAll).default(0.5),
+		)
+		.option(...dryRun)
+		.action(async (file, options) => (await import("./rescue.ts")).rescue(file, options));
+
+	addArchiving(program, "prune <file>", "Choose results to take out of a session, and write it anew as rescue does.")
+		.option("--biggest <count>", "the largest, without asking", aboveZero)
+		.option("--stale", "those that a later result makes out of date, without asking")
+		.option("--tool <name>", "those of this tool, without asking; repeatable", repeatable)
+		.option(...dryRun)
+		.action(async (file, options) => (await import("./prune.ts")).prune(file, options));
 }
 
 function addOutputCommands(program: Command): void {

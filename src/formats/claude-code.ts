@@ -5,7 +5,7 @@ import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { anthropicUsage } from "./call-usage.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { hasMember, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
+import { asCountedText, hasMember, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { added, joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {
@@ -44,7 +44,10 @@ export const claudeCode: Format = {
 		"Claude Code session (records of `type` user or assistant that hold `message`, with `uuid` and `parentUuid`)",
 	marks: /^message:object$/m,
 	probe: ({ messages }) => probeEach(messages, "records of a session with messages", probe),
-	read: (located) => ({ ...transcriptOf("claude-code", readMessages(located)), opensWithUser: true }),
+	read: (located) => ({
+		...transcriptOf("claude-code", readMessages(located), readPrompt(located)),
+		opensWithUser: true,
+	}),
 	answeredCalls: ({ messages }) => {
 		const ids = readTree(messages).main.flatMap(({ message }) => idsOf(message, "tool_result", "tool_use_id"));
 		return [...new Set(ids)];
@@ -153,6 +156,7 @@ const unsentAttachments: ReadonlySet<unknown> = new Set([
 	"hook_error_during_execution",
 	"hook_non_blocking_error",
 	"hook_permission_decision",
+	"prompt_snapshot",
 	"hook_system_message",
 	"structured_output",
 	"autocheckpointing",
@@ -161,6 +165,18 @@ const unsentAttachments: ReadonlySet<unknown> = new Set([
 	"todo",
 	"ultramemory",
 ]);
+
+/** The system prompt and the tools of each call, as the last snapshot has them. Seen in 2.1.330. */
+function readPrompt({ messages }: LocatedMessages): string[] {
+	const snapshots = messages.flatMap((record) => {
+		const attachment = isAttachment(record) ? objectOf(record.attachment) : {};
+		return attachment.type === "prompt_snapshot" ? [attachment] : [];
+	});
+	return ["systemPrompt", "tools"].flatMap((key) => {
+		const value = snapshots.findLast((snapshot) => Object.hasOwn(snapshot, key))?.[key];
+		return value === undefined ? [] : [asCountedText(value)];
+	});
+}
 
 /** An attachment is counted, never edited, and dropped with the message before it. */
 function addAttachment(draft: MessageDraft, { attachment }: JsonObject, path: Path): void {

@@ -22,11 +22,15 @@ export const geminiCli: Format = {
 		"Gemini CLI chat (messages of `type` user or gemini with `content`, calls with their `result` in `toolCalls`)",
 	marks: /^type=gemini$/m,
 	probe: ({ messages }) => probeEach(messages, "a message of `type` gemini", probe),
-	read({ messages: records, base }) {
-		const isSent = sentRecords(records);
-		const messages = records.flatMap((record, index) => {
-			const message = readRecord(record as JsonObject, [...base, index]);
-			return message ? [isSent(index) ? message : unsent(message)] : [];
+	read({ messages: list, base }) {
+		const records = list.flatMap((record, index) => withRewritten(record, [...base, index]));
+		const { stateOf, draftsOf } = replayRecords(records.map(({ record }) => record));
+		const messages = records.flatMap(({ record, path }, index) => {
+			const message = readRecord(objectOf(record), path);
+			// The drafts of a message go with it: without it, Gemini CLI would take the last of them.
+			for (const at of draftsOf(index)) message?.paths.push(records[at]?.path as Path);
+			if (!message || stateOf(index) === "draft") return [];
+			return [stateOf(index) === "sent" && !isContext(objectOf(record)) ? message : unsent(message)];
 		});
 		return { ...transcriptOf("gemini-cli", messages), opensWithUser: true };
 	},
@@ -46,31 +50,70 @@ function probe(record: unknown) {
 	return type === "gemini";
 }
 
-/** A later record with the id of an earlier one takes its place. A rewind takes out a message and all after it. */
-function sentRecords(records: readonly unknown[]): (index: number) => boolean {
+/** A change to a file of records, and the messages that it puts in the place of all before it, as a resumed chat does. */
+function withRewritten(record: unknown, path: Path) {
+	const own = { record, path };
+	if (!isRewriting(record)) return [own];
+	const messages = listOf(objectOf(objectOf(record).$set).messages);
+	return [own, ...messages.map((one, index) => ({ record: one, path: [...path, "$set", "messages", index] }))];
+}
+
+function isRewriting(record: unknown): boolean {
+	return Array.isArray(objectOf(objectOf(record).$set).messages);
+}
+
+/**
+ * A later record with the id of an earlier one takes its place. A rewind takes out a message and all after it. A draft is
+ * a replaced record without calls.
+ */
+function replayRecords(records: readonly unknown[]) {
 	const gone = new Set<number>();
+	const drafts = new Map<number, readonly number[]>();
+	const isDraft = new Set<number>();
 	const known = new Map<string, number>();
 	for (const [index, record] of records.entries()) {
+		if (isRewriting(record)) for (let at = 0; at < index; at += 1) gone.add(at);
 		const rewind = idAt(objectOf(record), "$rewindTo");
 		const from = rewind === undefined ? undefined : known.get(rewind);
 		if (from !== undefined) for (let at = from; at < index; at += 1) gone.add(at);
 		const id = idAt(objectOf(record), "id");
 		if (id === undefined) continue;
 		const before = known.get(id);
-		if (before !== undefined) gone.add(before);
+		if (before !== undefined) {
+			if (!gone.has(before) && listOf(objectOf(records[before]).toolCalls).length === 0) {
+				drafts.set(index, [...(drafts.get(before) ?? []), before]);
+				isDraft.add(before);
+			}
+			gone.add(before);
+		}
 		known.set(id, index);
 	}
-	return (index) => !gone.has(index);
+	return {
+		stateOf: (index: number) => (isDraft.has(index) ? "draft" : gone.has(index) ? "gone" : "sent"),
+		draftsOf: (index: number) => drafts.get(index) ?? [],
+	};
 }
 
-function readRecord(record: JsonObject, path: Path): Message | undefined {
+/** Context that Gemini CLI puts before the first request, and leaves out of a chat that it resumes. */
+function isContext(record: JsonObject): boolean {
+	const [part] = Array.isArray(record.content) ? record.content : [record.content];
+	const text = isJsonObject(part) ? part.text : part;
+	return record.type === "user" && typeof text === "string" && /^\s*<(?:session|hook)_context>/.test(text);
+}
+
+function readRecord(record: JsonObject, path: Path): MessageDraft | undefined {
 	if (!Object.hasOwn(roles, stringAt(record, "type") ?? "")) return undefined;
 	const draft = new MessageDraft(roleOf({ role: record.type }, roles), path).setTime(timeAt(record, "timestamp"));
 	const { input, cached } = objectOf(record.tokens);
 	const usage = { prompt_tokens: input, prompt_tokens_details: { cached_tokens: cached } };
 	draft.setUsage(openaiUsage({ usage, model: record.model }));
 	draft.readParts(record.content, [...path, "content"], (part, at) => {
-		if (typeof part.text === "string") draft.count(part.text);
+		const { functionResponse: response } = part;
+		// Newer versions record a result as a message too, and send both when they resume a chat (0.61.0).
+		if (isJsonObject(response)) {
+			const content = readFunctionResponse(response, [...at, "functionResponse"]);
+			draft.addResult({ callId: idAt(response, "id"), ...content });
+		} else if (typeof part.text === "string") draft.count(part.text);
 		else draft.countPart(part, readGeminiMedia(part, at));
 	});
 	for (const [index, call] of listOf(record.toolCalls).entries()) {

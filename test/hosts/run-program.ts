@@ -7,7 +7,7 @@ import { type ProviderTotals, startStandInProvider } from "../support/stand-in-p
 import { projectFolder } from "./install-programs.ts";
 import type { AgentProgram } from "./programs.ts";
 
-const builtCli = join(projectFolder, "dist/cli.js");
+export const builtCli = join(projectFolder, "dist/cli.js");
 
 /** How a program is run: as it is, by `palimpsest launch`, or with what `palimpsest hook install` enters. */
 export type Way = "alone" | "proxy" | "plugin" | "hook";
@@ -40,21 +40,14 @@ export async function runProgram(run: {
 	readonly bodies?: string | undefined;
 	readonly limitSeconds: number;
 }): Promise<ProgramRun> {
-	const { program, binFolder, script, way, bodies, limitSeconds } = run;
-	const home = await realpath(await mkdtemp(join(tmpdir(), `palimpsest-hosts-${program.name}-`)));
-	const project = join(home, "project");
+	const { program, script, way, bodies, limitSeconds } = run;
 	const provider = await startStandInProvider({ script, ...(bodies === undefined ? {} : { folder: bodies }) });
+	const { home, project, environment } = await prepareHome({ ...run, origin: provider.origin });
 	try {
-		await writeProject(project, script);
-		const { environment, files = {} } = program.configure({ origin: provider.origin, home });
-		for (const [name, text] of Object.entries(files)) {
-			await mkdir(dirname(join(home, name)), { recursive: true });
-			await writeFile(join(home, name), text);
-		}
 		const started = Date.now();
 		const inside = program.inside?.kind === way ? program.inside : undefined;
 		const command = [program.command, ...(inside?.parameters ?? []), ...program.parameters(sessionPrompt)];
-		const how = { cwd: project, environment: { ...quietEnvironment(home, binFolder), ...environment }, limitSeconds };
+		const how = { cwd: project, environment, limitSeconds };
 		if (inside) {
 			const locale = inside.kind === "hook" ? ["--locale", "en"] : [];
 			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
@@ -83,6 +76,26 @@ export async function runProgram(run: {
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });
 	}
+}
+
+/** A home of its own for a program, with its settings and the project of the script. */
+export async function prepareHome(given: {
+	readonly program: AgentProgram;
+	readonly binFolder: string;
+	readonly script: SessionScript;
+	/** Of the provider. */
+	readonly origin: string;
+}) {
+	const { program, binFolder, script, origin } = given;
+	const home = await realpath(await mkdtemp(join(tmpdir(), `palimpsest-hosts-${program.name}-`)));
+	const project = join(home, "project");
+	await writeProject(project, script);
+	const { environment, files = {} } = program.configure({ origin, home });
+	for (const [name, text] of Object.entries(files)) {
+		await mkdir(dirname(join(home, name)), { recursive: true });
+		await writeFile(join(home, name), text);
+	}
+	return { home, project, environment: { ...quietEnvironment(home, binFolder), ...environment } };
 }
 
 function charactersShown(bodies: readonly string[]): number {
@@ -134,7 +147,7 @@ export function quietEnvironment(home: string, binFolder: string): Record<string
 	};
 }
 
-function runToEnd(
+export function runToEnd(
 	[command = "", ...parameters]: readonly string[],
 	how: { readonly cwd: string; readonly environment: Record<string, string>; readonly limitSeconds: number },
 ): Promise<{ readonly code: number | null; readonly output: string }> {

@@ -4,6 +4,7 @@ import type { SessionScript } from "../support/scripted-session.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, programs } from "./programs.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
+import { rescueColumns, rescueSession } from "./run-rescue.ts";
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
@@ -18,6 +19,8 @@ const { values, positionals } = parseArgs({
 		without: { type: "boolean", default: false },
 		/** Runs programs in these ways only: proxy, plugin, hook; several with commas between. */
 		ways: { type: "string", default: "proxy,plugin,hook" },
+		/** Plays a session, rescues it, and resumes it. */
+		rescue: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
@@ -31,7 +34,7 @@ const unknown = positionals.filter((name) => !programs.some((program) => program
 if (unknown.length > 0)
 	throw new Error(`Expected ${programs.map(({ name }) => name).join(", ")}; got ${unknown.join(", ")}.`);
 
-const columns = [
+const usualColumns = [
 	"program",
 	"with",
 	"tokens without → with",
@@ -42,6 +45,9 @@ const columns = [
 	"recall",
 	"placeholders stored",
 ];
+const columns = values.rescue ? rescueColumns : usualColumns;
+/** In tokens: the usual session is over it, and half of it has room for a program's own instructions. */
+const rescuedWindow = 80_000;
 const rows: string[][] = [];
 let failed = false;
 for (const program of chosen) {
@@ -63,6 +69,13 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 	const installed = installProgram(program.package);
 	const name = `${program.title} ${installed.version}`;
 	if (installed.kind === "absent") return [[name, `not installed: ${installed.reason}`]];
+	if (values.rescue) {
+		const { binFolder } = installed;
+		const rescue = { program, binFolder, script, contextWindow: rescuedWindow, limitSeconds };
+		const rescued = await rescueSession(rescue).catch((error: unknown) => ({ row: [String(error)], isRight: false }));
+		failed ||= rescued?.isRight === false;
+		return rescued ? [[name, "rescue", ...rescued.row]] : [];
+	}
 	const run = (way: Way, played: SessionScript) => {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
 		return runProgram({ program, binFolder: installed.binFolder, script: played, way, bodies, limitSeconds });

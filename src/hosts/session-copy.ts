@@ -1,0 +1,229 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { PalimpsestError } from "../errors.ts";
+import { listOf, numberAt, objectOf, stringAt } from "../formats/json-values.ts";
+import { type ValueEdit, writeValues } from "../json-text/edit.ts";
+import type { TextDocument } from "../json-text/read.ts";
+import { sha256Of } from "../json-text/value.ts";
+
+/** A session under an id of its own, beside the one that it is made from. */
+export interface SessionCopy {
+	readonly file: string;
+	readonly text: string;
+	/** The folder in which its program finds it, if the session names it. */
+	readonly folder: string | undefined;
+	/** Lines of a shell that resume it. */
+	readonly command: string;
+}
+
+/** How a program names its sessions, finds them, and remembers what they use of the window. */
+interface SessionProgram {
+	readonly sessionId: (document: unknown) => string | undefined;
+	readonly folder: (document: unknown, file: string) => string | undefined;
+	readonly name: (given: { readonly id: string; readonly name: string; readonly now: Date }) => string;
+	readonly command: (given: { readonly id: string; readonly file: string }) => string;
+	readonly usage: (document: unknown, tokens: number) => readonly ValueEdit[];
+	readonly newId?: (old: string) => string;
+	/** Other ids that may stand only once in all sessions. */
+	readonly renamed?: { readonly ids: RegExp; readonly newId: (old: string, sessionId: string) => string };
+}
+
+/** By the name of the session's format. */
+const programs: Readonly<Record<string, SessionProgram>> = {
+	"claude-code": {
+		sessionId: (document) => lastText(document, "sessionId"),
+		folder: (document) => lastText(document, "cwd"),
+		name: ({ id }) => `${id}.jsonl`,
+		command: ({ id }) => `claude --resume ${id}`,
+		usage: claudeUsage,
+	},
+	"codex-rollout": {
+		sessionId: (document) => stringAt(codexHeader(document), "id"),
+		folder: (document) => stringAt(codexHeader(document), "cwd"),
+		name: ({ id, now }) => `rollout-${now.toISOString().slice(0, 19).replaceAll(":", "-")}-${id}.jsonl`,
+		command: ({ id }) => `codex resume ${id}`,
+		usage: codexUsage,
+	},
+	opencode: {
+		sessionId: (document) => stringAt(objectOf(objectOf(document).info), "id"),
+		folder: (document) => stringAt(objectOf(objectOf(document).info), "directory"),
+		name: ({ name }) => `${name.replace(/\.json$/, "")}-rescued.json`,
+		command: ({ id, file }) => `opencode import ${quoted(file)} && opencode --session ${id}`,
+		usage: opencodeUsage,
+		// Its sessions are listed by their ids, which descend; its messages are sent in the order of theirs.
+		newId: (old) => withNewEnd(old, randomUUID()),
+		renamed: { ids: /"((?:msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14})"/g, newId: withNewEnd },
+	},
+	pi: {
+		sessionId: (document) => stringAt(objectOf(listOf(document)[0]), "id"),
+		folder: (document) => stringAt(objectOf(listOf(document)[0]), "cwd"),
+		name: ({ id, now }) => `${now.toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`,
+		command: ({ file }) => `pi --session ${quoted(file)}`,
+		usage: piUsage,
+	},
+	"gemini-cli": {
+		sessionId: (document) =>
+			Array.isArray(document) ? lastText(document, "sessionId") : stringAt(objectOf(document), "sessionId"),
+		folder: (_, file) => readText(join(dirname(dirname(file)), ".project_root")),
+		// Gemini CLI finds a session by the first eight characters of its id.
+		name: ({ id, name, now }) =>
+			`session-${now.toISOString().slice(0, 16).replaceAll(":", "-")}-${id.slice(0, 8)}${/\.jsonl?$/.exec(name)?.[0] ?? ".jsonl"}`,
+		command: ({ id }) => `gemini --resume ${id}`,
+		usage: geminiUsage,
+	},
+};
+
+/**
+ * A session under a new id. Programs decide by the usage of the last answer whether there is room to go on, so that becomes
+ * `tokens`. Throws PalimpsestError `invalid_argument` for what is no session of a program that can resume one.
+ */
+export function copySession(session: {
+	readonly format: { readonly name: string; readonly title: string };
+	readonly document: TextDocument;
+	readonly file: string;
+	readonly tokens: number;
+	readonly now?: Date;
+}): SessionCopy {
+	const { format, document, file, tokens, now = new Date() } = session;
+	const program = Object.hasOwn(programs, format.name) ? programs[format.name] : undefined;
+	const old = program?.sessionId(document.value);
+	if (program === undefined || old === undefined) {
+		const got = program === undefined ? format.title : `a ${format.title} without the id of its session`;
+		const message = `Expected a session file of Claude Code, Codex, pi or Gemini CLI, or what \`opencode export\` printed; got ${got}. palimpsest guard prints any conversation made to fit.`;
+		throw new PalimpsestError("invalid_argument", message);
+	}
+	const id = program.newId?.(old) ?? randomUUID();
+	const counted = writeValues(document, program.usage(document.value, tokens));
+	// Only a whole string of JSON is replaced: where a text quotes the id, a backslash stands before the quotation mark.
+	let text = counted.replaceAll(JSON.stringify(old), JSON.stringify(id));
+	const { renamed } = program;
+	if (renamed) text = text.replace(renamed.ids, (_, one: string) => JSON.stringify(renamed.newId(one, id)));
+	const copy = join(dirname(file), program.name({ id, name: basename(file), now }));
+	return {
+		file: copy,
+		text,
+		folder: program.folder(document.value, file),
+		command: program.command({ id, file: copy }),
+	};
+}
+
+function readText(file: string): string | undefined {
+	try {
+		return readFileSync(file, "utf8").trim();
+	} catch {
+		return undefined;
+	}
+}
+
+/** A word of a shell. */
+export function quoted(word: string): string {
+	return /^[\w./:@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The first 16 characters are the kind and the time of an id, by which opencode sorts. */
+function withNewEnd(old: string, seed: string): string {
+	return old.slice(0, 16) + sha256Of(`${old} ${seed}`).slice(0, 14);
+}
+
+function lastText(document: unknown, key: string): string | undefined {
+	const record = listOf(document).findLast((one) => stringAt(objectOf(one), key) !== undefined);
+	return stringAt(objectOf(record), key);
+}
+
+/** The header, also of the first versions, which wrote it without a record around it. */
+function codexHeader(document: unknown): JsonObject {
+	const records = listOf(document).map(objectOf);
+	const header = records.find(({ type }) => type === "session_meta");
+	return header ? objectOf(header.payload) : objectOf(records[0]);
+}
+
+// ---- The usage of the last answer ----
+
+type Place = readonly (string | number)[];
+
+function replaceAt(path: Place, before: unknown, changed: JsonObject): ValueEdit[] {
+	if (!isJsonObject(before)) return [];
+	const known = Object.entries(changed).filter(([key]) => Object.hasOwn(before, key));
+	return [{ kind: "replace", path, replacement: { ...before, ...Object.fromEntries(known) } }];
+}
+
+function claudeUsage(document: unknown, tokens: number): ValueEdit[] {
+	const messages = listOf(document).map((record) => objectOf(objectOf(record).message));
+	const isAnswer = ({ role, usage, model }: JsonObject) =>
+		role === "assistant" && isJsonObject(usage) && model !== "<synthetic>";
+	const last = messages.findLast(isAnswer);
+	return messages.flatMap((message, index) =>
+		isAnswer(message) && (message === last || (last?.id !== undefined && message.id === last.id))
+			? replaceAt([index, "message", "usage"], message.usage, {
+					input_tokens: tokens,
+					cache_read_input_tokens: 0,
+					cache_creation_input_tokens: 0,
+				})
+			: [],
+	);
+}
+
+function codexUsage(document: unknown, tokens: number): ValueEdit[] {
+	const payloads = listOf(document).map((record) => objectOf(objectOf(record).payload));
+	const edit = (key: string, path: Place, usageIn: (payload: JsonObject) => unknown) => {
+		const index = payloads.findLastIndex((payload) => isJsonObject(usageIn(payload)) && key in payload);
+		const before = objectOf(usageIn(payloads[index] ?? {}));
+		const total = tokens + (numberAt(before, "output_tokens") ?? 0);
+		const changed = { input_tokens: tokens, cached_input_tokens: 0, total_tokens: total };
+		return index === -1 ? [] : replaceAt([index, "payload", ...path], before, changed);
+	};
+	return [
+		...edit("info", ["info", "last_token_usage"], ({ info }) => objectOf(info).last_token_usage),
+		...edit("usage", ["usage"], ({ usage }) => usage),
+	];
+}
+
+function piUsage(document: unknown, tokens: number): ValueEdit[] {
+	const messages = listOf(document).map((record) => objectOf(objectOf(record).message));
+	const index = messages.findLastIndex(
+		({ role, usage, stopReason }) => role === "assistant" && isJsonObject(usage) && stopReason !== "error",
+	);
+	const usage = objectOf(messages[index]?.usage);
+	const total = tokens + (numberAt(usage, "output") ?? 0);
+	const changed = { input: tokens, cacheRead: 0, cacheWrite: 0, totalTokens: total };
+	return index === -1 ? [] : replaceAt([index, "message", "usage"], usage, changed);
+}
+
+function opencodeUsage(document: unknown, tokens: number): ValueEdit[] {
+	const messages = listOf(objectOf(document).messages).map(objectOf);
+	const index = messages.findLastIndex(({ info }) => {
+		const { role, tokens: used } = objectOf(info);
+		return role === "assistant" && (numberAt(objectOf(used), "output") ?? 0) > 0;
+	});
+	const { info, parts } = messages[index] ?? {};
+	const edit = (path: Place, before: unknown) =>
+		replaceAt(["messages", index, ...path], before, {
+			input: tokens,
+			cache: { read: 0, write: 0 },
+			total: tokens + (numberAt(objectOf(before), "output") ?? 0),
+		});
+	const steps = listOf(parts).flatMap((part, place) =>
+		objectOf(part).type === "step-finish" ? edit(["parts", place, "tokens"], objectOf(part).tokens) : [],
+	);
+	return index === -1 ? [] : [...edit(["info", "tokens"], objectOf(info).tokens), ...steps];
+}
+
+function geminiUsage(document: unknown, tokens: number): ValueEdit[] {
+	const lists: readonly (readonly [Place, readonly unknown[]])[] = Array.isArray(document)
+		? [
+				...document.map((record, index): [Place, readonly unknown[]] => [
+					[index, "$set", "messages"],
+					listOf(objectOf(objectOf(record).$set).messages),
+				]),
+				[[], document],
+			]
+		: [[["messages"], listOf(objectOf(document).messages)]];
+	return lists.flatMap(([path, messages]) => {
+		const index = messages.findLastIndex((one) => isJsonObject(objectOf(one).tokens));
+		const before = objectOf(objectOf(messages[index]).tokens);
+		const total = tokens + (numberAt(before, "output") ?? 0);
+		return index === -1 ? [] : replaceAt([...path, index, "tokens"], before, { input: tokens, cached: 0, total });
+	});
+}

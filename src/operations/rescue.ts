@@ -1,0 +1,86 @@
+import { measure } from "../conversation/measure.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { readConversation } from "../formats/detect.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { ConversationRequest, Outcome } from "./conversation.ts";
+import { modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
+import { type GuardReport, guardConversation } from "./guard.ts";
+
+export interface RescueRequest extends ConversationRequest {
+	/** In tokens; by default that of the model that the session names. */
+	readonly contextWindow?: number | undefined;
+	/** Share of the window that the session may fill: above 0, at most 1. */
+	readonly target: number;
+}
+
+/**
+ * Makes a session fit a share of its model's window, so that its program can go on in it: truncates and masks as the policy
+ * says, then nearly everything that is old, and drops messages only if that is not enough. Counts by the usage that the
+ * session recorded, so that the program's own instructions and tools are in it. `fits` says whether it reached the share.
+ * Throws PalimpsestError `context_window_unknown`, `not_a_conversation`, `thinking_bound`.
+ */
+export async function rescueConversation(request: RescueRequest): Promise<Outcome<GuardReport>> {
+	const { target, ...rest } = request;
+	const { conversation, policy } = request;
+	const source = readConversation(conversation, policy.mask.observations);
+	const model = modelOfCall(request.model, conversation, policy) ?? modelOfSession(source);
+	const input_tokens = await recordedTokens({ transcript: source.transcript, policy, model });
+	const given = { ...rest, model, ...(input_tokens === undefined ? {} : { usage: { input_tokens } }) };
+	let outcome: Outcome<GuardReport> | undefined;
+	for (const step of policiesOf(policy, target)) {
+		outcome = await guardConversation({ ...given, policy: step });
+		if (outcome.error || outcome.report.fits) break;
+	}
+	return outcome as Outcome<GuardReport>;
+}
+
+/** The gentlest first. */
+function policiesOf(policy: Policy, target: number): readonly Policy[] {
+	const { mask } = policy;
+	const guard: Policy["guard"] = {
+		...policy.guard,
+		enabled: true,
+		ladder: ["truncate", "mask"],
+		budget_ratio: target,
+		target_ratio: null,
+		reserve_tokens: 0,
+		truncate_when: "over_budget",
+		// Without a window nothing could be promised.
+		unknown_window: typeof policy.guard.unknown_window === "number" ? policy.guard.unknown_window : "refuse",
+	};
+	const gentle: Policy = { ...policy, mask: { ...mask, enabled: true }, guard };
+	const firm: Policy = {
+		...gentle,
+		mask: {
+			...mask,
+			enabled: true,
+			window_turns: Math.min(3, Math.max(1, mask.window_turns)),
+			keep_errors: false,
+			keep_last_k_per_tool: null,
+			selection: "age",
+			cadence: "every_turn",
+		},
+		guard: { ...guard, max_tool_result_chars: Math.min(8_000, guard.max_tool_result_chars) },
+	};
+	return [gentle, firm, { ...firm, guard: { ...firm.guard, ladder: ["truncate", "mask", "drop"] } }];
+}
+
+/** What the last recorded call was billed for, with the share of what came after it. A failed call has no usage. */
+async function recordedTokens({
+	transcript,
+	policy,
+	model,
+}: {
+	readonly transcript: Transcript;
+	readonly policy: Policy;
+	readonly model: string | undefined;
+}): Promise<number | undefined> {
+	const place = transcript.messages.findLastIndex(({ usage, sent }) => usage !== undefined && sent !== false);
+	const usage = transcript.messages[place]?.usage;
+	if (usage === undefined) return undefined;
+	const { meter } = await tokenMeter(policy, model);
+	const { messages, total } = measure(transcript, meter);
+	const later = messages.slice(place).reduce((sum, { tokens }) => sum + tokens, 0);
+	const before = total.tokens - later;
+	return before > 0 ? Math.round(usage.inputTokens * (total.tokens / before)) : undefined;
+}
