@@ -167,7 +167,7 @@ function addSessionCommands(program: Command): void {
 		.option("--model <name>", "model whose window and tokenizer count, if not as the session says")
 		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
 		.addOption(
-			new Option("--target <share>", "share of the window that it may fill").argParser(shareOfAll).default(0.5),
+			new Option("--target <share>", "share of the window that it may fill").argParser(shareAboveZero).default(0.5),
 		)
 		.option(...dryRun)
 		.action(async (file, options) => (await import("./rescue.ts")).rescue(file, options));
@@ -347,6 +347,12 @@ function shareOfAll(text: string): number {
 	const value = Number(text);
 	if (text.trim() !== "" && value >= 0 && value <= 1) return value;
 	throw new InvalidArgumentError("Expected a share from 0 to 1.");
+}
+
+function shareAboveZero(text: string): number {
+	const share = shareOfAll(text);
+	if (share > 0) return share;
+	throw new InvalidArgumentError("Expected a share above 0, up to 1.");
 }
 
 function seconds(text: string): number {

@@ -108,23 +108,30 @@ function readRecord(record: JsonObject, path: Path): MessageDraft | undefined {
 	const usage = { prompt_tokens: input, prompt_tokens_details: { cached_tokens: cached } };
 	draft.setUsage(openaiUsage({ usage, model: record.model }));
 	draft.readParts(record.content, [...path, "content"], (part, at) => {
-		const { functionResponse: response } = part;
+		const { functionCall: call, functionResponse: response } = part;
 		// Newer versions record a result as a message too, and send both when they resume a chat (0.61.0).
-		if (isJsonObject(response)) {
+		if (isJsonObject(call)) draft.addCall(idAt(call, "id"), stringAt(call, "name"), call.args);
+		else if (isJsonObject(response)) {
 			const content = readFunctionResponse(response, [...at, "functionResponse"]);
 			draft.addResult({ callId: idAt(response, "id"), ...content });
 		} else if (typeof part.text === "string") draft.count(part.text);
 		else draft.countPart(part, readGeminiMedia(part, at));
 	});
+	const known = new Set(draft.calls.map(({ id }) => id));
 	for (const [index, call] of listOf(record.toolCalls).entries()) {
-		if (isJsonObject(call)) readCall(call, [...path, "toolCalls", index], draft);
+		if (isJsonObject(call)) readCall(call, [...path, "toolCalls", index], { draft, known });
 	}
 	return draft;
 }
 
-function readCall(call: JsonObject, path: Path, draft: MessageDraft): void {
+/** `known` has the ids of the calls that stand in the content too. */
+function readCall(
+	call: JsonObject,
+	path: Path,
+	{ draft, known }: { readonly draft: MessageDraft; readonly known: ReadonlySet<string | undefined> },
+): void {
 	const callId = idAt(call, "id");
-	draft.addCall(callId, stringAt(call, "name"), call.args);
+	if (callId === undefined || !known.has(callId)) draft.addCall(callId, stringAt(call, "name"), call.args);
 	const { result, status } = call;
 	if (result === undefined || result === null) return;
 	const at = [...path, "result"];

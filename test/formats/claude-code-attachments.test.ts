@@ -38,6 +38,22 @@ const read = (records: readonly Json[]) => readConversation(records).transcript.
 const textOf = (records: readonly Json[], index: number) => read(records)[index]?.counted.join("\n") ?? "";
 
 describe("Claude Code: attachments", () => {
+	it("counts the last snapshot of the prompt as system prompt and tools, not as a message", () => {
+		const snapshot = (uuid: string, parent: string, more: Json) =>
+			attached(uuid, parent, { type: "prompt_snapshot", ...more });
+		const tools = [{ name: "Bash", input_schema: {} }];
+		const records = [
+			user("u1", null, "Go."),
+			snapshot("p1", "u1", { systemPrompt: ["Old."] }),
+			answer("a1", "p1", call("t1")),
+			user("r1", "a1", result("t1", "ok")),
+			snapshot("p2", "r1", { systemPrompt: ["Be brief."], tools }),
+		];
+		expect(readConversation(records).transcript.surroundings).toEqual(['["Be brief."]', JSON.stringify(tools)]);
+		expect(textOf(records, 0)).toBe("Go.");
+		expect(read(records)[2]?.paths).toEqual([[3], [4]]);
+	});
+
 	it("are counted with the record that they follow, leading ones with the first record", () => {
 		expect(read(session).map(({ paths }) => paths)).toEqual([[[1], [0], [2]], [[3]], [[4], [5], [6]], [[7]], [[8]]]);
 		expect(textOf(session, 0)).toContain("Go.");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { geminiCli, geminiStream } from "../../src/formats/gemini-cli.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -45,6 +46,63 @@ describe("Gemini CLI chats", () => {
 		expect(sent(records).map(({ calls }) => calls.length)).toEqual([0, 2, 0]);
 		expect(sent([...records, { $rewindTo: "v" }, user("w")])).toHaveLength(3);
 		expect(sent([...records, { $rewindTo: "unknown" }])).toHaveLength(3);
+	});
+
+	/** As Gemini CLI 0.61.0 records a call: a draft, the record that replaces it, and the result once more. */
+	const newer = (id: string) => [
+		{ id: `g${id}`, type: "gemini", content: "I look." },
+		gemini(`g${id}`, call(id)),
+		{ id: `r${id}`, type: "user", content: call(id).result },
+	];
+
+	it("masks a result that is recorded a second time, in both places", async () => {
+		const context = user("c", "<session_context>\nThe date.");
+		const document = [header, { $set: { messages: [context] } }, user("u"), ...newer("a"), ...newer("b")];
+		expect(sent(document).map(({ calls, results }) => [calls.length, results.length])).toEqual([
+			[0, 0],
+			[1, 1],
+			[0, 1],
+			[1, 1],
+			[0, 1],
+		]);
+		const { conversation, report } = await maskConversation({ conversation: document, policy: masking });
+		expect(report.masked_tool_results).toBe(2);
+		expect(JSON.stringify(conversation)).not.toContain(JSON.stringify(outputOf("a")));
+	});
+
+	it("reads messages that a change puts in the place of all before it", async () => {
+		const rewritten = ["a", "b"].flatMap((id) => [
+			{ id: `n${id}`, type: "gemini", content: [{ functionCall: { id, name: "read_file", args: {} } }] },
+			{ id: `s${id}`, type: "user", content: call(id).result },
+		]);
+		const document = [header, user("u"), ...newer("a"), { $set: { messages: [user("v"), ...rewritten] } }];
+		expect(sent(document).map(({ calls, results }) => [calls.length, results.length])).toEqual([
+			[0, 0],
+			[1, 0],
+			[0, 1],
+			[1, 0],
+			[0, 1],
+		]);
+		const { conversation } = await maskConversation({ conversation: document, policy: masking });
+		const { $set } = (conversation as unknown[]).at(-1) as { $set: { messages: unknown[] } };
+		const texts = $set.messages.map((message) => JSON.stringify(message));
+		expect(texts.map((text) => text.includes("quick brown"))).toEqual([false, false, false, false, true]);
+	});
+
+	it("drops a draft with the record that replaced it", async () => {
+		const document = [header, user("u"), ...["a", "b", "c", "d"].flatMap(newer), user("v")];
+		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
+		const { conversation, report, error } = await guardConversation({
+			conversation: document,
+			policy,
+			contextWindow: 3_000,
+		});
+		expect([error, report.fits]).toEqual([undefined, true]);
+		expect(report.dropped_messages).toBeGreaterThan(0);
+		const drafts = sent(conversation as unknown[]).filter(
+			({ role, calls }) => role === "assistant" && calls.length === 0,
+		);
+		expect(drafts).toEqual([]);
 	});
 
 	it("reads failed, cancelled and unanswered calls", () => {

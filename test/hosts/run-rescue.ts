@@ -12,7 +12,8 @@ export const rescueColumns = [
 	"of the next one, after the rescue",
 	"placeholders in it",
 	"every call has its result",
-	"begins and ends as before",
+	"the last file is in it",
+	"so is the first request",
 	"an original is recalled",
 ];
 
@@ -67,13 +68,15 @@ export async function rescueSession(given: {
 		const checks = {
 			fits: tokensOf(request.usage) < contextWindow * 0.6,
 			calls: hasPairs(body),
-			ends: body.includes(sessionPrompt.slice(0, 40)) && body.includes(marker(script.toolTurns)),
+			ends: body.includes(marker(script.toolTurns)),
 			recalls: /seen-\d+-module-\d+/.test(recalled),
 			untouched: (await readFile(file, "utf8")) === text,
 		};
 		const yes = (one: boolean) => (one ? "yes" : "no");
 		const after = tokensOf(request.usage);
-		const row = [String(before), String(after), String(masked.length), yes(checks.calls), yes(checks.ends)];
+		// Gemini CLI leaves it out of any session that it has rewritten itself.
+		const begins = yes(body.includes(sessionPrompt.slice(0, 40)));
+		const row = [String(before), String(after), String(masked.length), yes(checks.calls), yes(checks.ends), begins];
 		return { row: [...row, yes(checks.recalls)], isRight: Object.values(checks).every((one) => one) };
 	} finally {
 		await provider.close();

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { listPrunable, pruneConversation } from "../../src/operations/prune.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+
+const policy = policyOf({ preset: "balanced" });
+const call = (id: string, name: string, path: string) => ({
+	role: "assistant",
+	content: null,
+	tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify({ path }) } }],
+});
+const result = (id: string, content: string) => ({ role: "tool", tool_call_id: id, content });
+const conversation = [
+	{ role: "user", content: "Look." },
+	call("a", "read_file", "a.ts"),
+	result("a", outputOf("a", 80)),
+	call("b", "list_files", "src"),
+	result("b", outputOf("b", 200)),
+	call("c", "read_file", "a.ts"),
+	result("c", outputOf("a", 80)),
+	call("d", "read_file", "tiny.ts"),
+	result("d", "ok"),
+];
+
+describe("listPrunable", () => {
+	it("lists what can be taken out, the largest first, with its price", async () => {
+		const results = await listPrunable({ conversation, policy });
+		expect(results.map(({ tool, target, age_turns, stale }) => [tool, target, age_turns, stale])).toEqual([
+			["list_files", "src", 2, null],
+			["read_file", "a.ts", 3, "identical"],
+			["read_file", "a.ts", 1, null],
+		]);
+		const [list, first, second] = results;
+		expect(list?.frees).toBeGreaterThan(2 * (first?.frees ?? 0));
+		expect(first?.rewrites).toBeGreaterThan(list?.rewrites ?? 0);
+		expect(second?.rewrites).toBeLessThan(100);
+		for (const { calls_to_break_even: calls } of results) expect(calls).toBeGreaterThanOrEqual(1);
+	});
+});
+
+describe("pruneConversation", () => {
+	it("masks the chosen results and no others", async () => {
+		const results = await listPrunable({ conversation, policy });
+		const places = results.slice(0, 2).map(({ place }) => place);
+		const { conversation: pruned, report, edits } = await pruneConversation({ conversation, policy, places });
+		const changed = (pruned as typeof conversation).flatMap((message, index) =>
+			message === conversation[index] ? [] : [index],
+		);
+		expect(changed).toEqual([2, 4]);
+		expect(edits).toHaveLength(2);
+		expect(report).toMatchObject({ masked_tool_results: 2, dropped_messages: 0 });
+		const freed = results.slice(0, 2).reduce((sum, { frees }) => sum + frees, 0);
+		expect(report.tokens.before - report.tokens.after).toBe(freed);
+		expect(report.economics.first_changed_message).toBe(2);
+	});
+});

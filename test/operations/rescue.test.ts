@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { openArchive } from "../../src/index.ts";
+import { rescueConversation } from "../../src/operations/rescue.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { claudeCodeSession } from "../support/claude-code-session.ts";
+import { policyOf } from "../support/policy-of.ts";
+
+const policy = policyOf({ preset: "balanced" });
+const recordsOf = (text: string) =>
+	text
+		.split("\n")
+		.filter((line) => line !== "")
+		.map((line) => JSON.parse(line));
+const session = recordsOf(claudeCodeSession(20));
+
+describe("rescueConversation", () => {
+	it("masks before it drops, keeps what it takes out, and reaches the share of the window", async () => {
+		const archive = await openArchive({ where: "memory" });
+		const { report, conversation } = await rescueConversation({
+			conversation: session,
+			policy,
+			archive,
+			contextWindow: 16_000,
+			target: 0.5,
+		});
+		expect(report).toMatchObject({ fits: true, budget_tokens: 8_000, dropped_messages: 0 });
+		expect(report.masked_tool_results).toBeGreaterThan(5);
+		const refs = JSON.stringify(conversation).match(/#\w+\]/g) ?? [];
+		expect(refs.length).toBe(report.masked_tool_results);
+		await archive?.close();
+	});
+
+	it("drops where that is not enough, and never a call without its result", async () => {
+		const texts = agentConversation(30).map((message) =>
+			message.role === "assistant"
+				? { ...message, content: `I look further. ${"Because of this. ".repeat(60)}` }
+				: message,
+		);
+		const { report, conversation } = await rescueConversation({
+			conversation: texts,
+			policy,
+			contextWindow: 8_000,
+			target: 0.5,
+		});
+		expect(report.fits).toBe(true);
+		expect(report.dropped_messages).toBeGreaterThan(0);
+		const left = conversation as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
+		const calls = left.flatMap(({ tool_calls: made }) => made?.map(({ id }) => id) ?? []);
+		expect(left.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(calls);
+	});
+
+	it("counts by the usage that the session recorded", async () => {
+		const usage = { input_tokens: 60_000, output_tokens: 5 };
+		const used = session.map((record, index) =>
+			index === session.length - 2 ? { ...record, message: { ...record.message, usage } } : record,
+		);
+		const rescue = (conversation: unknown) => rescueConversation({ conversation, policy, target: 0.2 });
+		const [plain, counted] = [await rescue(session), await rescue(used)];
+		expect(plain.report).toMatchObject({ context_window: 200_000, fits: true, changed: false });
+		expect(counted.report.tokens.before).toBeGreaterThan(55_000);
+		expect(counted.report).toMatchObject({ fits: true, changed: true, method: "calibrated" });
+		expect(counted.report.tokens.after).toBeLessThan(40_000);
+	});
+
+	it("says that it does not fit, and needs a window", async () => {
+		const { report } = await rescueConversation({ conversation: session, policy, contextWindow: 300, target: 0.5 });
+		expect(report.fits).toBe(false);
+		const nameless = session.map(({ message, ...record }) => ({
+			...record,
+			message: { ...message, model: undefined },
+		}));
+		await expect(rescueConversation({ conversation: nameless, policy, target: 0.5 })).rejects.toMatchObject({
+			code: "context_window_unknown",
+		});
+	});
+});
