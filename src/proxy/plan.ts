@@ -123,13 +123,16 @@ export async function planEdits(what: {
 		const place = placeOf.get(jsonPointer(mask.path)) as number;
 		const key = keys[place] as string;
 		const known = before.get(place);
-		// The copies of a result, which opencode stores beside it, get the same bytes.
-		const there = known ?? masked.get(key);
+		// A copy that opencode stores beside the result.
+		if (mask.unsent) {
+			draft.add(mask);
+			continue;
+		}
 		const fresh = needsHint ? hinted(mask, paired[place] as PairedResult, { ...maskingOf(transcript), wording }) : mask;
 		const edit =
-			there === undefined ? fresh : withReplacement(mask, there, { countTokens, node: paired[place]?.result.texts[0] });
+			known === undefined ? fresh : withReplacement(mask, known, { countTokens, node: paired[place]?.result.texts[0] });
 		if (!draft.add(edit)) continue;
-		if (there === undefined) needsHint = false;
+		if (known === undefined) needsHint = false;
 		if (known === undefined || !remembered.masked.has(key)) masked.set(key, edit.replacement);
 	}
 	for (const edit of draft.plan()) {
