@@ -44,7 +44,7 @@ describe("a session in opencode 1.x", () => {
 		expect(masked.length).toBeGreaterThan(7);
 		expect(outputs.slice(-2)).toEqual(outputsIn(stored).slice(-2));
 		expect(messages.filter((message, index) => message !== stored[index])).toHaveLength(masked.length);
-		expect(masked[0]).toMatch(/ref=(\w+)\)\] Intact, no error: read it with `palimpsest recall \1`\.$/);
+		expect(masked[0]).toMatch(/ #(\w+)\] Intact, no error: read it with `palimpsest recall \1`\.$/);
 		expect(logged).toEqual([]);
 	});
 

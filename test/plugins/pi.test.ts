@@ -87,7 +87,7 @@ describe.each([
 		const masked = maskedIn(sent);
 		expect(masked.length).toBeGreaterThan(7);
 		expect(masked[0]).toMatch(/Intact, no error: read it with recall_original\.$/);
-		const ref = /ref=(\w+)/.exec(masked[0] as string)?.[1];
+		const ref = / #(\w+)\]/.exec(masked[0] as string)?.[1];
 		expect(before.some((text) => text.startsWith(outputOf(0, 1_000)))).toBe(true);
 		expect(await recall({ ref, max_tokens: 100 })).toContain("src/part-0/file-1.ts:7: value 1 is read here\n");
 		const later = maskedIn(await call("before_provider_request", { payload: payloadOf(name, 26) }, api));
