@@ -40,7 +40,7 @@ export async function prune(file: string, options: PruneOptions): Promise<void> 
 		const { format } = source;
 		const dryRun = options.dryRun ?? false;
 		await writeSession({ file, document, edits, format, tokens: tokens.after, dryRun, policy });
-		say(`${chosen.length} results, ${tokens.before} → ${tokens.after} tokens; ${costOf(economics)}`);
+		say(`results taken out: ${chosen.length}; ${tokens.before} → ${tokens.after} tokens; ${costOf(economics)}`);
 	});
 }
 
@@ -78,7 +78,7 @@ function lineOf(one: PrunableResult): string {
 	const parts = [
 		`frees ${grouped(frees)}`,
 		`rewrites ${grouped(rewrites)}`,
-		`${age} turns ago`,
+		age === 1 ? "1 turn ago" : `${age} turns ago`,
 		...(stale ? [stale] : []),
 	];
 	return [...parts, of].join(" · ");

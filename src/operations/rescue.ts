@@ -1,5 +1,5 @@
-import { measure } from "../conversation/measure.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { measure, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
+import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ConversationRequest, Outcome } from "./conversation.ts";
@@ -81,6 +81,20 @@ async function recordedTokens({
 	const { meter } = await tokenMeter(policy, model);
 	const { messages, total } = measure(transcript, meter);
 	const later = messages.slice(place).reduce((sum, { tokens }) => sum + tokens, 0);
-	const before = total.tokens - later;
+	const before = total.tokens - later - repeatedTokens(transcript.messages.slice(0, place), meter);
 	return before > 0 ? Math.round(usage.inputTokens * (total.tokens / before)) : undefined;
+}
+
+/** Gemini CLI records a result twice, and sends it twice only when it resumes the session: the usage has it once. */
+function repeatedTokens(messages: readonly Message[], { countTokens }: TokenMeter): number {
+	const seen = new Set<string>();
+	let tokens = 0;
+	for (const { results, sent } of messages) {
+		for (const result of sent === false ? [] : results) {
+			const key = `${result.callId} ${resultText(result)}`;
+			if (seen.has(key)) tokens += sizeOfResult(result, countTokens).tokens;
+			seen.add(key);
+		}
+	}
+	return tokens;
 }

@@ -25,7 +25,9 @@ describe("palimpsest prune", () => {
 	it("takes out what the options choose, and prints only the command that resumes the session", async () => {
 		const stale = await prune("--stale");
 		expect([stale.code, await maskedIn(stale.text)]).toEqual([0, [0]]);
-		expect(stale.lines.at(-1)).toMatch(/^palimpsest: 1 results, \d+ → \d+ tokens; the next call writes [\d ]+ tokens/);
+		expect(stale.lines.at(-1)).toMatch(
+			/^palimpsest: results taken out: 1; \d+ → \d+ tokens; the next call writes [\d ]+ tokens/,
+		);
 		const biggest = await prune("--biggest", "2", "--stale");
 		expect(await maskedIn(biggest.text)).toHaveLength(2);
 		const tool = await prune("--tool", "Other", "--tool", "Read");

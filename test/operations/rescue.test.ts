@@ -4,6 +4,7 @@ import { rescueConversation } from "../../src/operations/rescue.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
 
 const policy = policyOf({ preset: "balanced" });
 const recordsOf = (text: string) =>
@@ -60,6 +61,30 @@ describe("rescueConversation", () => {
 		expect(counted.report.tokens.before).toBeGreaterThan(55_000);
 		expect(counted.report).toMatchObject({ fits: true, changed: true, method: "calibrated" });
 		expect(counted.report.tokens.after).toBeLessThan(40_000);
+	});
+
+	it("knows that the usage has a result once that Gemini CLI records twice", async () => {
+		const result = (id: string) => [
+			{ functionResponse: { id, name: "read_file", response: { output: outputOf(id, 80) } } },
+		];
+		const answer = (id: string, input: number) => ({
+			id: `g${id}`,
+			type: "gemini",
+			content: "I look.",
+			tokens: { input, cached: 0 },
+			toolCalls: [{ id, name: "read_file", args: {}, result: result(id) }],
+		});
+		const chat = [{ id: "u", type: "user", content: "Look." }].flatMap((user) => [
+			user,
+			...Array.from({ length: 20 }, (_, index) => [
+				answer(`c${index}`, 10 + 900 * index),
+				{ id: `r${index}`, type: "user", content: result(`c${index}`) },
+			]).flat(),
+		]);
+		const { report } = await rescueConversation({ conversation: chat, policy, contextWindow: 40_000, target: 0.5 });
+		// 20 results of 900 tokens, twice.
+		expect(report.tokens.before).toBeGreaterThan(33_000);
+		expect(report).toMatchObject({ fits: true, changed: true });
 	});
 
 	it("says that it does not fit, and needs a window", async () => {
