@@ -89,7 +89,7 @@ function costOf({
 	readonly rewritten_tokens: number;
 	readonly calls_to_break_even: number | null;
 }): string {
-	const worth = calls === null ? "" : `, which pays after ${calls} calls`;
+	const worth = calls === null ? "" : calls === 0 ? ", which pays at once" : `, which pays from call ${calls} on`;
 	return `the next call writes ${grouped(rewritten)} tokens to the provider's cache again${worth}`;
 }
 
