@@ -1,11 +1,10 @@
-import { readConversation } from "../formats/detect.ts";
 import { modelOfSession } from "../operations/count.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
-import { commandConfig, logToStderr, readDocument, say, show, sourceOf, withArchive } from "./input-output.ts";
+import { commandConfig, logToStderr, say, show, sourceOf, withArchive } from "./input-output.ts";
 import type { SessionOptions } from "./rescue.ts";
 import { refuseUsage } from "./usage.ts";
-import { writeSession } from "./write-session.ts";
+import { readSession, writeSession } from "./write-session.ts";
 
 export interface PruneOptions extends SessionOptions {
 	readonly biggest?: number;
@@ -20,8 +19,7 @@ export async function prune(file: string, options: PruneOptions): Promise<void> 
 		refuseUsage("expected --biggest, --stale or --tool, since there is no terminal to ask in");
 	}
 	const policy = proxyPolicy(await commandConfig(options));
-	const document = await readDocument(file, policy.limits.max_file_bytes);
-	const source = readConversation(document.value, policy.mask.observations);
+	const { document, source } = await readSession(file, policy);
 	await withArchive(options, policy, async (archive) => {
 		const request = {
 			...sourceOf(document, options.dryRun ? undefined : archive),
@@ -91,7 +89,7 @@ function costOf({
 	readonly rewritten_tokens: number;
 	readonly calls_to_break_even: number | null;
 }): string {
-	const worth = calls === null ? "" : `, which pays after ${calls} calls`;
+	const worth = calls === null ? "" : calls === 0 ? ", which pays at once" : `, which pays from call ${calls} on`;
 	return `the next call writes ${grouped(rewritten)} tokens to the provider's cache again${worth}`;
 }
 

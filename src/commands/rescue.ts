@@ -1,18 +1,16 @@
-import { readConversation } from "../formats/detect.ts";
 import { rescueConversation } from "../operations/rescue.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,
 	logToStderr,
-	readDocument,
 	say,
 	sourceOf,
 	type WindowOptions,
 	withArchive,
 } from "./input-output.ts";
 import { exitCodes } from "./usage.ts";
-import { writeSession } from "./write-session.ts";
+import { readSession, writeSession } from "./write-session.ts";
 
 export interface SessionOptions extends ArchiveCommandOptions {
 	readonly dryRun?: boolean;
@@ -24,7 +22,7 @@ export async function rescue(
 	options: SessionOptions & Pick<WindowOptions, "model" | "contextWindow"> & { readonly target: number },
 ): Promise<void> {
 	const policy = proxyPolicy(await commandConfig(options));
-	const document = await readDocument(file, policy.limits.max_file_bytes);
+	const { document, source } = await readSession(file, policy);
 	const { model, contextWindow, target, dryRun = false } = options;
 	const { edits, report, error } = await withArchive(options, policy, (archive) =>
 		rescueConversation({
@@ -46,7 +44,7 @@ export async function rescue(
 		return say(`does not fit, ${over}: ${sizes}; nothing was written. A larger --target or --context-window may do.`);
 	}
 	if (!report.changed) return say(`has room already: ${tokens.before} tokens of ${budget}; nothing was written`);
-	const { format } = readConversation(document.value, policy.mask.observations);
+	const { format } = source;
 	await writeSession({ file, document, edits, format, tokens: tokens.after, dryRun, policy });
 	say(`${taken}: ${sizes}`);
 }

@@ -3,12 +3,24 @@ import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile, writeNewFile } from "../files/access.ts";
 import { readConversation } from "../formats/detect.ts";
 import type { Format } from "../formats/format.ts";
-import { copySession, quoted, type SessionCopy } from "../hosts/session-copy.ts";
+import { copySession, quoted, requireSession, type SessionCopy } from "../hosts/session-copy.ts";
 import { writeEdits } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
-import { inputName, say, show } from "./input-output.ts";
+import { inputName, readDocument, say, show } from "./input-output.ts";
+
+/** Reads a session that can be resumed. Throws PalimpsestError `invalid_argument` for any other conversation. */
+export async function readSession(file: string, policy: Policy) {
+	if (file === "-") {
+		const message = "Expected the file of a session; standard input has no place for a new one beside it.";
+		throw new PalimpsestError("invalid_argument", message);
+	}
+	const document = await readDocument(file, policy.limits.max_file_bytes);
+	const source = readConversation(document.value, policy.mask.observations);
+	requireSession(source.format, document.value);
+	return { document, source };
+}
 
 /** Writes an edited session under a new id beside its file, reads it again, and prints the command that resumes it. */
 export async function writeSession(session: {
@@ -21,10 +33,6 @@ export async function writeSession(session: {
 	readonly policy: Policy;
 }): Promise<void> {
 	const { file, document, edits, format, tokens, dryRun, policy } = session;
-	if (file === "-") {
-		const message = "Expected the file of a session; standard input has no place for a new one beside it.";
-		throw new PalimpsestError("invalid_argument", message);
-	}
 	const edited = readTextDocument(writeEdits(document, edits).text, inputName(file));
 	const copy = copySession({ format, document: edited, file: resolve(file), tokens });
 	if (dryRun) return say(`would write ${copy.file}`);

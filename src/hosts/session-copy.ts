@@ -75,9 +75,22 @@ const programs: Readonly<Record<string, SessionProgram>> = {
 	},
 };
 
+/** Throws PalimpsestError `invalid_argument` for what is no session of a program that can resume one. */
+export function requireSession(
+	format: { readonly name: string; readonly title: string },
+	document: unknown,
+): { readonly program: SessionProgram; readonly old: string } {
+	const program = Object.hasOwn(programs, format.name) ? programs[format.name] : undefined;
+	const old = program?.sessionId(document);
+	if (program !== undefined && old !== undefined) return { program, old };
+	const got = program === undefined ? format.title : `${format.title} without its id`;
+	const message = `Expected a session file of Claude Code, Codex, pi or Gemini CLI, or what \`opencode export\` printed; got ${got}. palimpsest guard prints any conversation made to fit.`;
+	throw new PalimpsestError("invalid_argument", message);
+}
+
 /**
  * A session under a new id. Programs decide by the usage of the last answer whether there is room to go on, so that becomes
- * `tokens`. Throws PalimpsestError `invalid_argument` for what is no session of a program that can resume one.
+ * `tokens`. Throws as `requireSession` does.
  */
 export function copySession(session: {
 	readonly format: { readonly name: string; readonly title: string };
@@ -87,13 +100,7 @@ export function copySession(session: {
 	readonly now?: Date;
 }): SessionCopy {
 	const { format, document, file, tokens, now = new Date() } = session;
-	const program = Object.hasOwn(programs, format.name) ? programs[format.name] : undefined;
-	const old = program?.sessionId(document.value);
-	if (program === undefined || old === undefined) {
-		const got = program === undefined ? format.title : `a ${format.title} without the id of its session`;
-		const message = `Expected a session file of Claude Code, Codex, pi or Gemini CLI, or what \`opencode export\` printed; got ${got}. palimpsest guard prints any conversation made to fit.`;
-		throw new PalimpsestError("invalid_argument", message);
-	}
+	const { program, old } = requireSession(format, document.value);
 	const id = program.newId?.(old) ?? randomUUID();
 	const counted = writeValues(document, program.usage(document.value, tokens));
 	// Only a whole string of JSON is replaced: where a text quotes the id, a backslash stands before the quotation mark.
