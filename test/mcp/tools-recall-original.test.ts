@@ -32,7 +32,7 @@ describe("the definition", () => {
 		const definition = toolDefinition(recallOriginal);
 		const countTokens = await loadCounter("o200k_base");
 		expect(countTokens(JSON.stringify(definition))).toBeLessThanOrEqual(180);
-		expect(definition.description).toContain("ref= or réf=");
+		expect(definition.description).toContain("ref=, réf= or #");
 	});
 });
 

@@ -158,7 +158,7 @@ describe("the stand-in", () => {
 		};
 		const first = await readFile(join(folder, "module-01.ts"), "utf8");
 		expect(await play("openai-chat", false, masking(first))).toBe(`${finalText(script)} ${recallText}`);
-		expect(commands.slice(3)).toEqual(["palimpsest recall abc1"]);
+		expect(commands.slice(3)).toEqual(["palimpsest recall abc1 --tail 20"]);
 		expect(await play("openai-responses", false, masking("not found"))).toBe(`${finalText(script)} Recall failed.`);
 	});
 
