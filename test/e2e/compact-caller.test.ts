@@ -13,6 +13,7 @@ import {
 	type StdioCompactSession,
 	type SummaryRequestAnswer,
 } from "./compact-session.ts";
+import { type RecalledAnswer, structured } from "./recall-session.ts";
 
 const messages = agentConversation(12);
 const grown = [...messages, ...openaiMessages(toolTurn("call_12", "more"), user("Go on."))];
@@ -74,8 +75,8 @@ describe("a client without a model of its own", () => {
 		const { messages: after, report } = contentOf(await answered(await requested({ messages }), messages));
 		const { ref } = readSummaryFrame(after[2]?.content ?? "") ?? {};
 		expect(report.summary).toMatchObject({ ref });
-		const recalled = contentOf(await session.call("recall_original", { ref, max_tokens: 20_000 }));
-		expect(JSON.parse((recalled as unknown as { text: string }).text)).toEqual(messages.slice(2, 24));
+		const recalled = await session.call("recall_original", { ref, max_tokens: 20_000 });
+		expect(JSON.parse(structured<RecalledAnswer>(recalled).text)).toEqual(messages.slice(2, 24));
 	});
 
 	it("repeats the policy, model, window and answer of the first call", async () => {
