@@ -30,7 +30,7 @@ describe("the Dockerfile", () => {
 		expect(stages).toHaveLength(2);
 		expect(textsOf(server, "USER")).toEqual(["node"]);
 		expect(server.image).toBe(build.image);
-		expect(server.image).toMatch(/^node:22[\w.-]*-slim$/);
+		expect(server.image).toMatch(/^node:22[\w.-]*-slim@sha256:[0-9a-f]{64}$/);
 		expect(copiedIn(server).every(({ from }) => from === build.alias)).toBe(true);
 	});
 
