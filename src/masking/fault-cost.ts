@@ -19,14 +19,16 @@ const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 43_000, 
 
 /**
  * Estimates the cost of masking a result too early, while a history is walked through: how likely the next `calls` calls
- * need it, times the price of recalling it. Learns from the history how often results of each tool are needed again.
+ * need it, times the price of recalling it. With `learns`, the history tells how often results of each tool are needed
+ * again. A masked history tells less, so that masking it again may mask more; without `learns` it never does.
  */
 export function startFaultCosts(
 	history: ReplayHistory,
-	{ prices, thrift }: { readonly prices: Prices; readonly thrift: MaskPolicy["thrift"] },
+	how: { readonly prices: Prices; readonly thrift: MaskPolicy["thrift"]; readonly learns: boolean },
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const { input, cache_write: write, output } = prices;
+	const { thrift, learns } = how;
+	const { input, cache_write: write, output } = how.prices;
 	const uses = history.uses();
 	// Every result that stays is looked at in each turn: lists of numbers are much faster than results.
 	const turnOf = Float64Array.from(results, ({ turn }) => turn ?? Number.NaN);
@@ -77,7 +79,7 @@ export function startFaultCosts(
 		/** The expected cost of masking a result now, over so many calls. */
 		costOf(place: number, calls: number): number {
 			if ((staleFrom[place] as number) < next) return 0;
-			const { needs, exposure } = toolOf[place] as ToolUse;
+			const { needs, exposure } = learns ? (toolOf[place] as ToolUse) : notLearned;
 			const rate = (average.rate * average.evidence + needs) / (average.evidence + exposure);
 			const faults = rate * (richness[place] as number) * Math.log1p(calls / ageOf(place));
 			return faults * (priceOf[place] as number);
@@ -95,6 +97,8 @@ interface ToolUse {
 	needs: number;
 	exposure: number;
 }
+
+const notLearned: ToolUse = { needs: 0, exposure: 0 };
 
 /** The results that a message needs: for each string that it takes from results, the smallest that holds it. */
 function neededBy({ results, uses }: ReplayHistory, message: number): Set<number> {

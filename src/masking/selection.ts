@@ -12,7 +12,10 @@ export function startSelector(
 	{ mask: policy, prices }: { readonly mask: MaskPolicy; readonly prices: Prices },
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const costs = policy.selection === "use" ? startFaultCosts(history, { prices, thrift: policy.thrift }) : undefined;
+	const { thrift, selection } = policy;
+	// The turns of the other cadences are fixed, so that a masked history is masked at the same turns: it must stay as it is.
+	const learns = policy.cadence === "break_even";
+	const costs = selection === "use" ? startFaultCosts(history, { prices, thrift, learns }) : undefined;
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
 	const gains = new Float64Array(results.length);

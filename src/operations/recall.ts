@@ -133,11 +133,12 @@ function writtenRef(given: string, policy: Policy): string {
 			"Expected one reference; several stand in what was given. Copy the one that is meant, and nothing around it.";
 		throw new PalimpsestError("ambiguous_reference", message);
 	}
-	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/)/isu, "");
+	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/|#)/isu, "");
 	return wholeRef.exec(named)?.[0] ?? named;
 }
 
-const introducedRef = /(?:r[eé]f\s*=|original:\/\/)\s*([a-z0-9-]*)/giu;
+// A short placeholder has its reference behind a number sign.
+const introducedRef = /(?:r[eé]f\s*=|original:\/\/|#(?=[a-z0-9]{8}))\s*([a-z0-9-]*)/giu;
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 
 export function describeListing(listing: Listing) {

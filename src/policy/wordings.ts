@@ -154,8 +154,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 		{
 			placeholder: "历史 tool_call已隐藏⟨ (ref={ref})⟩",
 			digest_placeholder: "历史 tool_call已隐藏 (⟨ref={ref}, ⟩提及={digest})",
-			short_placeholder: "[已隐藏 {tool_name}，{original_chars} 字符⟨ #{ref}⟩]",
-			short_digest_placeholder: "[已隐藏 {tool_name}，{original_chars} 字符⟨ #{ref}⟩；{digest}]",
+			short_placeholder: "[已隐藏 {tool_name}, {original_chars} 字符⟨ #{ref}⟩]",
+			short_digest_placeholder: "[已隐藏 {tool_name}, {original_chars} 字符⟨ #{ref}⟩；{digest}]",
 			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}⟨, ref={ref}⟩)]",
 			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符⟨, ref={ref}⟩] ...\n\n",
 			notices: {

@@ -84,7 +84,9 @@ function plainGain(
 	};
 	const ofTool = results.flatMap(({ toolName }, result) => (toolName === one.toolName ? [result] : []));
 	let [needs, exposure] = [0, 0];
-	for (let message = 0; message < index; message += 1) {
+	// Only break-even learns from the conversation.
+	const learned = mask.cadence === "break_even" ? index : 0;
+	for (let message = 0; message < learned; message += 1) {
 		const taken = [...(uses.identifiers[message] ?? []), ...(uses.lines[message] ?? [])];
 		const needed = taken.map(({ holders }) => {
 			const least = Math.min(...holders.map((holder) => results[holder]?.tokens ?? 0));

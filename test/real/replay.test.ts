@@ -38,8 +38,8 @@ describe.skipIf(!hasRealData)("policies on the development set, at prices of 0.1
 		},
 	);
 
-	it("selection by use, every turn, closes half the gap to the clairvoyant in no more context than window:8", () => {
-		const policy = policyOf({ mask: { window_turns: 8 } });
+	it("selection by use, every turn, closes half the gap to the clairvoyant in no more context than window:16", () => {
+		const policy = policyOf({ mask: { window_turns: 16 } });
 		const replayed = replayAll(policy);
 		const window = figuresOf(replayed, raw);
 		const bound = {
@@ -48,7 +48,7 @@ describe.skipIf(!hasRealData)("policies on the development set, at prices of 0.1
 		};
 		const mask = { cadence: "every_turn", thrift: "low" } as const;
 		const ours = measured({ preset: "balanced", mask });
-		say(showFigures("window:8", window));
+		say(showFigures("window:16", window));
 		say(
 			`| clairvoyant | | | ${window.context.toFixed(3)} | ${bound.identifiers.toFixed(3)} | ${bound.lines.toFixed(3)} |\n`,
 		);
