@@ -51,7 +51,14 @@ describe.skipIf(!hasRealData)("the same figures on two random halves of the deve
 	const bounds = { identifiers: boundsOf("identifiers"), lines: boundsOf("lines") };
 	const halves = [1, 2].flatMap((seed) => halvesOf(raw.length, seed).map((half, which) => ({ seed, which, half })));
 
-	const columns = ["half", "× optimum", "worst × raw", "context by use / window:16", "gap closed: identifiers", "lines"];
+	const columns = [
+		"half",
+		"× optimum",
+		"worst × raw",
+		"context by use / window:16",
+		"gap closed: identifiers",
+		"lines",
+	];
 	const more = ["rivals beaten by some thrift", "by the default", "default × raw, with faults"];
 	say(`| ${[...columns, ...more].join(" | ")} |\n`);
 
