@@ -1,13 +1,15 @@
 /** Fills the variables of a template once: a `{variable}` in a value is not filled. A variable without a value stays. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
-	const pieces = template.split(/\{(\w+)\}/);
-	let filled = pieces[0] as string;
-	for (let index = 1; index < pieces.length; index += 2) {
-		const name = pieces[index] as string;
-		filled += Object.hasOwn(values, name) ? values[name] : `{${name}}`;
-		filled += pieces[index + 1];
+	let filled = "";
+	let from = 0;
+	for (let open = template.indexOf("{"); open !== -1; open = template.indexOf("{", open + 1)) {
+		const close = template.indexOf("}", open);
+		const name = template.slice(open + 1, close);
+		if (close === -1 || !Object.hasOwn(values, name)) continue;
+		filled += template.slice(from, open) + values[name];
+		from = close + 1;
 	}
-	return filled;
+	return filled + template.slice(from);
 }
 
 interface TemplatePattern {

@@ -46,7 +46,7 @@ export async function loadCounter(encoding: EncodingName): Promise<CountTokens> 
 	return count;
 }
 
-/** By length and SHA-256: keeps no text alive, and V8 hashes long strings by length. Short texts are counted anew. */
+/** By SHA-256: keeps no text alive, and V8 hashes long strings by length. Short texts are counted anew. */
 export function createCountMemo(
 	countAnew: CountTokens,
 	{ entries, shortText }: { readonly entries: number; readonly shortText: number },
@@ -54,7 +54,7 @@ export function createCountMemo(
 	const counts = new Map<string, number>();
 	const count = (text: string): number => {
 		if (text.length <= shortText) return countAnew(text);
-		const key = `${text.length}:${crypto.hash("sha256", text, "base64")}`;
+		const key = crypto.hash("sha256", text, "binary");
 		const known = counts.get(key);
 		if (known !== undefined) return known;
 		const counted = countAnew(text);
