@@ -20,7 +20,7 @@ import { type CallValues, outputCopies, rememberCall } from "./session-files.ts"
 
 /**
  * Events of OpenHands: actions and observations, which older versions keep in pairs, and events with a `kind` of its agent
- * SDK. What a condensation forgot is not sent.
+ * SDK. Events that a condensation left out are not sent.
  */
 export const openhands: Format = {
 	name: "openhands",

@@ -40,7 +40,7 @@ function readRequests({ messages: requests, base }: LocatedMessages): Message[] 
 		const rounds = listOf(metadataOf(request).toolCallRounds);
 		const answers =
 			rounds.length > 0 ? rounds.map((_, round) => readRound(request, round, path)) : readResponse(request, path);
-		// What the screen shows goes with the last round.
+		// The last round also holds the answer as the screen shows it.
 		if (rounds.length > 0) answers.at(-1)?.paths.push(...itemsOf(request.response, [...path, "response"]));
 		const user = readUser(request, path);
 		const [first] = answers;

@@ -13,7 +13,7 @@ export function startSelector(
 ) {
 	const { results, firstResult, opensTurn } = history;
 	const { thrift, selection } = policy;
-	// The turns of the other cadences are fixed, so that a masked history is masked at the same turns: it must stay as it is.
+	// The other cadences act at fixed turns, where a masked history must stay as it is.
 	const learns = policy.cadence === "break_even";
 	const costs = selection === "use" ? startFaultCosts(history, { prices, thrift, learns }) : undefined;
 	const saves = Float64Array.from(results, (result) => result.saves);
@@ -74,7 +74,7 @@ export function startSelector(
 		},
 		/** All results that nothing keeps, oldest first. */
 		released,
-		/** Those of them that masking saves something, oldest first. */
+		/** The released results whose masking saves something, oldest first. */
 		candidates(): readonly number[] {
 			for (const place of released()) gains[place] = gainOf(place);
 			if (costs === undefined) return old;

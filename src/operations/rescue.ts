@@ -65,7 +65,7 @@ function policiesOf(policy: Policy, target: number): readonly Policy[] {
 	return [gentle, firm, { ...firm, guard: { ...firm.guard, ladder: ["truncate", "mask", "drop"] } }];
 }
 
-/** What the last recorded call was billed for, with the share of what came after it. A failed call has no usage. */
+/** Tokens that the provider would bill for the whole session, scaled from the last recorded call. A failed call has no usage. */
 async function recordedTokens({
 	transcript,
 	policy,
