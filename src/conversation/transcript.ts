@@ -188,6 +188,10 @@ export function startsWith(path: Path, start: Path): boolean {
 	return start.length <= path.length && start.every((segment, index) => segment === path[index]);
 }
 
+export function equalsPath(path: Path, other: Path): boolean {
+	return path === other || (path.length === other.length && startsWith(path, other));
+}
+
 /** The path of a JSON Pointer in a document, with numbers for items of lists; `undefined` if there is no such value. */
 export function parseJsonPointer(pointer: string, document: unknown): Path | undefined {
 	if (pointer === "") return [];

@@ -1,6 +1,5 @@
-import { equalsJson } from "./apply.ts";
 import type { Plan } from "./plan.ts";
-import { jsonPointer, type Message, type Transcript, withoutFrame } from "./transcript.ts";
+import { equalsPath, jsonPointer, type Message, type Transcript, withoutFrame } from "./transcript.ts";
 
 /** Calls that words hold, and results in a frame: no API checks them, so nothing but this notices that one is lost. */
 export function verifyObservations(what: {
@@ -14,16 +13,20 @@ export function verifyObservations(what: {
 	const { before, after, plan, origins, report } = what;
 	for (const { path, message, ...edit } of plan) {
 		const texts = before.messages[message]?.results.flatMap((result) => result.texts);
-		const node = texts?.find((one) => one.frame && equalsJson(one.path, path));
+		const node = texts?.find((one) => one.frame && equalsPath(one.path, path));
 		const text = edit.kind === "replace" && node ? withoutFrame(node, String(edit.replacement)) : "";
 		if (text === undefined) report("only_tool_results_edited", `${jsonPointer(path)} loses what stands around it`);
 	}
 	after.messages.forEach((message, index) => {
 		const origin = origins[index] ?? -1;
 		const old = before.messages[origin];
-		if (old && inWords(old) !== inWords(message))
-			report("pairing_kept", `message ${origin} and its action or observation`);
+		if (!old || !(hasWords(old) || hasWords(message))) return;
+		if (inWords(old) !== inWords(message)) report("pairing_kept", `message ${origin} and its action or observation`);
 	});
+}
+
+function hasWords({ calls, results }: Message): boolean {
+	return calls.some(({ input }) => input !== undefined) || results.some(({ texts }) => texts[0]?.frame);
 }
 
 /** Ids of the calls and results of a message that are text. */

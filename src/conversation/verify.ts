@@ -1,10 +1,9 @@
-import { type EditTree, editTree, equalsJson } from "./apply.ts";
-import { compactJson, isJsonObject } from "./json.ts";
+import { equalsJson } from "./apply.ts";
+import { compactJson } from "./json.ts";
 import { groupBy, once } from "./lists.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
 import {
-	childPath,
 	editablePaths,
 	isListed,
 	jsonPointer,
@@ -18,6 +17,7 @@ import {
 } from "./transcript.ts";
 import { pairResults } from "./turns.ts";
 import { verifyObservations } from "./verify-observations.ts";
+import { compareDocuments, isNew, type MessageTrace } from "./verify-trace.ts";
 
 export type KeptPromise =
 	| "only_tool_results_edited"
@@ -144,85 +144,6 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
 }
 
-const isNew = -1;
-/** Where the messages come from and where they are. Pointers are into the written document. */
-interface MessageTrace {
-	/** By message of the written document: its index before, or `isNew`. */
-	readonly origins: readonly number[];
-	/** By message before: the pointers of its values that stay. */
-	readonly places: readonly (readonly string[])[];
-	/** Pointers of the values that the plan inserts among the messages. */
-	readonly written: ReadonlySet<string>;
-}
-
-/** The documents differ only at the places of the plan, and keys keep their order. */
-function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
-	/** By pointer of an item that moves within its list: its pointer afterwards; `undefined` if it is removed or replaced. */
-	const moved = new Map<string, string | undefined>();
-	const written = new Set<string>();
-	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
-	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
-		const { edit, children } = tree ?? {};
-		if (edit?.kind === "replace") {
-			moved.set(jsonPointer(oldPath), undefined);
-			if (edit.reason === "summary") written.add(jsonPointer(path));
-			if (!equalsJson(edit.replacement, current)) differs(path);
-		} else if (!children) {
-			if (!Object.is(old, current)) differs(path);
-		} else if (Array.isArray(old) && Array.isArray(current)) {
-			let position = 0;
-			for (let index = 0; index <= old.length; index += 1) {
-				const child = children.get(index);
-				for (const { inserts, value } of child?.inserts ?? []) {
-					if (inserts === "message") written.add(jsonPointer([...path, position]));
-					if (!equalsJson(value, current[position])) differs(path);
-					position += 1;
-				}
-				if (index === old.length) continue;
-				if (child?.edit?.kind === "remove") {
-					moved.set(jsonPointer(childPath(oldPath, index)), undefined);
-					continue;
-				}
-				// Most items have no edit and stay in their place. Building their paths takes longer than comparing them.
-				if (child || position !== index || !Object.is(old[index], current[position])) {
-					const [from, to] = [childPath(oldPath, index), childPath(path, position)];
-					if (position !== index) moved.set(jsonPointer(from), jsonPointer(to));
-					compare(old[index], current[position], child, to, from);
-				}
-				position += 1;
-			}
-			if (position !== current.length) differs(path);
-		} else if (isJsonObject(old) && isJsonObject(current)) {
-			const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
-			if (!equalsJson(keys, Object.keys(current))) differs(path);
-			else
-				for (const key of keys) {
-					compare(old[key], current[key], children.get(key), childPath(path, key), childPath(oldPath, key));
-				}
-		} else differs(path);
-	};
-	compare(before.document, after.document, editTree(plan), [], []);
-
-	const placeOf = (old: Path): string[] => {
-		let depth = moved.size === 0 ? 0 : old.length;
-		while (depth > 0 && !moved.has(jsonPointer(old.slice(0, depth)))) depth -= 1;
-		const place = depth === 0 ? "" : moved.get(jsonPointer(old.slice(0, depth)));
-		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
-	};
-	const places = before.transcript.messages.map(({ paths }) => paths.flatMap(placeOf));
-	const kept = places.flatMap((left, index) => left.map((place) => ({ place, index })));
-	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
-	// If one message of a record is left, it is read as the whole record.
-	const messageIn = once(() => new Map(kept.map(({ place, index }) => [recordOf(place, base), index])));
-	const origins = after.transcript.messages.map(({ paths }) => {
-		const pointers = paths.map(jsonPointer);
-		const firstIn = (at: ReadonlyMap<string, number>) =>
-			pointers.map((pointer) => at.get(pointer)).find((index) => index !== undefined);
-		return firstIn(messageAt) ?? firstIn(messageIn()) ?? isNew;
-	});
-	return { origins, places, written };
-}
-
 /** Messages that stay are read with the same roles and in the same order; new ones are as planned. */
 function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
 	const { origins, places, written } = trace;
@@ -230,8 +151,8 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	const pointersOf = ({ paths }: Message) =>
 		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
 	const read = once(() => new Set(after.transcript.messages.flatMap(pointersOf)));
-	const whole = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer)));
-	const isRead = (place: string) => whole.has(place) || read().has(place) || whole.has(recordOf(place, base));
+	const whole = once(() => new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer))));
+	const isRead = (place: string) => whole().has(place) || read().has(place) || whole().has(recordOf(place, base));
 	places.forEach((left, index) => {
 		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is not read any more`);
 	});
@@ -290,7 +211,8 @@ function exchangesIn(transcript: Transcript) {
 	let pair = paired.next().value;
 	transcript.messages.forEach((message, index) => {
 		for (const call of message.calls) {
-			const key = JSON.stringify([call.id ?? null, call.name ?? null]);
+			// Exact, and faster than JSON.
+			const key = `${call.id?.length} ${call.id}${call.name === undefined ? "" : ` ${call.name}`}`;
 			const one = { id: call.id, key, index: calls.length, message: index, results: 0 };
 			calls.push(one);
 			counted.set(call, one);

@@ -1,0 +1,124 @@
+import { type EditTree, editTree, equalsJson } from "./apply.ts";
+import { isJsonObject } from "./json.ts";
+import { once } from "./lists.ts";
+import type { Plan } from "./plan.ts";
+import {
+	childPath,
+	equalsPath,
+	jsonPointer,
+	type Message,
+	type Path,
+	recordOf,
+	startsWith,
+	type Transcript,
+} from "./transcript.ts";
+
+type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
+
+type Report = (promise: "untouched_parts_identical", detail: string) => unknown;
+
+export const isNew = -1;
+
+/** Where the messages come from and where they are. Pointers are into the written document. */
+export interface MessageTrace {
+	/** By message of the written document: its index before, or `isNew`. */
+	readonly origins: readonly number[];
+	/** By message before: the pointers of its values that stay. */
+	readonly places: readonly (readonly string[])[];
+	/** Pointers of the values that the plan inserts among the messages. */
+	readonly written: ReadonlySet<string>;
+}
+
+/** Checks that the documents differ only at the places of the plan, and that keys keep their order. */
+export function compareDocuments(what: {
+	readonly before: ReadDocument;
+	readonly after: ReadDocument;
+	readonly plan: Plan;
+	readonly base: Path;
+	readonly report: Report;
+}): MessageTrace {
+	const { before, after, plan, base, report } = what;
+	/** Items that move within their list: where they are afterwards; `undefined` if they are removed or replaced. */
+	const moves: (readonly [Path, Path | undefined])[] = [];
+	const written = new Set<string>();
+	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
+	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
+		const { edit, children } = tree ?? {};
+		if (edit?.kind === "replace") {
+			moves.push([oldPath, undefined]);
+			if (edit.reason === "summary") written.add(jsonPointer(path));
+			if (!equalsJson(edit.replacement, current)) differs(path);
+		} else if (!children) {
+			if (!Object.is(old, current)) differs(path);
+		} else if (Array.isArray(old) && Array.isArray(current)) {
+			let position = 0;
+			for (let index = 0; index <= old.length; index += 1) {
+				const child = children.get(index);
+				for (const { inserts, value } of child?.inserts ?? []) {
+					if (inserts === "message") written.add(jsonPointer([...path, position]));
+					if (!equalsJson(value, current[position])) differs(path);
+					position += 1;
+				}
+				if (index === old.length) continue;
+				if (child?.edit?.kind === "remove") {
+					moves.push([childPath(oldPath, index), undefined]);
+					continue;
+				}
+				// Most items have no edit and stay in their place. Building their paths takes longer than comparing them.
+				if (child || position !== index || !Object.is(old[index], current[position])) {
+					const [from, to] = [childPath(oldPath, index), childPath(path, position)];
+					if (position !== index) moves.push([from, to]);
+					compare(old[index], current[position], child, to, from);
+				}
+				position += 1;
+			}
+			if (position !== current.length) differs(path);
+		} else if (isJsonObject(old) && isJsonObject(current)) {
+			const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
+			if (!equalsJson(keys, Object.keys(current))) differs(path);
+			else
+				for (const key of keys) {
+					compare(old[key], current[key], children.get(key), childPath(path, key), childPath(oldPath, key));
+				}
+		} else differs(path);
+	};
+	compare(before.document, after.document, editTree(plan), [], []);
+	const { messages } = before.transcript;
+	if (staysInPlace(messages, after.transcript.messages, plan)) {
+		return { origins: messages.map((_, index) => index), places: messages.map(() => []), written };
+	}
+
+	const moved = new Map(moves.map(([from, to]) => [jsonPointer(from), to && jsonPointer(to)]));
+	const placeOf = (old: Path): string[] => {
+		let depth = moved.size === 0 ? 0 : old.length;
+		while (depth > 0 && !moved.has(jsonPointer(old.slice(0, depth)))) depth -= 1;
+		const place = depth === 0 ? "" : moved.get(jsonPointer(old.slice(0, depth)));
+		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
+	};
+	const places = messages.map(({ paths }) => paths.flatMap(placeOf));
+	const kept = places.flatMap((left, index) => left.map((place) => ({ place, index })));
+	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
+	// If one message of a record is left, it is read as the whole record.
+	const messageIn = once(() => new Map(kept.map(({ place, index }) => [recordOf(place, base), index])));
+	const origins = after.transcript.messages.map(({ paths }) => {
+		const pointers = paths.map(jsonPointer);
+		const firstIn = (at: ReadonlyMap<string, number>) =>
+			pointers.map((pointer) => at.get(pointer)).find((index) => index !== undefined);
+		return firstIn(messageAt) ?? firstIn(messageIn()) ?? isNew;
+	});
+	return { origins, places, written };
+}
+
+/** Whether only values inside messages are replaced, and each message is read where it was. */
+function staysInPlace(before: readonly Message[], after: readonly Message[], plan: Plan): boolean {
+	const isInside = ({ kind, path, message }: Plan[number]) =>
+		kind === "replace" && before[message]?.paths.some((place) => path.length > place.length && startsWith(path, place));
+	return (
+		before.length === after.length &&
+		plan.every(isInside) &&
+		before.every(({ paths }, index) => {
+			const others = after[index]?.paths ?? [];
+			return paths.length === others.length && paths.every((path, place) => equalsPath(path, others[place] as Path));
+		})
+	);
+}
