@@ -24,50 +24,68 @@ const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 43_000, 
  */
 export function startFaultCosts(
 	history: ReplayHistory,
-	how: { readonly prices: Prices; readonly thrift: MaskPolicy["thrift"]; readonly learns: boolean },
+	how: {
+		readonly prices: Prices;
+		readonly thrift: MaskPolicy["thrift"];
+		readonly learns: boolean;
+		readonly calls: number;
+	},
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const { thrift, learns } = how;
+	const { thrift, learns, calls } = how;
 	const { input, cache_write: write, output } = how.prices;
 	const uses = history.uses();
 	// Every result that stays is looked at in each turn: lists of numbers are much faster than results.
 	const turnOf = Float64Array.from(results, ({ turn }) => turn ?? Number.NaN);
-	const priceOf = Float64Array.from(
-		results,
-		({ tokens }) => output * outputOfRecall + write * tokens + input * aversion[thrift],
-	);
 	// Most lines of an edited file stay the same, and agents continue to use them.
 	const staleFrom = Float64Array.from(history.stale(), (since) =>
 		since === undefined || since.reason === "edited" ? Number.POSITIVE_INFINITY : since.from,
 	);
 	const richness = Float64Array.from(results, (_, place) => (1 + (uses.fresh[place] ?? 0)) ** 0.2);
+	/** The price of a fault, times the richness. */
+	const stakes = Float64Array.from(results, ({ tokens }, place) => {
+		const price = output * outputOfRecall + write * tokens + input * aversion[thrift];
+		return (richness[place] as number) * price;
+	});
+	/** By age. */
+	const likelihoods = Float64Array.from({ length: opensTurn.length + 1 }, (_, age) =>
+		Math.log1p(calls / Math.max(1, age)),
+	);
 	const lastUse = new Int32Array(results.length);
-	const tools = new Map<string | undefined, ToolUse>();
-	const toolOf = results.map(({ toolName }) => {
-		const tool = tools.get(toolName) ?? { needs: 0, exposure: 0 };
+	const tools = new Map<string | undefined, number>();
+	const toolOf = Int32Array.from(results, ({ toolName }) => {
+		const tool = tools.get(toolName) ?? tools.size;
 		tools.set(toolName, tool);
 		return tool;
 	});
+	/** How often the results of each tool were needed again, and how often an average tool's would be, by its rate. */
+	const needs = new Float64Array(tools.size);
+	const exposure = new Float64Array(tools.size);
+	const { rate, evidence } = average;
 	let live: number[] = [];
 	let turns = 0;
 	let next = 0;
 	/** Whether a result is older than the turn that is under way: no policy masks it sooner. */
 	const isOld = (place: number) => turns - (turnOf[place] as number) > 1;
-	const ageOf = (place: number) => Math.max(1, turns - (lastUse[place] as number));
+	const add = (counts: Float64Array, place: number, count: number) => {
+		const tool = toolOf[place] as number;
+		counts[tool] = (counts[tool] as number) + count;
+	};
+	const learn = (message: number) => {
+		for (const place of neededBy(history, message)) if (isOld(place)) add(needs, place, 1);
+		if (opensTurn[message] !== 1) return;
+		for (const place of live) {
+			const age = Math.max(1, turns - (lastUse[place] as number));
+			if (isOld(place)) add(exposure, place, (richness[place] as number) / age);
+		}
+	};
 
 	return {
 		/** Adds the next message. */
 		append(message: number): void {
 			next = message + 1;
-			for (const place of neededBy(history, message)) {
-				if (isOld(place)) (toolOf[place] as ToolUse).needs += 1;
-			}
-			if (opensTurn[message] === 1) {
-				for (const place of live) {
-					if (isOld(place)) (toolOf[place] as ToolUse).exposure += (richness[place] as number) / ageOf(place);
-				}
-				turns += 1;
-			}
+			if (learns) learn(message);
+			turns += opensTurn[message] as number;
 			for (const { result, weight } of uses.touches[message] ?? []) {
 				if (weight >= leastWeight) lastUse[result] = turns;
 			}
@@ -76,13 +94,12 @@ export function startFaultCosts(
 				if ((results[place] as ReplayResult).saves > 0) live.push(place);
 			}
 		},
-		/** The expected cost of masking a result now, over so many calls. */
-		costOf(place: number, calls: number): number {
+		/** The expected cost of masking a result now. */
+		costOf(place: number): number {
 			if ((staleFrom[place] as number) < next) return 0;
-			const { needs, exposure } = learns ? (toolOf[place] as ToolUse) : notLearned;
-			const rate = (average.rate * average.evidence + needs) / (average.evidence + exposure);
-			const faults = rate * (richness[place] as number) * Math.log1p(calls / ageOf(place));
-			return faults * (priceOf[place] as number);
+			const tool = toolOf[place] as number;
+			const now = (rate * evidence + (needs[tool] as number)) / (evidence + (exposure[tool] as number));
+			return now * (stakes[place] as number) * (likelihoods[turns - (lastUse[place] as number)] as number);
 		},
 		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {
@@ -91,14 +108,6 @@ export function startFaultCosts(
 		},
 	};
 }
-
-/** How often the results of a tool were needed again, and how often an average tool's would be, divided by its rate. */
-interface ToolUse {
-	needs: number;
-	exposure: number;
-}
-
-const notLearned: ToolUse = { needs: 0, exposure: 0 };
 
 /** The results that a message needs: for each string that it takes from results, the smallest that holds it. */
 function neededBy({ results, uses }: ReplayHistory, message: number): Set<number> {

@@ -15,10 +15,14 @@ export function startSelector(
 	const { thrift, selection } = policy;
 	// The other cadences act at fixed turns, where a masked history must stay as it is.
 	const learns = policy.cadence === "break_even";
-	const costs = selection === "use" ? startFaultCosts(history, { prices, thrift, learns }) : undefined;
+	const costs =
+		selection === "use" ? startFaultCosts(history, { prices, thrift, learns, calls: foreseenCalls }) : undefined;
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
-	const gains = new Float64Array(results.length);
+	const isAlways = Uint8Array.from(rules, (rule) => (rule === "always" ? 1 : 0));
+	/** Saved by masking a result, in the next calls. */
+	const savings = saves.map((tokens) => prices.cache_read * foreseenCalls * tokens);
+	const gains = savings.slice();
 	/** For each result, how many results of its tool came before it; and how many of each tool came. */
 	const numbers = new Int32Array(results.length);
 	const ofTool = new Map<string | undefined, number>();
@@ -45,10 +49,6 @@ export function startSelector(
 		const latest = typeof rule === "object" ? rule.keep_last : (policy.keep_last_k_per_tool ?? 0);
 		return (ofTool.get(toolName) as number) - (numbers[place] as number) <= latest;
 	};
-	/** Saved by masking a result, in the next calls. */
-	const gainOf = (place: number) =>
-		prices.cache_read * foreseenCalls * (saves[place] as number) - (costs?.costOf(place, foreseenCalls) ?? 0);
-
 	const released = (): readonly number[] => {
 		const added = kept.filter((place) => !isKept(place));
 		if (added.length === 0) return old;
@@ -76,9 +76,13 @@ export function startSelector(
 		released,
 		/** The released results whose masking saves something, oldest first. */
 		candidates(): readonly number[] {
-			for (const place of released()) gains[place] = gainOf(place);
-			if (costs === undefined) return old;
-			return old.filter((place) => (gains[place] as number) > 0 || rules[place] === "always");
+			const places = released();
+			if (costs === undefined) return places;
+			return places.filter((place) => {
+				const gain = (savings[place] as number) - costs.costOf(place);
+				gains[place] = gain;
+				return gain > 0 || isAlways[place] === 1;
+			});
 		},
 		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {
