@@ -28,6 +28,7 @@ import { opencode } from "./opencode.ts";
 import { openhands } from "./openhands.ts";
 import { pi } from "./pi.ts";
 import { pydanticAi } from "./pydantic-ai.ts";
+import { sweAgent } from "./swe-agent.ts";
 import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
 import { vercelUi } from "./vercel-ui.ts";
@@ -48,6 +49,7 @@ export const formats: readonly Format[] = [
 	geminiStream,
 	vscodeChat,
 	browserUse,
+	sweAgent,
 	goose,
 	pydanticAi,
 	openaiAgents,

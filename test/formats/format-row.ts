@@ -41,6 +41,8 @@ export interface FormatRow {
 	readonly resultsStandInCalls?: true;
 	/** Set where what the model gives in a row is one message, whatever number of values it is written in. */
 	readonly joinsAnswers?: true;
+	/** Set where a call is one line of a shell, the only one of its message: it has no name. */
+	readonly callsAreCommands?: true;
 	/** Set where calls and results that have no ids are paired by their position. */
 	readonly pairsByPosition?: true;
 	/** Values that are taken for records of no message, where others would not fit. */

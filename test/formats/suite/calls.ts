@@ -9,11 +9,12 @@ import { type FormatRow, masking, placeholder, toolsOf } from "../format-row.ts"
 export function describeCalls(row: FormatRow): void {
 	const { format, contents, read, resultsOf, turn, write } = toolsOf(row);
 	const standAlone = !row.resultsStandInCalls;
+	const commands = row.callsAreCommands === true;
 	const pairs = (document: unknown) =>
 		pairResults(read(document)).map(({ result, call }) => [resultText(result), call?.name]);
 
 	describe(`${format.title}: calls and results`, () => {
-		it("reads parallel calls and their results, in any order, as one turn", () => {
+		it.skipIf(commands)("reads parallel calls and their results, in any order, as one turn", () => {
 			const document = write(
 				calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 				results({ id: "b", content: "B" }),
@@ -27,7 +28,7 @@ export function describeCalls(row: FormatRow): void {
 			expect(toolTurns(read(document))).toHaveLength(1);
 		});
 
-		it("keeps or masks the results of parallel calls together", async () => {
+		it.skipIf(commands)("keeps or masks the results of parallel calls together", async () => {
 			const parallel = [calls({ id: "a", name: "ls" }, { id: "b", name: "cat" })];
 			const answers = [results({ id: "a", content: outputOf("a") }), results({ id: "b", content: outputOf("b") })];
 			const masked = async (...after: string[]) => {
@@ -40,8 +41,8 @@ export function describeCalls(row: FormatRow): void {
 		it("reads reused ids by the nearest preceding call", () => {
 			const document = write(toolTurn("same", "1", "ls"), user("Well?"), toolTurn("same", "2", "cat"));
 			expect(pairs(document)).toEqual([
-				["1", "ls"],
-				["2", "cat"],
+				["1", commands ? "bash" : "ls"],
+				["2", commands ? "bash" : "cat"],
 			]);
 		});
 
@@ -93,7 +94,8 @@ export function describeCalls(row: FormatRow): void {
 
 		it("counts names and arguments of calls", () => {
 			const counted = read(write(calls({ id: "a", name: "list_files" }))).messages.flatMap((one) => one.counted);
-			expect(counted).toEqual(expect.arrayContaining(["list_files", '{"path":"a.txt"}']));
+			const expected = ["list_files", '{"path":"a.txt"}'];
+			expect(counted).toEqual(expect.arrayContaining(commands ? ["bash", expected.join(" ")] : expected));
 		});
 	});
 }

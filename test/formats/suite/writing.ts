@@ -36,6 +36,7 @@ const ofPrograms = [
 	"goose",
 	"vscode-chat",
 	"browser-use",
+	"swe-agent",
 ];
 
 /** What stands in a conversation to be replaced, with how its message is found. */
