@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import crypto, { createHash, randomUUID } from "node:crypto";
 import { constants, readSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname, uptime as secondsOfUptime, tmpdir } from "node:os";
@@ -197,7 +197,13 @@ export function createArchive(parts: {
 	return archive;
 }
 
+const longestAtOnce = 1 << 20;
+
 function digestOf(text: string): { readonly hash: string; readonly bytes: number } {
+	// Takes half the time, and a request hashes all its results.
+	if (text.length <= longestAtOnce && text.isWellFormed()) {
+		return { hash: crypto.hash("sha256", text, "hex"), bytes: Buffer.byteLength(text) };
+	}
 	const digest = createHash("sha256");
 	let bytes = 0;
 	for (const piece of encodeText(text)) {
