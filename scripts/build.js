@@ -9,7 +9,8 @@ import { build } from "rolldown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-const bundled = ["zod", "@modelcontextprotocol/sdk", "express", "express-rate-limit", "@clack/prompts"];
+const sdks = ["@modelcontextprotocol/sdk", "@modelcontextprotocol/server"];
+const bundled = ["zod", ...sdks, "express", "express-rate-limit", "@clack/prompts"];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({
@@ -24,6 +25,7 @@ const { output } = await build({
 	},
 	platform: "node",
 	external: isExternal,
+	plugins: [{ name: "without-ajv", resolveId: resolveShims, load: loadShims }],
 	// All chunks stand in `dist` itself, so that a path relative to a module at the top of `src` holds for each of them.
 	output: { dir: `${root}dist`, format: "es", entryFileNames: "[name].js", chunkFileNames: "[name].js" },
 	checks: { ineffectiveDynamicImport: false },
@@ -41,6 +43,16 @@ writeFileSync(
 	`export { opencodePlugin as default } from "./plugins/opencode.js";\n`,
 );
 chmodSync(`${root}dist/cli.js`, 0o755);
+
+/** The package of the newer SDK loads Ajv when it starts, for answers to elicitation. Our servers never ask for any. */
+function resolveShims(id) {
+	return id === "@modelcontextprotocol/server/_shims" ? "\0shims" : null;
+}
+
+function loadShims(id) {
+	if (id !== "\0shims") return null;
+	return 'export { default as process } from "node:process"; export class DefaultJsonSchemaValidator {}';
+}
 
 /** A package that a bundled one needs is bundled, unless it is a dependency of ours anyway. */
 function isExternal(id, importer) {

@@ -8,6 +8,19 @@ import type { CallerRequest, CompactReport } from "../operations/compaction-requ
 import type { Policy } from "../policy/schema.ts";
 import { type Answer, beside } from "./tool.ts";
 
+/** JSON-RPC's number for parameters that cannot be used. */
+export const invalidParams = -32_602;
+
+/** A request that is refused as a whole, not by a tool's answer. The server of each era sends it in its own form. */
+export class RequestError extends Error {
+	readonly code: number;
+
+	constructor(code: number, message: string) {
+		super(message);
+		this.code = code;
+	}
+}
+
 /** Largest answer in bytes. Clients built on the SDK close the connection at 10 MiB in one message. */
 export const largestAnswer = 8_000_000;
 

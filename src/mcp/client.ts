@@ -1,12 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
-import {
-	type ProgressToken,
-	RootsListChangedNotificationSchema,
-	type ServerNotification,
-	type ServerRequest,
-} from "@modelcontextprotocol/sdk/types.js";
+import type { ProgressToken, ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { SamplingOptions } from "../summariser/sampling.ts";
 import { joinSignals, type RetryProgress, type Summariser, type SummaryProgress } from "../summariser/summariser.ts";
@@ -51,18 +46,24 @@ function describeRetry({ attempt, max_retries, delay, code, status_code }: Retry
 /** Roots of any scheme: the SDK's own schema would refuse the whole list for one that is not a file. */
 const rootsListed = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
+const rootsListChanged = z.looseObject({ method: z.literal("notifications/roots/list_changed") });
+
+/** The folders of an answer to `roots/list`; none of an answer that has another form. */
+export function rootFolders(answer: unknown): readonly string[] {
+	return (rootsListed.safeParse(answer).data?.roots ?? []).flatMap(({ uri }) => folderOf(uri) ?? []);
+}
+
 /** The folders of the client's roots. Asks once, and again after the client announces a change. */
 export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promise<readonly string[]> {
 	let known: Promise<readonly string[]> | undefined;
-	server.server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
+	server.server.setNotificationHandler(rootsListChanged, () => {
 		known = undefined;
 	});
 	const ask = async (): Promise<readonly string[]> => {
 		if (!server.server.getClientCapabilities()?.roots) return [];
 		try {
 			const options = { timeout: 10_000, ...(gone ? { signal: gone } : {}) };
-			const { roots } = await server.server.request({ method: "roots/list" }, rootsListed, options);
-			return roots.flatMap(({ uri }) => folderOf(uri) ?? []);
+			return rootFolders(await server.server.request({ method: "roots/list" }, rootsListed, options));
 		} catch {
 			// A client that does not answer allows nothing; the next call asks again.
 			known = undefined;

@@ -1,23 +1,35 @@
-import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
-import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
+import type { GetPromptResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { presetNames } from "../policy/names.ts";
 import { modelNames } from "../tokens/models.ts";
+import { invalidParams, RequestError } from "./answer.ts";
 
 /** In UTF-16 code units. An argument becomes part of what a model reads. */
 const longestArgument = 4_000;
 
-export function bindPrompts(server: McpServer): void {
+type Complete = (typed: string) => string[] | Promise<string[]>;
+
+type ArgumentSchema = z.ZodType<string | undefined, string | undefined>;
+
+/** Each SDK has a `completable` of its own, which marks a schema whose values it completes. */
+type Completable = (schema: ArgumentSchema, complete: (typed?: string) => ReturnType<Complete>) => ArgumentSchema;
+
+/** Passes each prompt to an SDK, with the schemas of its arguments. */
+export function bindPrompts(
+	completable: Completable,
+	register: (
+		name: string,
+		config: { title: string; description: string; argsSchema: Record<string, ArgumentSchema> },
+		write: (given: Readonly<Record<string, string | undefined>>) => GetPromptResult,
+	) => unknown,
+): void {
 	for (const { name, title, description, arguments: named, write } of [compact, contextReport]) {
-		const argsSchema = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, schemaOf(one)]));
-		server.registerPrompt(name, { title, description, argsSchema }, (given) => {
+		const schemas = Object.entries(named).map(([key, one]) => [key, schemaOf(one, completable)]);
+		register(name, { title, description, argsSchema: Object.fromEntries(schemas) }, (given) => {
 			refuseLong(given);
 			return { description, messages: [{ role: "user", content: { type: "text", text: write(given) } }] };
 		});
 	}
-	// The list never changes, but the SDK would declare `listChanged: true`.
-	server.server.registerCapabilities({ prompts: { listChanged: false } });
 }
 
 /** A text that a user requests by name; hosts show prompts as slash commands. */
@@ -31,22 +43,22 @@ interface Prompt {
 
 interface PromptArgument {
 	readonly description: string;
-	readonly complete?: (typed: string) => string[] | Promise<string[]>;
+	readonly complete?: Complete;
 }
 
-function schemaOf({ description, complete }: PromptArgument) {
+function schemaOf({ description, complete }: PromptArgument, completable: Completable) {
 	const schema = z.string();
 	if (!complete) return schema.optional().describe(description);
 	// The SDK looks for completions inside an optional schema when it offers them, and outside when it answers.
-	const inner = completable(schema, (typed) => complete(typed));
-	return completable(inner.optional().describe(description), (typed) => complete(typed ?? ""));
+	const inner = completable(schema, (typed = "") => complete(typed));
+	return completable(inner.optional().describe(description), (typed = "") => complete(typed));
 }
 
 function refuseLong(given: Readonly<Record<string, string | undefined>>): void {
 	for (const [name, text = ""] of Object.entries(given)) {
 		if (text.length <= longestArgument) continue;
 		const expected = `expected a text of at most ${longestArgument} characters, got one of ${text.length}`;
-		throw new McpError(ErrorCode.InvalidParams, `${name}: ${expected}`);
+		throw new RequestError(invalidParams, `${name}: ${expected}`);
 	}
 }
 

@@ -1,12 +1,4 @@
-import { type McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
-import {
-	ErrorCode,
-	McpError,
-	type ReadResourceResult,
-	type ResourceLink,
-	SubscribeRequestSchema,
-	UnsubscribeRequestSchema,
-} from "@modelcontextprotocol/sdk/types.js";
+import type { ReadResourceResult, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import type { ArchiveSource } from "../config/archive.ts";
 import type { PolicySource } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -15,7 +7,40 @@ import { policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
-import { largestAnswer } from "./answer.ts";
+import { invalidParams, largestAnswer, RequestError } from "./answer.ts";
+
+/** A resource, or a template of resources, as data and a handler, so that the binder of each era can use it. */
+export interface Resource {
+	readonly name: string;
+	/** A URI, or a template of URIs with variables in braces. */
+	readonly uri: string;
+	readonly template?: {
+		readonly list?: () => { resources: { uri: string; name: string; title: string; description: string }[] };
+		readonly complete?: Readonly<Record<string, (typed: string) => string[]>>;
+	};
+	readonly about: { title: string; description: string; mimeType?: string; _meta?: Record<string, unknown> };
+	/** How long a client may keep it. */
+	readonly cache: CacheHint;
+	readonly read: (
+		uri: URL,
+		variables: Readonly<Record<string, string | string[]>>,
+	) => ReadResourceResult | Promise<ReadResourceResult>;
+}
+
+/** Since revision 2026-07-28. `public`: the same for every principal. */
+export interface CacheHint {
+	readonly ttlMs: number;
+	readonly cacheScope: "public" | "private";
+}
+
+const [hour, day] = [3_600_000, 86_400_000];
+
+/** For lists, which change only with the server's options, and for texts that change only with its version. */
+export const listCache: CacheHint = { ttlMs: hour, cacheScope: "public" };
+const versionCache: CacheHint = { ttlMs: day, cacheScope: "public" };
+/** A reference is a function of the text, so its original never changes. */
+const originalCache: CacheHint = { ttlMs: 365 * day, cacheScope: "private" };
+const policyCache: CacheHint = { ttlMs: 0, cacheScope: "private" };
 
 const originalUri = "original://";
 
@@ -39,22 +64,24 @@ export function originalLinks(
 // https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
 const resourceNotFound = -32_002;
 
-/** Offers each archived original. They are not listed, since there may be a hundred thousand: answers link to them. */
-export function bindOriginals(server: McpServer, source: ArchiveSource): void {
-	server.registerResource(
-		"original",
-		new ResourceTemplate(`${originalUri}{ref}`, { list: undefined }),
-		{ title: "Original", description: "What a placeholder stands for, whole." },
-		async (uri, { ref }) => {
+/** Each archived original. They are not listed, since there may be a hundred thousand: answers link to them. */
+function originals(source: ArchiveSource): Resource {
+	return {
+		name: "original",
+		uri: `${originalUri}{ref}`,
+		template: {},
+		about: { title: "Original", description: "What a placeholder stands for, whole." },
+		cache: originalCache,
+		async read(uri, { ref }) {
 			try {
 				return { contents: [{ uri: uri.href, ...(await wholeOriginal(source, String(ref))) }] };
 			} catch (error) {
 				if (!(error instanceof PalimpsestError)) throw error;
-				const code = error.code === "original_not_found" ? resourceNotFound : ErrorCode.InvalidParams;
-				throw new McpError(code, `[${error.code}] ${error.message}`);
+				const code = error.code === "original_not_found" ? resourceNotFound : invalidParams;
+				throw new RequestError(code, `[${error.code}] ${error.message}`);
 			}
 		},
-	);
+	};
 }
 
 function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: string; mimeType: string }> {
@@ -78,90 +105,93 @@ function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: stri
 	});
 }
 
-const currentPolicyUri = "policy://current";
+/** The only resource that changes, so the only one that a subscription is of use for. */
+export const currentPolicyUri = "policy://current";
 const jsonMimeType = "application/json";
 
 function json(uri: URL, value: unknown): ReadResourceResult {
 	return { contents: [{ uri: uri.href, mimeType: jsonMimeType, text: JSON.stringify(value, null, 2) }] };
 }
 
-/** Offers the policy in force, each preset and the schema. Returns the function that stops listening for changes. */
-export function bindPolicy(
-	server: McpServer,
-	policySource: PolicySource,
-	{ tellsChanges }: { readonly tellsChanges: boolean },
-): () => void {
-	const mimeType = jsonMimeType;
-	server.registerResource(
-		"current-policy",
-		currentPolicyUri,
-		{ title: "Policy in force", description: "Every field with its value, and the file it came from.", mimeType },
-		(uri) => json(uri, { policy: policySource.current(), file: policySource.file() }),
-	);
-	server.registerResource(
-		"policy-schema",
-		"policy://schema",
-		{ title: "Policy schema", description: "JSON Schema: every field's type, default and meaning.", mimeType },
-		(uri) => json(uri, policyJsonSchema()),
-	);
-	server.registerResource(
-		"policy-preset",
-		new ResourceTemplate("policy://presets/{name}", {
-			list: () => ({
-				resources: presetNames.map((name) => ({
-					uri: `policy://presets/${name}`,
-					name: `preset-${name}`,
-					title: `Preset ${name}`,
-					description: presets[name].description,
-				})),
-			}),
-			complete: { name: (typed) => presetNames.filter((name) => name.startsWith(typed)) },
-		}),
-		{ title: "Preset", description: "A preset's complete policy and where its numbers come from.", mimeType },
-		(uri, variables) => {
-			const name = presetNames.find((known) => known === variables.name);
-			if (!name) throw new McpError(ErrorCode.InvalidParams, `No such preset. Known: ${presetNames.join(", ")}.`);
-			return json(uri, { name, ...presets[name], policy: resolvePolicy([{ preset: name }]) });
+/** The originals of the archive, the policy in force, each preset, the schema, and the page of a context report. */
+export function resourcesOf(from: {
+	readonly policySource: PolicySource;
+	readonly archive?: ArchiveSource | undefined;
+}): readonly Resource[] {
+	const { policySource, archive } = from;
+	const currentPolicy: Resource = {
+		name: "current-policy",
+		uri: currentPolicyUri,
+		about: {
+			title: "Policy in force",
+			description: "Every field with its value, and the file it came from.",
+			mimeType: jsonMimeType,
 		},
-	);
-	// The list never changes, but the SDK would declare `listChanged: true`.
-	server.server.registerCapabilities({ resources: { subscribe: tellsChanges, listChanged: false } });
-	if (!tellsChanges) return () => undefined;
-
-	// Only this resource changes, so only it is remembered: a client may subscribe to any number of names.
-	let isSubscribed = false;
-	for (const schema of [SubscribeRequestSchema, UnsubscribeRequestSchema]) {
-		server.server.setRequestHandler(schema, ({ params }) => {
-			if (params.uri === currentPolicyUri) isSubscribed = schema === SubscribeRequestSchema;
-			return {};
-		});
-	}
-	return policySource.onChange(() => {
-		if (!isSubscribed || !server.isConnected()) return;
-		server.server.sendResourceUpdated({ uri: currentPolicyUri }).catch(() => {});
-	});
+		cache: policyCache,
+		read: (uri) => json(uri, { policy: policySource.current(), file: policySource.file() }),
+	};
+	return [...(archive ? [originals(archive)] : []), currentPolicy, policySchema, policyPresets, contextReportApp];
 }
+
+const policySchema: Resource = {
+	name: "policy-schema",
+	uri: "policy://schema",
+	about: {
+		title: "Policy schema",
+		description: "JSON Schema: every field's type, default and meaning.",
+		mimeType: jsonMimeType,
+	},
+	cache: versionCache,
+	read: (uri) => json(uri, policyJsonSchema()),
+};
+
+const policyPresets: Resource = {
+	name: "policy-preset",
+	uri: "policy://presets/{name}",
+	template: {
+		list: () => ({
+			resources: presetNames.map((name) => ({
+				uri: `policy://presets/${name}`,
+				name: `preset-${name}`,
+				title: `Preset ${name}`,
+				description: presets[name].description,
+			})),
+		}),
+		complete: { name: (typed) => presetNames.filter((name) => name.startsWith(typed)) },
+	},
+	about: {
+		title: "Preset",
+		description: "A preset's complete policy and where its numbers come from.",
+		mimeType: jsonMimeType,
+	},
+	cache: versionCache,
+	read(uri, variables) {
+		const name = presetNames.find((known) => known === variables.name);
+		if (!name) throw new RequestError(invalidParams, `No such preset. Known: ${presetNames.join(", ")}.`);
+		return json(uri, { name, ...presets[name], policy: resolvePolicy([{ preset: name }]) });
+	},
+};
 
 export const contextReportUri = "ui://palimpsest/context-report";
 
 /** https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx */
 const appMimeType = "text/html;profile=mcp-app";
+/** The page loads nothing, so it is allowed no origins. */
+const appMeta = { ui: { prefersBorder: true } };
 
-/** Offers the page of a context report as an MCP App. It loads nothing, so it is allowed no origins. */
-export function bindContextReportApp(server: McpServer): void {
-	const _meta = { ui: { prefersBorder: true } };
-	server.registerResource(
-		"context-report",
-		contextReportUri,
-		{
-			title: "What fills the context window",
-			description: "A page for hosts that show MCP Apps: draws the report of guard_context.",
-			mimeType: appMimeType,
-			_meta,
-		},
-		async (uri) => {
-			const { reportAppPage } = await import("../pages/report-page.ts");
-			return { contents: [{ uri: uri.href, mimeType: appMimeType, text: await reportAppPage(), _meta }] };
-		},
-	);
-}
+/** The page of a context report as an MCP App. */
+const contextReportApp: Resource = {
+	name: "context-report",
+	uri: contextReportUri,
+	about: {
+		title: "What fills the context window",
+		description: "A page for hosts that show MCP Apps: draws the report of guard_context.",
+		mimeType: appMimeType,
+		_meta: appMeta,
+	},
+	cache: versionCache,
+	async read(uri) {
+		const { reportAppPage } = await import("../pages/report-page.ts");
+		return { contents: [{ uri: uri.href, mimeType: appMimeType, text: await reportAppPage(), _meta: appMeta }] };
+	},
+};

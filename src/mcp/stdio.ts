@@ -1,17 +1,13 @@
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import {
-	ErrorCode,
-	type JSONRPCMessage,
-	JSONRPCMessageSchema,
-	McpError,
-	type RequestId,
-} from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { CompactionSource } from "../config/compaction.ts";
+import { isJsonObject } from "../conversation/json.ts";
 import { messageBytes } from "./answer.ts";
 import { createJoinedChunks } from "./chunks.ts";
-import { createServer, type ServerOptions } from "./server.ts";
+import { namesRevision } from "./era.ts";
+import type { ServerOptions } from "./offer.ts";
 
 /** Returns once the server listens. When standard input ends, calls under way are finished, and the process ends. */
 export async function serveStdio(
@@ -25,7 +21,6 @@ export async function serveStdio(
 	const clientGone = new AbortController();
 	// Every request to the client listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, clientGone.signal);
-	const server = createServer({ ...options, clientGone: clientGone.signal });
 	const logError = (message: string, error: string) =>
 		log({ level: "error", message, data: { event: "protocol", error } });
 	const transport = createStdioTransport({
@@ -38,11 +33,11 @@ export async function serveStdio(
 			// Answered, so that no client waits for it.
 			const id = findRequestId(line);
 			if (id === undefined) return;
-			const error = { code: ErrorCode.InvalidRequest, message: `[payload_too_large] ${message}.` };
+			const error = { code: invalidRequest, message: `[payload_too_large] ${message}.` };
 			void transport.send({ jsonrpc: "2.0", id, error });
 		},
 	});
-	server.server.onerror = (error) => logError(describeError(error), error.name);
+	let server: { close(): Promise<void> } = transport;
 	const leave = () => {
 		// The client has this time to read the rest of an answer.
 		setTimeout(() => process.exit(0), 1_000);
@@ -56,15 +51,54 @@ export async function serveStdio(
 		policySource.close();
 		archive?.end();
 		void compaction?.close();
-		clientGone.abort(new McpError(ErrorCode.ConnectionClosed, "Standard input ended"));
+		clientGone.abort(goneReason?.());
 	});
-	await server.connect(transport);
+	const onerror = (error: Error) => logError(describeError(error), error.name);
+	/** The SDK's own error, which tells a request to the client why it ends. */
+	let goneReason: (() => Error) | undefined;
+	const older = async () => {
+		const { createServer, connectionClosed } = await import("./server.ts");
+		goneReason = connectionClosed;
+		const server = createServer({ ...options, clientGone: clientGone.signal });
+		server.server.onerror = onerror;
+		return server;
+	};
+	/** Only the SDK of the era that the first message is of is loaded. */
+	const serveEra = async (first: JSONRPCMessage, connection: Transport) => {
+		if (namesRevision(first)) {
+			const { serveConnection2026 } = await import("./server-2026.ts");
+			return serveConnection2026(options, { transport: connection, older, onerror });
+		}
+		const opened = await older();
+		await opened.connect(connection);
+		return opened;
+	};
+	const held: JSONRPCMessage[] = [];
+	const open = async (first: JSONRPCMessage): Promise<void> => {
+		// The transport runs already, and an SDK starts the one that it gets.
+		const connection: Transport = { start: async () => {}, send: transport.send, close: transport.close };
+		server = await serveEra(first, connection);
+		transport.onmessage = (message) => connection.onmessage?.(message);
+		transport.onclose = () => connection.onclose?.();
+		transport.onerror = (error) => connection.onerror?.(error);
+		for (const message of held) connection.onmessage?.(message);
+	};
+	transport.onerror = onerror;
+	transport.onmessage = (message) => {
+		held.push(message);
+		if (held.length === 1) void open(message);
+	};
+	await transport.start();
 }
+
+const invalidRequest = -32_600;
 
 /** Without its own message, which may quote the input. */
 function describeError(error: Error): string {
 	if (error instanceof SyntaxError) return "A line on standard input is not JSON and was skipped";
-	if (error.name.endsWith("ZodError")) return "A line on standard input is not a JSON-RPC message and was skipped";
+	// The SDKs notice what `readMessage` does not, such as a progress token that is a list.
+	if (error instanceof NotAMessage || error.message.startsWith("Unknown message type:"))
+		return "A line on standard input is not a JSON-RPC message and was skipped";
 	return "The connection on standard input and output failed";
 }
 
@@ -87,7 +121,7 @@ export function createStdioTransport(options: {
 
 	const takeLine = (line: string): void => {
 		try {
-			transport.onmessage?.(JSONRPCMessageSchema.parse(JSON.parse(line)));
+			transport.onmessage?.(readMessage(JSON.parse(line)));
 		} catch (error) {
 			transport.onerror?.(error as Error);
 		}
@@ -132,6 +166,24 @@ export function createStdioTransport(options: {
 		close,
 	};
 	return transport;
+}
+
+class NotAMessage extends Error {
+	override readonly name = "NotAMessage";
+}
+
+/** https://www.jsonrpc.org/specification, as MCP narrows it: no null ids, and nothing but objects as parameters. */
+function readMessage(value: unknown): JSONRPCMessage {
+	const { jsonrpc, id, method, params, result, error, ...rest } = isJsonObject(value) ? value : {};
+	const hasId = typeof id === "string" || Number.isSafeInteger(id);
+	const isRight =
+		jsonrpc === "2.0" &&
+		Object.keys(rest).length === 0 &&
+		(method !== undefined
+			? typeof method === "string" && (hasId || id === undefined) && (isJsonObject(params) || params === undefined)
+			: (hasId && isJsonObject(result)) || ((hasId || id === undefined) && isJsonObject(error)));
+	if (!isRight) throw new NotAMessage("Expected a JSON-RPC message.");
+	return value as JSONRPCMessage;
 }
 
 export interface OversizedLine {

@@ -73,7 +73,7 @@ export type Answer = Readonly<Record<string, unknown>> & {
 	readonly [beside]?: { readonly text?: string; readonly blocks?: readonly ContentBlock[] };
 };
 
-/** A tool as data and a handler, so that a change of the SDK only affects `bindTools`. */
+/** A tool as data and a handler, so that the binder of each era of the protocol can use it. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly name: string;
 	readonly title: string;

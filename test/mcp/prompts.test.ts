@@ -1,16 +1,15 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
-import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bindPrompts } from "../../src/mcp/prompts.ts";
+import { createServer } from "../../src/mcp/server.ts";
 import { presetNames } from "../../src/policy/names.ts";
 import { modelNames } from "../../src/tokens/models.ts";
+import { stubPolicySource } from "./http/harness.ts";
 
 const client = new Client({ name: "test", version: "1.0.0" });
-const server = new McpServer({ name: "test", version: "1.0.0" });
+const server = createServer({ policySource: stubPolicySource(), log: () => {} });
 
 beforeAll(async () => {
-	bindPrompts(server);
 	const [ofClient, ofServer] = InMemoryTransport.createLinkedPair();
 	await Promise.all([server.connect(ofServer), client.connect(ofClient)]);
 });

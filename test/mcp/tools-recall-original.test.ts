@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toolDefinition } from "../../src/mcp/server.ts";
+import { toolDefinition } from "../../src/mcp/offer.ts";
 import { beside } from "../../src/mcp/tool.ts";
 import { recalledAnswer, recallOriginal } from "../../src/mcp/tools.ts";
 import type { RecalledPart } from "../../src/operations/recall.ts";

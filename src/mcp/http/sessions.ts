@@ -6,7 +6,8 @@ import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { ArchiveSource } from "../../config/archive.ts";
 import { locationOfPrincipal } from "../archives.ts";
-import { createServer, type ServerOptions } from "../server.ts";
+import type { ServerOptions } from "../offer.ts";
+import { createServer } from "../server.ts";
 import {
 	createStreamableTransport,
 	limitEvents,

@@ -21,7 +21,7 @@ import {
 /** Runs a call in another thread. Models are asked here, where the client is. Never throws. */
 export async function callInPool(
 	pool: CallPool,
-	call: Pick<ThreadJob, "id" | "tool" | "offered" | "allowedPaths" | "policyFile"> & {
+	call: Pick<ThreadJob, "id" | "tool" | "offered" | "resultMembers" | "allowedPaths" | "policyFile"> & {
 		readonly arguments: JsonObject | undefined;
 		readonly context: ToolContext & { readonly signal: AbortSignal };
 		readonly location: ArchiveLocation | undefined;
@@ -30,7 +30,7 @@ export async function callInPool(
 		readonly principal: string;
 	},
 ): Promise<ToolOutcome> {
-	const { id, tool, offered, context, archive, location, allowedPaths, policyFile, principal } = call;
+	const { id, tool, offered, resultMembers, context, archive, location, allowedPaths, policyFile, principal } = call;
 	const { signal, onProgress, layers } = context;
 	let phase: WorkProgress["phase"] | undefined;
 	const began = performance.now();
@@ -44,7 +44,8 @@ export async function callInPool(
 		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
 		const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
 		const longRefs: string[] = [];
-		const facts = { id, tool, offered, layers, policyFile, archive: location, allowedPaths, models: names };
+		const named = { id, tool, offered, resultMembers, models: names };
+		const facts = { ...named, layers, policyFile, archive: location, allowedPaths };
 		while (answers.length < 32) {
 			const job = { ...facts, arguments: given, answers, longRefs };
 			phase = "waiting_for_its_turn";

@@ -57,7 +57,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	const { result, code, report } = await runTool({ tool, arguments: job.arguments, context, archive });
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
-	const message = messageBytes({ jsonrpc: "2.0", id: job.id, result });
+	const message = messageBytes({ jsonrpc: "2.0", id: job.id, result: { ...result, ...job.resultMembers } });
 	const again = originals.length > 0 ? { arguments: job.arguments } : {};
 	return moved({ kind: "answer", message, code, report, originals, refs, log, ...again }, message);
 }

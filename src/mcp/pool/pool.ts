@@ -5,6 +5,7 @@ import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { Piscina } from "piscina";
 import type { Original } from "../../archive/archive.ts";
 import type { ArchiveLocation } from "../../archive/open.ts";
+import type { JsonObject } from "../../conversation/json.ts";
 import { type ErrorCode, PalimpsestError, type SummariserErrorCode } from "../../errors.ts";
 import type { LogEvent } from "../../operations/edit-record.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
@@ -123,6 +124,8 @@ export interface ThreadJob {
 	readonly tool: string;
 	/** All tools of the server, on which the form of this one depends. */
 	readonly offered: readonly string[];
+	/** Members of the result that the era of the client asks for besides. */
+	readonly resultMembers?: JsonObject | undefined;
 	/** JSON in UTF-8. Its memory moves to the thread. */
 	readonly arguments: Uint8Array;
 	readonly layers: readonly PolicyLayer[];

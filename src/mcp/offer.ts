@@ -1,0 +1,184 @@
+import type { CallToolResult, RequestId, Tool as ToolDefinition } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import type { ArchiveLocation } from "../archive/open.ts";
+import type { ArchiveSource } from "../config/archive.ts";
+import type { CompactionSource } from "../config/compaction.ts";
+import type { PolicySource } from "../config/config.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { createFileAccess, createSpill, type Spill } from "../files/access.ts";
+import type { Log } from "../operations/edit-record.ts";
+import { describePolicy } from "../policy/reference.ts";
+import type { Policy, PolicyLayer } from "../policy/schema.ts";
+import { version } from "../version.ts";
+import { invalidParams, RequestError } from "./answer.ts";
+import { shortenResult } from "./hook-tool.ts";
+import { belongsInPool } from "./pool/arguments.ts";
+import type { CallPool } from "./pool/pool.ts";
+import { callRecorder, type OnCallEnd, runTool } from "./run-tool.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+import { recallOriginal, tools } from "./tools.ts";
+
+export interface ServerOptions {
+	readonly policySource: PolicySource;
+	/** The operator's log. It gets each event that the client's log gets. */
+	readonly log: Log;
+	readonly archive?: ArchiveSource | undefined;
+	/** Whether hooks of the host may call `shorten_result`, which is not listed. */
+	readonly answersHooks?: boolean | undefined;
+	/** Those that are offered, by default all; `recall_original` only with an archive. */
+	readonly tools?: readonly Tool[] | undefined;
+	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
+	/** Aborted, with the error of a closed connection, when nothing can come from the client any more. */
+	readonly clientGone?: AbortSignal | undefined;
+	readonly allowedPaths?: readonly string[] | undefined;
+	/** Whether the client runs on this machine: its roots are allowed too, and large answers go into files. */
+	readonly sharesFiles?: boolean | undefined;
+	readonly pool?: CallPool | undefined;
+	/** The place of `archive`, which the threads of the pool open themselves. */
+	readonly archiveLocation?: ArchiveLocation | undefined;
+	readonly principal?: string | undefined;
+	/** Whether only answers reach the client: it then gets neither a log nor news of the policy. */
+	readonly onlyAnswers?: boolean | undefined;
+	readonly onCallEnd?: OnCallEnd | undefined;
+}
+
+/** What a server offers in every era of the protocol. Only the binder of an era knows an SDK. */
+export function createOffer(options: ServerOptions) {
+	const { policySource, archive, compaction, allowedPaths = [], sharesFiles } = options;
+	const offered = (options.tools ?? tools).filter((tool) => archive || tool !== recallOriginal);
+	const offersRecall = offered.includes(recallOriginal);
+	return {
+		serverInfo: { name: "palimpsest", title: "Palimpsest", version },
+		instructions: instructions(policySource.current(), offered),
+		tools: offered,
+		unlisted: options.answersHooks ? [shortenResult] : [],
+		spill: sharesFiles ? createSpill() : undefined,
+		/** The context of a call, with what its client adds. */
+		contextOf({ roots, ...client }: ClientSide): ToolContext {
+			return {
+				...client,
+				layers: offersRecall ? policySource.layers() : [...policySource.layers(), withoutRecallHint],
+				// Clients over HTTP may run on other machines, so their folders are not ours.
+				files: createFileAccess({
+					workingDirectory: process.cwd(),
+					folders: allowedPaths,
+					roots: sharesFiles ? roots : async () => [],
+				}),
+				endpoint: compaction?.endpoint,
+				loadStrategy: compaction?.loadStrategy,
+			};
+		},
+	};
+}
+
+type ClientSide = Pick<ToolContext, "log" | "signal" | "onProgress" | "clientModel"> & {
+	/** The folders that the client offers. */
+	readonly roots: () => Promise<readonly string[]>;
+};
+
+/** A placeholder must not name a tool that is not offered. */
+const withoutRecallHint: PolicyLayer = { archive: { recall_hint: false } };
+
+/** For each tool that is offered. A model cannot change the conversation that it is in, and must not be told to. */
+const purposes: Readonly<Record<string, string>> = {
+	mask_conversation: "mask_conversation replaces its old tool results by placeholders",
+	guard_context: "guard_context makes it fit the model's window",
+	compact_conversation: "compact_conversation hides or summarises what is old",
+};
+
+function instructions(policy: Policy, offered: readonly Tool[]): string {
+	const names = offered.map(({ name }) => name);
+	const edits = Object.entries(purposes).flatMap(([name, purpose]) => (names.includes(name) ? [purpose] : []));
+	const [conversations, texts] = [edits.length > 0, names.includes("truncate_output")];
+	return [
+		"Palimpsest keeps an agent's context small without breaking it.",
+		...(conversations
+			? [
+					`For a conversation given as messages or path, which is never the one that you are in: ${edits.join("; ")}. Ask for respond_with "edits" to pay for changes only.`,
+				]
+			: []),
+		"A placeholder says that an old tool result was left out on purpose: no error.",
+		...(names.includes("recall_original")
+			? ["What a placeholder names by ref=, réf= or # is intact: read it with recall_original, whole or in part."]
+			: []),
+		describePolicy(policy, { conversations, texts }),
+	].join("\n");
+}
+
+export interface OfferedTools extends Partial<ServerOptions> {
+	readonly tools: readonly Tool[];
+	readonly unlisted?: readonly Tool[];
+	readonly spill?: Spill | undefined;
+	/** Members that the results of the era have besides. */
+	readonly resultMembers?: JsonObject | undefined;
+}
+
+/** Runs calls of tools, in a thread of the pool where they may take long. Throws RequestError for an unknown tool. */
+export function createToolCaller(options: OfferedTools) {
+	const { tools, unlisted = [], archive, spill, pool, policySource, allowedPaths = [], principal = "" } = options;
+	const location = archive && options.archiveLocation;
+	const byName = new Map([...tools, ...unlisted].map((tool) => [tool.name, tool]));
+	return async (asked: {
+		readonly params: { readonly name: string; readonly arguments?: JsonObject | undefined };
+		readonly id: RequestId;
+		readonly session?: string | undefined;
+		readonly context: ToolContext & { readonly signal: AbortSignal };
+	}): Promise<CallToolResult> => {
+		const { params, id, session, context } = asked;
+		const tool = byName.get(params.name);
+		if (!tool) {
+			const known = tools.map(({ name }) => name).join(", ");
+			throw new RequestError(invalidParams, `No such tool here. Known: ${known}.`);
+		}
+		const call = { tool: tool.name, arguments: params.arguments };
+		const note = callRecorder(options, { ...call, signal: context.signal, request: id, session });
+		const run = async () => {
+			if (!pool || !belongsInPool(params, location)) return runTool({ ...call, tool, context, archive, spill });
+			// Loaded on demand, since a server on standard input and output has no pool.
+			const { callInPool } = await import("./pool/call.ts");
+			const policyFile = policySource?.file() ?? null;
+			const offered = tools.map(({ name }) => name);
+			const { resultMembers = {} } = options;
+			const job = { ...call, id, offered, resultMembers, allowedPaths, policyFile };
+			return callInPool(pool, { ...job, context, archive, location, principal });
+		};
+		const outcome = await run();
+		note(outcome);
+		return outcome.result;
+	};
+}
+
+// A process may make a server for each request.
+const definitions = new WeakMap<Tool, ToolDefinition>();
+
+export function toolDefinition(tool: Tool): ToolDefinition {
+	const { name, title, description, annotations, app } = tool;
+	const definition = definitions.get(tool) ?? {
+		name,
+		title,
+		description,
+		annotations,
+		inputSchema: jsonSchema(tool.inputSchema, "input"),
+		...(tool.outputSchema && { outputSchema: jsonSchema(tool.outputSchema, "output") }),
+		...(app === undefined ? {} : { _meta: { ui: { resourceUri: app } } }),
+	};
+	definitions.set(tool, definition);
+	return definition;
+}
+
+function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition["inputSchema"] {
+	const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+		io,
+		override({ jsonSchema: made }) {
+			// Empty, both allow everything, as their absence does, and some providers refuse them.
+			if (isEmptyObject(made.additionalProperties)) delete made.additionalProperties;
+			if (isEmptyObject(made.properties)) delete made.properties;
+			// These bounds are implied by JSON, and each costs ten tokens.
+			if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
+			if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
+		},
+	});
+	return rest as ToolDefinition["inputSchema"];
+}
+
+const isEmptyObject = (value: unknown) => isJsonObject(value) && Object.keys(value).length === 0;

@@ -1,0 +1,126 @@
+import { randomBytes } from "node:crypto";
+import {
+	CLIENT_CAPABILITIES_META_KEY,
+	completable,
+	createRequestStateCodec,
+	inputRequired,
+	type ListToolsResult,
+	McpServer,
+	type RequestStateCodec,
+	ResourceTemplate,
+	type ServerContext,
+	type Transport,
+} from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { JsonObject } from "../conversation/json.ts";
+import type { Log } from "../operations/edit-record.ts";
+import { joinSignals } from "../summariser/summariser.ts";
+import { callProgress } from "./client.ts";
+import { createOffer, createToolCaller, type ServerOptions, toolDefinition } from "./offer.ts";
+import { bindPrompts } from "./prompts.ts";
+import { currentPolicyUri, listCache, resourcesOf } from "./resources.ts";
+import { createRounds, type RoundState } from "./rounds.ts";
+
+/** A person may read a request for a summary before the client answers it. */
+const stateSeconds = 3_600;
+
+/** Signs the state that a client carries from one round of a call to the next, and binds it to its principal. */
+export function createStateCodec(key: string | Uint8Array): RequestStateCodec<RoundState> {
+	const bind = ({ http }: ServerContext) => http?.authInfo?.clientId ?? "";
+	return createRequestStateCodec<RoundState>({ key, ttlSeconds: stateSeconds, bind });
+}
+
+/** The server of revision 2026-07-28: of one connection on standard input and output, of one request over HTTP. */
+export function createServer2026(options: ServerOptions, states: RequestStateCodec<RoundState>): McpServer {
+	const { log } = options;
+	const { serverInfo, instructions, contextOf, ...offer } = createOffer(options);
+	const server = new McpServer(serverInfo, {
+		instructions,
+		capabilities: {
+			tools: { listChanged: false },
+			prompts: { listChanged: false },
+			resources: { listChanged: false, subscribe: true },
+			logging: {},
+		},
+		cacheHints: {
+			"tools/list": listCache,
+			"prompts/list": listCache,
+			"resources/list": listCache,
+			"resources/templates/list": listCache,
+		},
+		requestState: { verify: states.verify },
+		// Nothing that a client sends is checked by a JSON Schema of ours.
+		jsonSchemaValidator: {
+			getValidator() {
+				throw new TypeError("Expected no JSON Schema to check.");
+			},
+		},
+	});
+	const callTool = createToolCaller({ ...options, ...offer, resultMembers: { resultType: "complete" } });
+	const listed = offer.tools.map((tool) => toolDefinition(tool) as ListToolsResult["tools"][number]);
+	server.server.setRequestHandler("tools/list", () => ({ tools: listed }));
+	server.server.setRequestHandler("tools/call", async ({ params }, call) => {
+		const { id, signal, _meta, envelope, inputResponses } = call.mcpReq;
+		const state = call.mcpReq.requestState<RoundState>();
+		const rounds = createRounds({
+			capabilities: (envelope as JsonObject | undefined)?.[CLIENT_CAPABILITIES_META_KEY],
+			state: typeof state === "object" ? state : undefined,
+			responses: inputResponses,
+		});
+		const joined = joinSignals(signal, rounds.signal);
+		const logToBoth: Log = (event) => {
+			log(event);
+			// At the level of the request, without which nothing is sent.
+			call.mcpReq.log(event.level, { message: event.message, ...event.data }, "palimpsest").catch(() => {});
+		};
+		const context = contextOf({
+			log: logToBoth,
+			roots: rounds.roots,
+			clientModel: rounds.clientModel,
+			onProgress: callProgress({ progressToken: _meta?.progressToken, sendNotification: call.mcpReq.notify }),
+		});
+		try {
+			const result = await callTool({ params, id, context: { ...context, signal: joined.signal } });
+			const questions = rounds.questions();
+			if (!questions) return result;
+			const requestState = await states.mint(questions.state, call);
+			return inputRequired({ inputRequests: questions.requests, requestState });
+		} finally {
+			joined.release();
+		}
+	});
+	bindPrompts(completable, (name, config, write) => server.registerPrompt(name, config, write));
+	for (const { name, uri, template, about, cache, read } of resourcesOf(options)) {
+		const config = { ...about, cacheHint: cache };
+		if (!template) server.registerResource(name, uri, config, (asked) => read(asked, {}));
+		else {
+			const { list, complete = {} } = template;
+			server.registerResource(name, new ResourceTemplate(uri, { list, complete }), config, read);
+		}
+	}
+	return server;
+}
+
+/** Serves one connection that begins with a request of revision 2026-07-28. A client may still go back to a handshake. */
+export function serveConnection2026(
+	options: ServerOptions,
+	connection: {
+		readonly transport: Transport;
+		/** The server of the other era, on demand. */
+		readonly older: () => Promise<{ connect(transport: Transport): Promise<void>; close(): Promise<void> }>;
+		readonly onerror: (error: Error) => void;
+	},
+): { close(): Promise<void> } {
+	const { transport, older, onerror } = connection;
+	const states = createStateCodec(randomBytes(32));
+	const factory = async ({ era }: { readonly era: "modern" | "legacy" }) => {
+		if (era === "legacy") return (await older()) as unknown as McpServer;
+		const server = createServer2026(options, states);
+		server.server.onclose = options.policySource.onChange(() => {
+			// The SDK sends it to whoever listens.
+			server.server.sendResourceUpdated({ uri: currentPolicyUri }).catch(() => {});
+		});
+		return server;
+	};
+	return serveStdio(factory, { transport, onerror });
+}
