@@ -62,6 +62,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 		measurement: opened.measurement,
 		estimate: opened.estimate,
 		rewrites: isEdited && planned.result === "rewritten",
+		pinned: isEdited ? planned.pinned : undefined,
 		notes: opened.windowNotes,
 	});
 	return {
