@@ -26,6 +26,7 @@ import type {
 	SummaryReport,
 	SummarySource,
 } from "./compaction-request.ts";
+import { mostUserTokens } from "./context-window.ts";
 
 /** docs/specs/compaction-strategies.md#tool-result-hiding. No edits if nothing is left to hide. */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
@@ -108,11 +109,6 @@ function wordsOf(policy: Policy, { source, meter, contextWindow }: OpenedCompact
 		locale: policy.locale,
 	});
 	return { words, pinned: pinnedWords(texts) };
-}
-
-/** Four hundredths of the window, or of 200 000 tokens where it is not known. */
-function mostUserTokens({ compaction }: Policy, contextWindow = 200_000): number {
-	return compaction.keep_user_tokens ?? Math.floor(contextWindow * 0.04);
 }
 
 function rangeOf({ policy, answer }: CompactRequest, source: ReadConversation): PickedRange | undefined {

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
@@ -118,3 +119,50 @@ function expectInOrder(said: string, texts: readonly string[]): void {
 		from = at;
 	}
 }
+
+describe.each(formatNames)("guards in %s that drop, on what the last one left", (format) => {
+	it("keep every text word for word, or its rules past the ceiling", async () => {
+		for (const [at, conversation] of ruledConversations.entries()) {
+			if (at % 4 > 0) continue;
+			const most = at % 8 === 0 ? 100_000 : 100;
+			const policy = policyOf({
+				preset: "balanced",
+				locale: conversation.locale,
+				compaction: { keep_user_tokens: most },
+				guard: { ladder: ["truncate", "drop"], reserve_tokens: 0 },
+			});
+			let document = documentOf(format, []);
+			let dropped = 0;
+			for (const [round, texts] of conversation.written.entries()) {
+				const messages = [...messagesOf(format, document), ...roundOf(format, round, texts)];
+				const contextWindow = 2_400 + 600 * round;
+				const outcome = await guardConversation({ conversation: documentOf(format, messages), policy, contextWindow });
+				expect(outcome.error).toBeUndefined();
+				document = outcome.conversation;
+				dropped += outcome.report.dropped_messages;
+				const said = saidIn(document);
+				expectInOrder(said, conversation.rules.slice(0, round + 1).flat());
+				if (most === 100) expect(outcome.report.fits).toBe(true);
+				if (most > 100) expectInOrder(said, conversation.written.slice(0, round + 1).flat());
+			}
+			expect(dropped).toBeGreaterThan(10);
+		}
+	});
+});
+
+it("a strategy of one's own that loses what is pinned is refused", async () => {
+	const conversation = documentOf("openai-chat", roundOf("openai-chat", 0, ["Never push.", "Go on."]));
+	const forget = { compact: ({ history }: { readonly history: readonly unknown[] }) => history.slice(1) };
+	const compact = (keep_user_text: boolean | "summaries") =>
+		compactConversation({
+			conversation,
+			policy: policyOf({ compaction: { keep_user_text } }),
+			strategy: { kind: "external", name: "forget", strategy: forget },
+			answer: { kind: "none" },
+			force: true,
+		});
+	const { error, conversation: after } = await compact(true);
+	expect(error).toMatchObject({ code: "strategy_failed", message: expect.stringContaining("users_words_kept") });
+	expect(after).toBe(conversation);
+	expect((await compact("summaries")).error).toBeUndefined();
+});
