@@ -1,4 +1,5 @@
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
+import { locateCallArguments } from "../conversation/turns.ts";
 import { keepWithin, markWhole, writeWords } from "./kept-words.ts";
 import { readSummaryFrame } from "./summary.ts";
 
@@ -26,13 +27,17 @@ interface Written {
 	readonly transcript: Transcript;
 }
 
-function textsOfMessage(document: unknown, { role, sent, counted, paths, results }: Message): readonly string[] {
+function textsOfMessage(document: unknown, message: Message): readonly string[] {
+	const { role, sent, counted, paths, results } = message;
 	if (role !== "user" || sent === false || counted.length === 0) return [];
 	const own = new Set<string>();
 	for (const path of paths) addStrings(valueAt(document, path), own);
 	for (const { frame } of results.flatMap(({ texts }) => texts))
 		if (frame && answers.test(frame.after)) own.add(frame.after);
-	return counted.flatMap((text) => {
+	// The user of tau2-bench calls tools.
+	const ofCalls = new Set(locateCallArguments(message).flatMap((at) => (at === undefined ? [] : [at - 1, at])));
+	return counted.flatMap((text, index) => {
+		if (ofCalls.has(index)) return [];
 		const frame = readSummaryFrame(text);
 		if (frame) return frame.words ?? [];
 		return own.has(text) ? ownWords(text) : [];

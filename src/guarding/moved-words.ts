@@ -36,7 +36,7 @@ type Parameters = Omit<DropParameters, "fits" | "held"> & {
 };
 
 /** How often it is dropped once more because the words took more room than expected. */
-const attempts = 3;
+const attempts = 6;
 
 /** Drops groups, and puts what people wrote in them, and in earlier drops, into one place. */
 export function planDropWithWords(parameters: Parameters): ReturnType<typeof planDrop> {
@@ -59,7 +59,8 @@ export function planDropWithWords(parameters: Parameters): ReturnType<typeof pla
 		const saved = subtractSizes(savedSize(edits), savedBefore(edits, parameters));
 		const missing = excess(subtractSizes(left, saved));
 		if (missing === 0 || attempt === attempts) return { ...dropped, edits: savedSize(edits).tokens > 0 ? edits : [] };
-		room += missing;
+		// The tokens of the words are estimated, and groups are coarse: each attempt leaves more room.
+		room = 2 * room + missing + 32;
 	}
 }
 
