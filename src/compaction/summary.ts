@@ -122,7 +122,8 @@ function planPart(parameters: SummaryPlanParameters): InsertEdit | undefined {
 	if (!part) return undefined;
 	const gone = new Set(range.messages);
 	const behind = transcript.messages.findIndex((_, index) => index > range.first && !gone.has(index));
-	for (const message of [range.first - 1, behind]) {
+	const before = transcript.messages.findLastIndex((_, index) => index < range.first && !gone.has(index));
+	for (const message of [before, behind]) {
 		const neighbour = transcript.messages[message];
 		const place = neighbour?.paths[0];
 		if (!place || neighbour.role !== "user") continue;

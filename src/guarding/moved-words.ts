@@ -111,7 +111,8 @@ function moveWords(
 		locale: keeping.locale,
 	});
 	const messages = [...gone].toSorted((a, b) => a - b);
-	const [first = -1] = messages;
+	// Behind the first text, which may stay behind a greeting that goes.
+	const first = messages.find((message) => words[message]?.length) ?? -1;
 	const edits = planSummary({
 		...keeping,
 		transcript,

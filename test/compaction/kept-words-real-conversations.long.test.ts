@@ -8,6 +8,7 @@ import type { Message } from "../../src/conversation/transcript.ts";
 import { groupMessages, pairResults } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
@@ -19,6 +20,13 @@ const countTokens = await loadCounter("o200k_base");
 const rounds = 6;
 
 const policy = policyOf({ locale: "en", compaction: { keep_user_tokens: 1_000_000 } });
+
+const dropping = policyOf({
+	preset: "balanced",
+	mask: { observations: "auto" },
+	guard: { ladder: ["drop"], reserve_tokens: 0 },
+	compaction: { keep_user_tokens: 1_000_000 },
+});
 
 interface Cost {
 	conversations: number;
@@ -85,6 +93,27 @@ describe.skipIf(!hasRealData)("real conversations in six rounds", () => {
 			cost.over += words > 8_000 ? 1 : 0;
 		}
 		expect(cost.conversations).toBeGreaterThan(0);
+	});
+});
+
+describe.skipIf(!hasRealData)("real conversations that a guard drops messages of", () => {
+	it.each(folders)("%s keep every text that a person wrote", async (folder) => {
+		for (const name of readdirSync(join(root, folder))) {
+			const document: unknown = JSON.parse(readFileSync(join(root, folder, name), "utf8"));
+			const source = readConversation(document, "auto");
+			const { tokens } = measure(source.transcript, { countTokens, messageOverhead: 4 }).total;
+			let conversation = document;
+			for (const share of [2, 3]) {
+				const contextWindow = Math.ceil(tokens / share);
+				const outcome = await guardConversation({ conversation, policy: dropping, contextWindow });
+				expect(outcome.error, `${name} at 1/${share}`).toBeUndefined();
+				conversation = outcome.conversation;
+				const said = saidIn(conversation);
+				for (const text of [...usersTexts(source).flat(), ...plainTexts(document)]) {
+					expect(said.includes(text), `${name} at 1/${share}: ${text.length}`).toBe(true);
+				}
+			}
+		}
 	});
 });
 
