@@ -47,12 +47,16 @@ function textsOfMessage(document: unknown, message: Message): readonly string[] 
 /** Cline and Roo Code put the answer of a person behind an observation. */
 const answers = /<(?:feedback|user_message|answer|task)>/;
 
-/** Neither names nor attached documents, nor JSON that a format counts as a whole. */
+/** Neither names nor attached documents, nor JSON that a format counts as a whole. A value may be nested at any depth. */
 function addStrings(value: unknown, own: Set<string>): void {
-	if (typeof value === "string") own.add(value);
-	else if (Array.isArray(value)) for (const item of value) addStrings(item, own);
-	else if (typeof value === "object" && value !== null && !isMarked(value)) {
-		for (const [key, item] of Object.entries(value)) if (key !== "name" && key !== "source") addStrings(item, own);
+	const left = [value];
+	while (left.length > 0) {
+		const next = left.pop();
+		if (typeof next === "string") own.add(next);
+		else if (Array.isArray(next)) for (const item of next) left.push(item);
+		else if (typeof next === "object" && next !== null && !isMarked(next)) {
+			for (const [key, item] of Object.entries(next)) if (key !== "name" && key !== "source") left.push(item);
+		}
 	}
 }
 
@@ -66,22 +70,37 @@ const marks = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "synth
 /** The pieces of a text between what hosts put into it. */
 function ownWords(text: string): string[] {
 	if (hostsText.test(text)) return [];
-	return text
-		.replace(hostsBlock, gap)
-		.split(gap)
+	return piecesBetweenBlocks(text)
 		.map((piece) => piece.trim())
 		.filter((piece) => piece !== "");
 }
 
-const gap = "\0";
+/** In linear time: an opening tag whose closing tag is missing is looked for once. */
+function piecesBetweenBlocks(text: string): string[] {
+	const pieces: string[] = [];
+	const unclosed = new Set<string>();
+	let from = 0;
+	for (const { index, 0: opening, 1: name = "" } of text.matchAll(hostsTag)) {
+		if (index < from || unclosed.has(name)) continue;
+		const close = `</${name}>`;
+		const end = text.indexOf(close, index + opening.length);
+		if (end === -1) {
+			unclosed.add(name);
+			continue;
+		}
+		pieces.push(text.slice(from, index));
+		from = end + close.length;
+	}
+	return [...pieces, text.slice(from)];
+}
 
-/** Reminders, surroundings and attached files, which no format tells from the words of a person. */
-const hostsBlock = new RegExp(
+/** Opens a reminder, surroundings or an attached file, which no format tells from the words of a person. */
+const hostsTag = new RegExp(
 	`<(${[
 		"system-reminder|current_datetime|(?:environment|session)_context|environment_(?:details|info)|user_instructions",
 		"local-command-(?:stdout|stderr|caveat)|command-(?:name|message)|bash-(?:stdout|stderr)|task-notification|turn_aborted",
 		"ide_(?:opened_file|selection|diagnostics)|file_content|attachments?|editorContext|reminderInstructions|workspace_info",
-	].join("|")})(?: [^<>]{0,500})?>[^]*?</\\1>`,
+	].join("|")})(?: [^<>]{0,500})?>`,
 	"g",
 );
 
