@@ -24,9 +24,9 @@ export function startDraft(before: readonly Size[]) {
 			if (!present) return setEdits(edit.message, [edit]);
 			if (edit.kind === "insert") return setEdits(edit.message, [...present, edit]);
 			if (takesMessageOut(edit)) {
-				// So the first edit of a dropped message is always a drop.
-				const isOut = present[0] !== undefined && takesMessageOut(present[0]);
-				return setEdits(edit.message, isOut ? [...present, edit] : [edit]);
+				// What stands in front of the message, and in its place, stays.
+				const staying = present.filter((one) => takesMessageOut(one) || one.kind === "insert");
+				return setEdits(edit.message, [...staying, edit]);
 			}
 			if (present.some(takesMessageOut)) return false;
 			const overlapping = present.filter(
