@@ -13,6 +13,7 @@ import { refGrammar, refIn } from "../masking/placeholder.ts";
 import { fillTemplate, templatePattern } from "../masking/template.ts";
 import type { LocaleName } from "../policy/names.ts";
 import { cleanText, hasToolCallMarkup, neutraliseSpecialTokens } from "./clean-text.ts";
+import { readWords, writeWords } from "./kept-words.ts";
 import type { PickedRange } from "./range.ts";
 
 /** Some 50 000 tokens: far more than a hand-over, and few enough to count quickly. */
@@ -121,7 +122,8 @@ function planPart(parameters: SummaryPlanParameters): InsertEdit | undefined {
 	if (!part) return undefined;
 	const gone = new Set(range.messages);
 	const behind = transcript.messages.findIndex((_, index) => index > range.first && !gone.has(index));
-	for (const message of [range.first - 1, behind]) {
+	const before = transcript.messages.findLastIndex((_, index) => index < range.first && !gone.has(index));
+	for (const message of [before, behind]) {
 		const neighbour = transcript.messages[message];
 		const place = neighbour?.paths[0];
 		if (!place || neighbour.role !== "user") continue;
@@ -196,6 +198,8 @@ export const frameWordings: Readonly<Record<LocaleName, Record<"plain" | "archiv
 interface FramedSummary {
 	readonly summary: string;
 	readonly ref: string | undefined;
+	/** The texts of people that stand below it. */
+	readonly words?: readonly string[] | undefined;
 }
 
 const ends = Object.values(frameWordings).map(({ end }) => end);
@@ -214,23 +218,33 @@ export function frameSummary(given: {
 	readonly summary: string;
 	readonly locale: LocaleName;
 	readonly ref?: string | undefined;
+	/** Texts of people, which stand below the summary, outside what a model wrote. */
+	readonly words?: readonly string[];
 }): string {
 	const { plain, archived, end } = frameWordings[given.locale];
 	const heading = given.ref === undefined ? plain : fillTemplate(archived, { ref: given.ref });
 	// Replaced rather than removed: the text around a removed end could form another end.
 	const summary = ends.reduce((text, one) => text.replaceAll(one, `(${one.slice(1, -1)})`), given.summary).trim();
-	return `${heading}\n${summary}\n${end}`;
+	const words = writeWords(given.words ?? [], given.locale);
+	return `${heading}\n${summary}\n${end}${words === undefined ? "" : `\n\n${words}`}`;
 }
 
-/** Reads a framed summary in any language; `undefined` for any other text. */
+/** Reads a framed summary, or kept words alone, in any language; `undefined` for any other text. */
 export function readSummaryFrame(text: string): FramedSummary | undefined {
+	const kept = readWords(text);
+	if (kept?.at === 0) return { summary: "", ref: undefined, words: kept.texts };
 	const lineEnd = text.indexOf("\n");
 	if (lineEnd === -1 || lineEnd > longestHeading) return undefined;
-	const end = ends.find((one) => text.endsWith(`\n${one}`));
-	if (end === undefined) return undefined;
 	const found = headings.map((pattern) => pattern.exec(text.slice(0, lineEnd))).find((one) => one !== null);
 	if (!found) return undefined;
-	return { summary: text.slice(lineEnd + 1, -end.length - 1), ref: refIn(found.groups?.ref) };
+	// No summary holds an end, but the words behind it may.
+	const places = ends.map((one) => ({ one, at: text.indexOf(`\n${one}`, lineEnd) })).filter(({ at }) => at !== -1);
+	const [end] = places.toSorted((a, b) => a.at - b.at);
+	if (!end) return undefined;
+	const rest = text.slice(end.at + 1 + end.one.length);
+	const words = rest.startsWith("\n\n") ? readWords(rest.slice(2)) : undefined;
+	if (rest !== "" && words?.at !== 0) return undefined;
+	return { summary: text.slice(lineEnd + 1, end.at), ref: refIn(found.groups?.ref), words: words?.texts };
 }
 
 /** The summary that a message consists of; `undefined` for any other message. */

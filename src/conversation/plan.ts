@@ -22,12 +22,16 @@ export function startDraft(before: readonly Size[]) {
 		add(edit: Edit): boolean {
 			const present = byMessage[edit.message];
 			if (!present) return setEdits(edit.message, [edit]);
-			if (edit.reason === "drop") {
-				// So the first edit of a dropped message is always a drop.
-				return setEdits(edit.message, present[0]?.reason === "drop" ? [...present, edit] : [edit]);
+			if (edit.kind === "insert") return setEdits(edit.message, [...present, edit]);
+			if (takesMessageOut(edit)) {
+				// What stands in front of the message, and in its place, stays.
+				const staying = present.filter((one) => takesMessageOut(one) || one.kind === "insert");
+				return setEdits(edit.message, [...staying, edit]);
 			}
-			if (present.some((one) => one.reason === "drop")) return false;
-			const overlapping = present.filter(({ path }) => startsWith(path, edit.path) || startsWith(edit.path, path));
+			if (present.some(takesMessageOut)) return false;
+			const overlapping = present.filter(
+				({ path, kind }) => kind !== "insert" && (startsWith(path, edit.path) || startsWith(edit.path, path)),
+			);
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
 			if (overlapping.length > 0 && savedBy([edit]) <= savedBy(overlapping)) return false;
 			return setEdits(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
@@ -108,7 +112,8 @@ function sizeOfEdits(edits: readonly Edit[], size: "before" | "after"): Size {
 	return sum.total();
 }
 
-function savedSize(edits: readonly Edit[]): Size {
+/** What edits save. */
+export function savedSize(edits: readonly Edit[]): Size {
 	return subtractSizes(sizeOfEdits(edits, "before"), sizeOfEdits(edits, "after"));
 }
 

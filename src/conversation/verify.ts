@@ -18,6 +18,7 @@ import {
 import { pairResults } from "./turns.ts";
 import { verifyObservations } from "./verify-observations.ts";
 import { compareDocuments, isNew, type MessageTrace } from "./verify-trace.ts";
+import { missingWords } from "./verify-words.ts";
 
 export type KeptPromise =
 	| "only_tool_results_edited"
@@ -28,7 +29,8 @@ export type KeptPromise =
 	| "ids_kept"
 	| "pairing_kept"
 	| "inserted_as_planned"
-	| "start_kept";
+	| "start_kept"
+	| "users_words_kept";
 
 /** A broken promise. It never quotes the conversation. */
 export interface Violation {
@@ -46,6 +48,8 @@ interface VerifyParameters {
 	readonly isLink?: (path: Path) => boolean;
 	/** `Format.answeredCalls` of the written list. */
 	readonly answeredCalls?: readonly string[];
+	/** Texts of people that stay in user messages, word for word and in this order. */
+	readonly pinned?: readonly string[] | undefined;
 	/** Set if an external strategy rewrote the list: it may replace any value, but the total by this meter may not grow. */
 	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
 }
@@ -59,6 +63,7 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges];
 	if (check.rewrite) checks.push(verifyNothingMoved, verifyStart);
 	for (const verifyPart of checks) verifyPart(check);
+	for (const detail of missingWords(after.transcript, parameters.pinned)) report("users_words_kept", detail);
 	return violations;
 }
 
@@ -122,9 +127,11 @@ function verifySizes({ before, after, plan, countTokens, rewrite, trace, report 
 		return;
 	}
 	for (const edit of plan) if (!shrinks(edit)) report("every_edit_shrinks", jsonPointer(edit.path));
-	const summary = plan.filter(({ reason }) => reason === "summary");
-	const tokensOf = (size: "before" | "after") => summary.reduce((sum, edit) => sum + edit[size].tokens, 0);
-	if (summary.length > 0) expectAtMost(tokensOf("before") - 1, tokensOf("after"), "the summary");
+	// The words of dropped messages take their place as a summary does.
+	const taken = plan.filter(({ reason }) => reason === "summary" || reason === "drop");
+	const tokensOf = (size: "before" | "after") => taken.reduce((sum, edit) => sum + edit[size].tokens, 0);
+	if (taken.some(({ reason }) => reason === "summary"))
+		expectAtMost(tokensOf("before") - 1, tokensOf("after"), "the summary");
 	const isSent = ({ reason, unsent }: Edit) => (reason === "mask" || reason === "truncate") && !unsent;
 	const edited = new Set(plan.filter(isSent).map(({ message }) => message));
 	const resultTokens = ({ mediaTokens, results }: Message) =>

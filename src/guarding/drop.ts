@@ -1,5 +1,5 @@
 import type { Measurement } from "../conversation/measure.ts";
-import { noSize, type RemoveEdit, type Size, startSum, subtractSizes } from "../conversation/plan.ts";
+import { type Edit, noSize, type RemoveEdit, type Size, startSum, subtractSizes } from "../conversation/plan.ts";
 import type { Message, Transcript } from "../conversation/transcript.ts";
 import { groupMessages, type MessageGroup, pairResults } from "../conversation/turns.ts";
 import type { GuardPolicy } from "../policy/schema.ts";
@@ -26,6 +26,7 @@ export function planDrop(parameters: DropParameters) {
 		for (const index of group.messages) {
 			isDropped[index] = to === "out" ? 1 : 0;
 			context[to === "out" ? "subtract" : "add"](sizes[index] ?? noSize);
+			context[to === "out" ? "add" : "subtract"]({ chars: 0, tokens: parameters.held?.[index] ?? 0 });
 		}
 	};
 
@@ -67,7 +68,7 @@ export function planDrop(parameters: DropParameters) {
 			move(group, "in");
 		}
 	}
-	const edits = messages.flatMap((message, index) =>
+	const edits: readonly Edit[] = messages.flatMap((message, index) =>
 		isDropped[index] === 1 ? dropMessage(message, index, measurement.messages[index] ?? noSize) : [],
 	);
 	return { edits, moments };
@@ -80,6 +81,8 @@ export interface DropParameters {
 	/** Size of each message when dropping begins; by default the measured size. */
 	readonly sizes?: readonly Size[];
 	readonly fits: (context: Size) => boolean;
+	/** By message, tokens of it that stay in another place if it is dropped. */
+	readonly held?: readonly number[];
 	/** Replays the history, so that dropped messages stay dropped. Without it, they are dropped once, at the end. */
 	readonly hysteresis?: {
 		readonly reachesTarget: (context: Size) => boolean;

@@ -17,6 +17,7 @@ import {
 	startDraft,
 	startSum,
 	subtractSizes,
+	takesMessageOut,
 } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import type { Transcript } from "../conversation/transcript.ts";
@@ -27,7 +28,8 @@ import { lazyMoments, type MomentOf, madeNow } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
 import { type ByStrategy, planTruncate } from "../truncation/truncate-results.ts";
-import { type DropParameters, planDrop, type Reliefs } from "./drop.ts";
+import type { DropParameters, Reliefs } from "./drop.ts";
+import { planDropWithWords, type WordsKeeper } from "./moved-words.ts";
 
 /**
  * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder): takes the steps of the
@@ -59,11 +61,15 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		if (!isTaken(step, left)) continue;
 		let edits: readonly Edit[];
 		if (step === "drop") {
-			const dropped = planDrop({
+			const dropped = planDropWithWords({
 				transcript,
 				policy: policy.guard,
 				measurement,
-				fits: (context) => excess(context) === 0,
+				meter: parameters.meter,
+				excess,
+				left,
+				current: draft.sizes(),
+				keeping: parameters.keeping,
 				...(targetRatio === null ? { sizes: draft.sizes() } : { hysteresis: hysteresis(targetRatio) }),
 			});
 			edits = dropped.edits;
@@ -126,7 +132,7 @@ function guardMoments(parameters: GuardHistory): MomentOf {
 		}
 	}
 	return (edit) => {
-		if (edit.reason === "drop") return actOf(dropMoments[edit.message] ?? never);
+		if (edit.reason === "drop" || edit.reason === "summary") return actOf(dropMoments[edit.message] ?? never);
 		if (edit.reason !== "mask" && edit.reason !== "truncate") return never;
 		return Math.max(begins.get(edit.reason) ?? never, ofResult(edit));
 	};
@@ -138,7 +144,7 @@ function addEdits(draft: Draft, edits: readonly Edit[]): number {
 	let last: unknown;
 	for (const edit of edits) {
 		if (!draft.add(edit)) continue;
-		const changed = edit.reason === "drop" ? edit.message : edit.result;
+		const changed = takesMessageOut(edit) ? edit.message : edit.result;
 		if (changed !== last) count += 1;
 		last = changed;
 	}
@@ -240,4 +246,6 @@ interface GuardParameters {
 	readonly archiving?: Archiving | undefined;
 	/** Since the last call. */
 	readonly idleSeconds?: number | undefined;
+	/** Set if what people wrote stays when messages are dropped. */
+	readonly keeping?: WordsKeeper | undefined;
 }

@@ -1,10 +1,12 @@
 import type { Archive } from "../archive/archive.ts";
+import { keepWithin, markWhole, pinnedWords } from "../compaction/kept-words.ts";
 import { lostIdentifiers, textsOfMessages } from "../compaction/lost-identifiers.ts";
 import { writeHandoverPrompt } from "../compaction/prompt.ts";
 import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
 import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../compaction/summary.ts";
+import { usersTexts } from "../compaction/users-words.ts";
 import { compactJson } from "../conversation/json.ts";
-import { scaleTokens, type TokenMeter } from "../conversation/measure.ts";
+import { scaleTokens } from "../conversation/measure.ts";
 import { addSizes, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
 import { type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -24,6 +26,7 @@ import type {
 	SummaryReport,
 	SummarySource,
 } from "./compaction-request.ts";
+import { mostUserTokens } from "./context-window.ts";
 
 /** docs/specs/compaction-strategies.md#tool-result-hiding. No edits if nothing is left to hide. */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
@@ -55,21 +58,22 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	const range = rangeOf(request, source);
 	if (!range) return { kind: "unchanged" };
 	const before = range.messages.map((index) => sizes[index] ?? noSize).reduce(addSizes, noSize);
-	const ranged = { ...opened, range, rangeTokens: before.tokens };
+	const { words, pinned } = keepsWords(request) ? wordsOf(policy, opened, range) : noWords;
+	const ranged = { ...opened, range, rangeTokens: before.tokens, words: words.texts };
 
 	if (answer.kind === "none") return { kind: "guard" };
-	const least = summaryOverhead(policy.locale, meter) + leastSummary;
+	const least = summaryOverhead(policy.locale, ranged) + leastSummary;
 	if (answer.kind !== "given" && ranged.rangeTokens <= least) return { kind: "unchanged" };
 	if (answer.kind === "caller") return { kind: "request", request: callerRequest(policy, ranged) };
 	const { text, by, parts, usage } = await obtainSummary(request, answer, ranged);
 
 	const takeOut = (text: string, { refOf }: Archive) => ({ kind: "group", text, ref: refOf(text) }) as const;
 	const takenOut = archive && takeOut(rangeJson(source, range), archive);
-	const framed = frameSummary({ summary: text, locale: policy.locale, ref: takenOut?.ref });
+	const framed = frameSummary({ summary: text, locale: policy.locale, ref: takenOut?.ref, words: words.texts });
 	const where = { document, transcript, base: located.base, writer: format.write };
 	const edits = planSummary({ ...where, range, sizes, text: framed, meter, takenOut });
 	const texts = textsOfMessages(transcript, range.messages);
-	const { lost, found, lostCount } = lostIdentifiers({ texts, summary: text });
+	const { lost, found, lostCount } = lostIdentifiers({ texts, summary: [text, ...words.texts].join("\n") });
 	const tokens = (size: Size) => scaleTokens(size, scale).tokens;
 	const summary: SummaryReport = {
 		by,
@@ -80,8 +84,31 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 		...(usage ? { usage: { prompt_tokens: usage.promptTokens, completion_tokens: usage.completionTokens } } : {}),
 		lost_identifiers: lost.map(({ text: name, kind }) => ({ text: name, kind })),
 		identifiers: { found, lost: lostCount },
+		...(words.texts.length > 0 ? { user_texts: { kept: words.texts.length, cut: words.cut } } : {}),
 	};
-	return { kind: "edits", edits, result: "summarised", summary };
+	return { kind: "edits", edits, result: "summarised", summary, pinned };
+}
+
+const noWords = { words: { texts: [], cut: 0 }, pinned: [] };
+
+/** Whether what people wrote is kept word for word, as the policy says. */
+function keepsWords({ policy, strategy }: CompactRequest): boolean {
+	const { keep_user_text: keeps } = policy.compaction;
+	return keeps === "summaries" ? strategy.name === "hiding-then-summary" : keeps;
+}
+
+function wordsOf(policy: Policy, { source, meter, contextWindow }: OpenedCompaction, { messages }: PickedRange) {
+	const written = usersTexts(source);
+	const texts = markWhole(written.flat());
+	const isGone = new Set(messages);
+	const gone = written.flatMap((of, message) => of.map(() => isGone.has(message)));
+	const words = keepWithin({
+		texts: texts.filter((_, index) => gone[index]),
+		most: mostUserTokens(policy, contextWindow),
+		countTokens: meter.countTokens,
+		locale: policy.locale,
+	});
+	return { words, pinned: pinnedWords(texts) };
 }
 
 function rangeOf({ policy, answer }: CompactRequest, source: ReadConversation): PickedRange | undefined {
@@ -119,6 +146,7 @@ async function obtainSummary(
 ) {
 	const { policy } = request;
 	const { meter, rangeTokens } = ranged;
+	const overheadTokens = summaryOverhead(policy.locale, ranged);
 	const answer =
 		source.kind === "given"
 			? { text: source.summary, by: "caller", parts: 1, usage: undefined }
@@ -126,7 +154,7 @@ async function obtainSummary(
 	const checked = checkSummary({
 		text: answer.text,
 		replacedTokens: rangeTokens,
-		overheadTokens: summaryOverhead(policy.locale, meter),
+		overheadTokens,
 		countTokens: meter.countTokens,
 	});
 	if (checked.kind === "accepted") return { ...answer, text: checked.text };
@@ -134,7 +162,12 @@ async function obtainSummary(
 	throw new PalimpsestError("summary_refused", message);
 }
 
-type Ranged = OpenedCompaction & { readonly range: PickedRange; readonly rangeTokens: number };
+type Ranged = OpenedCompaction & {
+	readonly range: PickedRange;
+	readonly rangeTokens: number;
+	/** Texts of people to keep. */
+	readonly words: readonly string[];
+};
 
 async function askModel({ policy, signal, onProgress }: CompactRequest, summariser: Summariser, ranged: Ranged) {
 	const { prompt_tokens, max_summary_tokens: maxTokens } = policy.compaction;
@@ -167,9 +200,9 @@ function summaryAt({ messages }: Transcript, index: number) {
 	return message && summaryOfMessage(message);
 }
 
-function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: TokenMeter): number {
+function summaryOverhead(locale: LocaleName, { meter, words }: Pick<Ranged, "meter" | "words">): number {
 	const anyRef = "0".repeat(20);
-	return countTokens(frameSummary({ summary: "", locale, ref: anyRef })) + messageOverhead;
+	return meter.countTokens(frameSummary({ summary: "", locale, ref: anyRef, words })) + meter.messageOverhead;
 }
 
 /** Tokens of a hand-over with a few words under each of its six headings. A shorter range is not worth a summary. */

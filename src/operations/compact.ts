@@ -1,5 +1,7 @@
+import { markWhole, pinnedWords } from "../compaction/kept-words.ts";
 import { planRewrite } from "../compaction/rewrite-edits.ts";
 import type { CompactionContext, CompactionStrategy } from "../compaction/strategy.ts";
+import { usersTexts } from "../compaction/users-words.ts";
 import { compactJson } from "../conversation/json.ts";
 import { measure, scaleTokens, sizeOf } from "../conversation/measure.ts";
 import type { Size } from "../conversation/plan.ts";
@@ -62,6 +64,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 		measurement: opened.measurement,
 		estimate: opened.estimate,
 		rewrites: isEdited && planned.result === "rewritten",
+		pinned: isEdited ? planned.pinned : undefined,
 		notes: opened.windowNotes,
 	});
 	return {
@@ -139,7 +142,10 @@ async function planExternal(
 	if (rewrite.kind === "refused") {
 		throw failed(name, `${rewrite.detail} It is to return messages of the format ${format.name}, or null.`);
 	}
-	return rewrite.kind === "unchanged" ? rewrite : { kind: "edits", edits: rewrite.plan, result: "rewritten" };
+	if (rewrite.kind === "unchanged") return rewrite;
+	const keeps = request.policy.compaction.keep_user_text === true;
+	const pinned = keeps ? pinnedWords(markWhole(usersTexts(source).flat())) : [];
+	return { kind: "edits", edits: rewrite.plan, result: "rewritten", pinned };
 }
 
 function contextOf(request: CompactRequest, opened: OpenedCompaction): CompactionContext {

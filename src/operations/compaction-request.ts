@@ -67,6 +67,8 @@ export type PlannedCompaction =
 			readonly edits: readonly Edit[];
 			readonly result: Extract<CompactionResult, "hidden" | "summarised" | "rewritten">;
 			readonly summary?: SummaryReport;
+			/** Texts of people that may not be missing afterwards. */
+			readonly pinned?: readonly string[];
 	  }
 	| { readonly kind: "request"; readonly request: CallerRequest }
 	| { readonly kind: "guard" };
@@ -98,6 +100,8 @@ export interface SummaryReport {
 	readonly lost_identifiers: readonly Pick<LostIdentifier, "text" | "kind">[];
 	/** Different identifiers in the messages, and those lost. */
 	readonly identifiers: { readonly found: number; readonly lost: number };
+	/** The texts of people that stand below the summary, and how many of them are cut. */
+	readonly user_texts?: { readonly kept: number; readonly cut: number };
 }
 
 export interface CallerRequest {

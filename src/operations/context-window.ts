@@ -155,3 +155,8 @@ function startOfLastAnswer({ messages }: Transcript): number {
 	while (messages[start - 1]?.sent !== false && isOpen(messages[start - 1])) start -= 1;
 	return start;
 }
+
+/** Four hundredths of the window, or of 200 000 tokens where it is not known. */
+export function mostUserTokens({ compaction }: Policy, contextWindow = 200_000): number {
+	return compaction.keep_user_tokens ?? Math.floor(contextWindow * 0.04);
+}

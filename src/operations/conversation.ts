@@ -96,15 +96,17 @@ export async function concludePlan(
 		readonly estimate: TokenEstimate;
 		readonly momentOf?: MomentOf | undefined;
 		readonly rewrites?: boolean;
+		/** Texts of people that may not be missing afterwards. */
+		readonly pinned?: readonly string[] | undefined;
 		readonly notes?: readonly string[];
 	},
 ) {
 	const { conversation, policy, log, archive, spellingsOf } = request;
 	const { source, transcript, meter, wording, isPlaceholder } = opened;
-	const { measurement, estimate, rewrites, notes = [] } = planned;
+	const { measurement, estimate, rewrites, pinned, notes = [] } = planned;
 	const { scale } = estimate;
 	const { plan, thinking } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
-	let { document, error } = applyAndVerify({ source, plan, meter, rewrites });
+	let { document, error } = applyAndVerify({ source, plan, meter, rewrites, pinned });
 	let groups: readonly ArchivedGroup[] = [];
 	if (archive && plan.length > 0 && !error) {
 		try {
@@ -187,8 +189,9 @@ export function applyAndVerify(planned: {
 	readonly plan: Plan;
 	readonly meter: TokenMeter;
 	readonly rewrites?: boolean | undefined;
+	readonly pinned?: readonly string[] | undefined;
 }): { readonly document: unknown; readonly error?: PalimpsestError } {
-	const { source, plan, meter, rewrites } = planned;
+	const { source, plan, meter, rewrites, pinned } = planned;
 	const { document, transcript, format, located } = source;
 	if (plan.length === 0) return { document };
 	let edited: unknown;
@@ -203,6 +206,7 @@ export function applyAndVerify(planned: {
 				plan,
 				countTokens: meter.countTokens,
 				...(rewrites ? { rewrite: { meter } } : {}),
+				pinned,
 				base: located.base,
 				...(format.links ? { isLink: linkRecogniser(format.links, located) } : {}),
 				answeredCalls: format.answeredCalls?.(written) ?? [],

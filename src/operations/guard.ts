@@ -1,4 +1,6 @@
+import { markWhole, pinnedWords } from "../compaction/kept-words.ts";
 import { followUps } from "../compaction/prompt.ts";
+import { usersTexts } from "../compaction/users-words.ts";
 import { exactScale, measure, scaleTokens, sizeOf, type TokenMeter, type TokenScale } from "../conversation/measure.ts";
 import { addSizes, type InsertEdit, noSize, type Size } from "../conversation/plan.ts";
 import { type Economics, economicsOf } from "../conversation/report.ts";
@@ -12,7 +14,7 @@ import { pricesNow } from "../masking/history.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import { calibrate, checkGivenTokens, type GivenTokens, openBudget } from "./context-window.ts";
+import { calibrate, checkGivenTokens, type GivenTokens, mostUserTokens, openBudget } from "./context-window.ts";
 import {
 	type ChangeReport,
 	type ConversationRequest,
@@ -74,6 +76,8 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
 	const estimate = calibrate(opened.estimate, { transcript, measurement, inputTokens });
 	const { scale } = estimate;
+	const keeps = policy.compaction.keep_user_text === true;
+	const most = mostUserTokens(policy, window.tokens);
 	const guard = planGuard({
 		...opened,
 		policy,
@@ -82,12 +86,16 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		scale,
 		libraries: textLibraries,
 		idleSeconds,
+		keeping: keeps
+			? { ...source, base: source.located.base, writer: source.format.write, locale: policy.locale, most }
+			: undefined,
 	});
 	const { done, kept, outcome } = await concludePlan({ ...request, policy }, opened, {
 		plan: [...guard.plan, ...followUp.edits],
 		measurement,
 		estimate,
 		momentOf: guard.momentOf,
+		pinned: keeps ? pinnedWords(markWhole(usersTexts(source).flat())) : undefined,
 		notes: window.notes,
 	});
 	for (const note of window.notes) {

@@ -1,3 +1,4 @@
+import { usersWords } from "../compaction/users-words.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
 import { cacheTerms } from "../proxy/cache-time.ts";
@@ -5,7 +6,6 @@ import type { Editing } from "../proxy/edit.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
 import { type ModelMessage, readableMessages, withEdits } from "./opencode-messages.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
-import { usersWords } from "./users-words.ts";
 
 /**
  * One plugin for both of opencode's plugin APIs: 1.x calls `server`, 2.x calls `setup`. It masks in the messages that are

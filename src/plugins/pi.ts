@@ -1,13 +1,14 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { readWords } from "../compaction/kept-words.ts";
+import { usersWords } from "../compaction/users-words.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
 import { cacheTerms } from "../proxy/cache-time.ts";
 import { formatsOfApi } from "../proxy/edit.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
-import { usersWords, wordsIn } from "./users-words.ts";
 
 /** The part of pi's `ExtensionAPI` that is used here. Source: docs/extensions.md of `@earendil-works/pi-coding-agent` 0.74. */
 interface Pi {
@@ -145,7 +146,7 @@ async function compactWithWords(event: JsonObject, { model, modelRegistry }: Con
 	const { preparation, customInstructions, signal } = event;
 	const { messagesToSummarize, turnPrefixMessages, previousSummary } = objectOf(preparation);
 	const summarised = [...listOf(messagesToSummarize), ...listOf(turnPrefixMessages)].map(objectOf);
-	const earlier = wordsIn(String(previousSummary ?? ""));
+	const earlier = readWords(String(previousSummary ?? ""))?.texts ?? [];
 	const words = usersWords([...earlier, ...summarised.flatMap(writtenByUser)]);
 	if (words === undefined || model === undefined) return undefined;
 	const { compact } = await importPi();

@@ -30,7 +30,12 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 		policy: {
 			locale: "zh",
 			mask: { enabled: true, window_turns: 5, keep_errors: false, placeholder_template: null },
-			compaction: { strategy: "hiding-then-summary", keep_tool_groups: 5, keep_last_messages: 2 },
+			compaction: {
+				strategy: "hiding-then-summary",
+				keep_tool_groups: 5,
+				keep_last_messages: 2,
+				keep_user_text: false,
+			},
 		},
 	},
 	"context-guard": {
@@ -52,6 +57,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				pin_task: false,
 			},
 			truncate: { max_chars: 50_000, head_chars: 2_000, tail_chars: 2_000 },
+			compaction: { keep_user_text: false },
 		},
 	},
 	"context-trim": {
@@ -75,7 +81,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				pin_task: false,
 				max_messages: 50,
 			},
-			compaction: { strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 },
+			compaction: { strategy: "llm-summary", at_messages: 30, keep_last_messages: 5, keep_user_text: false },
 			truncate: { max_chars: 8_000, head_chars: 4_000, tail_chars: 4_000, json_content: true },
 			tokens: { message_overhead: 4 },
 		},
@@ -97,6 +103,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 			},
 			guard: { target_ratio: 0.7, max_tool_result_chars: 16_000 },
 			truncate: { strategy: "auto", max_chars: 16_000 },
+			compaction: { keep_user_text: true },
 		},
 	},
 };

@@ -245,6 +245,15 @@ export const compaction = section("Replacing old messages by a summary, or hidin
 		["sampling", "openai-compatible", "caller"],
 		"Who is asked for a summary, the first that is there: the client's own model, the endpoint that the environment names, the caller itself; `none` falls back to the guard.",
 	),
+	keep_user_text: field(
+		z.union([z.boolean(), z.enum(["summaries"])]),
+		"summaries",
+		"Whether what people wrote stays word for word. `summaries`: below each summary of `hiding-then-summary`. `true`: below every summary, and when the guard drops messages. Rules (never, always, must, from now on) stay in any case.",
+	),
+	keep_user_tokens: absentOr(
+		largeNumber.min(1),
+		"Most tokens of such texts. Over it the oldest between the first and the last three keep their head, their tail and their rules. Absent: 4 % of the window.",
+	),
 	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should take."),
 	prompt_tokens: field(largeNumber.min(1), 60_000, "Most tokens of the prompt for a summary; more is shown shortened."),
 	caller_prompt_tokens: field(largeNumber.min(1), 6_000, "The same for the caller, whose context each token fills."),

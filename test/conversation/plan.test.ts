@@ -88,6 +88,24 @@ describe("startDraft", () => {
 		expect(draft.sizes()).toMatchObject([size(0)]);
 	});
 
+	it("what is inserted in front of a dropped message stays", () => {
+		const draft = startDraft([size(100)]);
+		const words: Edit = {
+			kind: "insert",
+			reason: "summary",
+			path: [0],
+			message: 0,
+			inserts: "message",
+			value: "x",
+			before: size(0),
+			after: size(10),
+		};
+		draft.add(words);
+		expect(draft.add(drop(0, 100))).toBe(true);
+		expect(draft.plan()).toEqual([words, drop(0, 100)]);
+		expect(draft.sizes()).toMatchObject([size(10)]);
+	});
+
 	it("lists the oldest message first in any order of edits", () => {
 		const draft = startDraft([size(100), size(100), size(100)]);
 		for (const message of [2, 0, 1]) draft.add(mask(message, [message, "content"], 90, 10));

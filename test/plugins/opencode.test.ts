@@ -117,7 +117,7 @@ describe("a session in opencode 1.x", () => {
 		await (await load({ session }))["experimental.session.compacting"]({ sessionID: "ses_4f2a" }, output);
 		expect(output.context).toEqual([
 			"theirs",
-			"What the user wrote, word for word, oldest first:\n- Find out where each value is read.\n- Never touch the\n  migrations.",
+			"What the user wrote, word for word, oldest first:\n---\nFind out where each value is read.\n---\nNever touch the\nmigrations.\n---",
 		]);
 	});
 });
@@ -161,7 +161,7 @@ describe("a session in opencode 2.x", () => {
 		const system: unknown[] = [];
 		const messages = modelMessages(turnsOf(2), "Never touch the migrations.");
 		await (await hooksOf())("compaction", { kind: "compaction", model, system, messages, tools: {} });
-		expect(JSON.stringify(system)).toContain("- Never touch the migrations.");
+		expect(JSON.stringify(system)).toContain("Never touch the migrations.");
 	});
 
 	it.each([

@@ -196,12 +196,12 @@ describe("a compaction", () => {
 		const { summary, firstKeptEntryId } = (first as { compaction: Record<string, string> }).compaction;
 		expect(firstKeptEntryId).toBe("e7");
 		const words =
-			"What the user wrote, word for word, oldest first:\n- Find the values.\n- Never touch\n  the migrations.";
+			"What the user wrote, word for word, oldest first:\n---\nFind the values.\n---\nNever touch\nthe migrations.\n---";
 		expect(summary).toBe(`## Goal\nFind the values.\n\n${words}`);
 		const next = preparation({ previousSummary: summary, messagesToSummarize: [user("Now the tests.")] });
 		const second = await call("session_before_compact", { preparation: next });
 		expect(second).toMatchObject({
-			compaction: { summary: `## Goal\nFind the values.\n\n${words}\n- Now the tests.` },
+			compaction: { summary: `## Goal\nFind the values.\n\n${words}\nNow the tests.\n---` },
 		});
 	});
 

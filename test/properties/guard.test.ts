@@ -10,11 +10,12 @@ import { droppableGroups } from "../support/droppable.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { brokenPromises } from "../support/promise-checker.ts";
+import { rawList } from "../support/raw-conversation.ts";
 
 const countTokens = await loadCounter("o200k_base");
 // The bodies name a model that nobody knows, whose tokens would be estimates.
 const exact = { encoding: "o200k_base" } as const;
-const seen = { drops: 0, groups: 0, masks: 0, truncations: 0, fitting: 0, over: 0, minimal: 0, refused: 0 };
+const seen = { drops: 0, words: 0, groups: 0, masks: 0, truncations: 0, fitting: 0, over: 0, minimal: 0, refused: 0 };
 
 const windows = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 8_000 }));
 const ladders = fc.shuffledSubarray(["truncate", "mask", "drop"] as const);
@@ -49,7 +50,8 @@ async function check({ format, document }: GeneratedConversation, policy: Policy
 	}
 	const { conversation: after, edits, report, error } = await guarding;
 	expect(error).toBeUndefined();
-	expect(brokenPromises({ format, before, after, edits, countTokens })).toEqual([]);
+	const keepsWords = policy.compaction.keep_user_text === true;
+	expect(brokenPromises({ format, before, after, edits, countTokens, keepsWords })).toEqual([]);
 
 	const tokens = sumTokens(after, format, policy.tokens.message_overhead, countTokens);
 	expect(report.tokens.after).toBe(tokens);
@@ -60,7 +62,10 @@ async function check({ format, document }: GeneratedConversation, policy: Policy
 		budget_tokens: budget,
 	});
 
-	const dropped = edits.filter(({ kind }) => kind === "remove").map(({ message = -1 }) => message);
+	// The words of people take the place of the first message that has some.
+	const isDrop = ({ kind, reason }: (typeof edits)[number]) =>
+		kind === "remove" || (kind === "replace" && reason === "summary");
+	const dropped = edits.filter(isDrop).map(({ message = -1 }) => message);
 	// What was dropped at an earlier call stays so, also where a group that began before was not whole by then.
 	const isLasting = policy.guard.target_ratio !== null;
 	const groups = droppableGroups(before, format, policy.guard).toSorted(
@@ -70,7 +75,14 @@ async function check({ format, document }: GeneratedConversation, policy: Policy
 	for (let count = 0; count < dropped.length; oldest += 1) count += groups[oldest]?.length ?? Number.POSITIVE_INFINITY;
 	expect(dropped, "the oldest droppable groups, whole").toEqual(inOrder(groups.slice(0, oldest)));
 	const canDrop = policy.guard.ladder.includes("drop");
-	if (!report.fits && canDrop) expect(dropped).toEqual(inOrder(groups));
+	if (!report.fits && canDrop && (!keepsWords || dropped.length > 0)) expect(dropped).toEqual(inOrder(groups));
+	if (!report.fits && canDrop && keepsWords && dropped.length === 0) {
+		const messages = rawList(before);
+		const going = groups.flat().map((index) => messages[index] as { role?: string; content?: unknown });
+		const said = going.filter(({ role, content }) => role === "user" && typeof content === "string");
+		const saved = sumTokens(going, format, 4, countTokens) - sumTokens(said, format, 0, countTokens);
+		expect(saved, "nothing but words could go").toBeLessThan(60 + 12 * said.length);
+	}
 	if (!canDrop) expect(dropped).toEqual([]);
 
 	const touched = edits.map(({ message = -1 }) => message);
@@ -80,6 +92,7 @@ async function check({ format, document }: GeneratedConversation, policy: Policy
 	expect(sizes, "no step makes it larger").toEqual(sizes.toSorted((a, b) => b - a));
 
 	seen.drops += dropped.length;
+	seen.words += edits.filter(({ reason }) => reason === "summary").length;
 	seen.groups += oldest;
 	seen.masks += report.masked_tool_results;
 	seen.truncations += report.truncated_tool_results;
@@ -94,10 +107,12 @@ test.prop([conversations, fc.constantFrom(...presetNames), windows], { numRuns: 
 	},
 );
 
-test.prop([conversations, guards, masks, windows], { numRuns: 1_200 })(
+test.prop([conversations, guards, masks, windows, fc.boolean()], { numRuns: 1_200 })(
 	"any policy with any order of the ladder keeps every promise and reports correctly whether it fits",
-	async (conversation, guard, mask, contextWindow) => {
-		await check(conversation, policyOf({ guard: guard ?? {}, mask: mask ?? {}, tokens: exact }), contextWindow);
+	async (conversation, guard, mask, contextWindow, keepsWords) => {
+		const compaction = { keep_user_text: keepsWords };
+		const policy = policyOf({ guard: guard ?? {}, mask: mask ?? {}, compaction, tokens: exact });
+		await check(conversation, policy, contextWindow);
 	},
 );
 
@@ -118,6 +133,7 @@ test.prop([conversations, windows], { numRuns: 250 })(
 
 afterAll(() => {
 	expect(seen.drops).toBeGreaterThan(1_000);
+	expect(seen.words).toBeGreaterThan(30);
 	expect(seen.groups).toBeGreaterThan(500);
 	expect(seen.masks).toBeGreaterThan(150);
 	expect(seen.truncations).toBeGreaterThan(500);

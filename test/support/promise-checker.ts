@@ -10,6 +10,7 @@ interface EditRecord {
 	readonly before: { readonly chars: number; readonly tokens: number };
 	readonly after: { readonly chars: number; readonly tokens: number };
 	readonly replacement?: unknown;
+	readonly value?: unknown;
 }
 
 interface Checked {
@@ -18,6 +19,8 @@ interface Checked {
 	readonly after: unknown;
 	readonly edits: readonly EditRecord[];
 	readonly countTokens: (text: string) => number;
+	/** Whether what people wrote stays when their messages go. */
+	readonly keepsWords?: boolean;
 }
 
 /**
@@ -45,6 +48,7 @@ export function brokenPromises(checked: Checked): string[] {
 		if (touched.has(message.index)) return;
 		if (output[position] !== message.value) broken.push(`untouched message ${message.index} is not the very same`);
 	});
+	broken.push(...brokenWords(edits, messages, checked));
 	return [...broken, ...brokenFields(before, after), ...brokenPairs(messages, kept, readRaw(after, format))];
 }
 
@@ -58,18 +62,23 @@ function textOf(document: unknown): string {
 	return text;
 }
 
-/** Applies edit records in the plainest way: on a copy, replacements first, removals from the end. */
+/** Applies edit records in the plainest way: on a copy, replacements first, removals and insertions from the end. */
 export function applyRecords(document: unknown, edits: readonly EditRecord[]): unknown {
 	const copy: unknown = JSON.parse(textOf(document));
-	const removals: { parent: unknown[]; key: number }[] = [];
+	const splices: { parent: unknown[]; key: number; gone: number; added: unknown[] }[] = [];
 	for (const edit of edits) {
 		const keys = edit.path.split("/").slice(1);
 		const last = keys.pop() ?? "";
 		const parent = keys.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], copy);
 		if (edit.kind === "replace") (parent as Record<string, unknown>)[last] = edit.replacement;
-		else removals.push({ parent: parent as unknown[], key: Number(last) });
+		else {
+			const isNew = edit.kind === "insert";
+			const added = isNew ? [edit.value] : [];
+			splices.push({ parent: parent as unknown[], key: Number(last), gone: isNew ? 0 : 1, added });
+		}
 	}
-	for (const { parent, key } of removals.sort((a, b) => b.key - a.key)) parent.splice(key, 1);
+	splices.sort((a, b) => b.key - a.key || b.gone - a.gone);
+	for (const { parent, key, gone, added } of splices) parent.splice(key, gone, ...added);
 	return copy;
 }
 
@@ -80,6 +89,7 @@ function brokenByEdit(edit: EditRecord, messages: readonly RawMessage[], { count
 		if (edit.path !== message.pointer) return [`${edit.path} is no message`];
 		return message.isSystem ? [`system message ${message.index} removed`] : [];
 	}
+	if (edit.reason === "summary") return [];
 	const result = message.results.find(({ pointer }) => edit.path === pointer || edit.path.startsWith(`${pointer}/`));
 	if (result === undefined) return [`${edit.path} is no tool result`];
 
@@ -107,6 +117,69 @@ function brokenByEdit(edit: EditRecord, messages: readonly RawMessage[], { count
 	if (edit.reason === "truncate" && newSize.chars >= oldSize.chars) broken.push(`${edit.path} did not get shorter`);
 	if (edit.reason === "truncate" && newSize.tokens > oldSize.tokens) broken.push(`${edit.path} grew in tokens`);
 	return broken;
+}
+
+/**
+ * What people wrote in messages that go stands in one text, each between lines of dashes, in the place of the first of
+ * these messages or in a user message beside it (docs/compaction.md).
+ */
+function brokenWords(
+	edits: readonly EditRecord[],
+	messages: readonly RawMessage[],
+	{ keepsWords }: Checked,
+): readonly string[] {
+	const summaries = edits.filter(({ reason }) => reason === "summary");
+	const gone = new Set(edits.flatMap((edit) => (isGoneBy(edit) ? [edit.message] : [])));
+	const all = messages.flatMap((message) => writtenIn(message).map((text) => ({ text, message })));
+	const moved = all.filter(({ message }) => gone.has(message.index));
+	const [first] = moved;
+	if (!keepsWords || first === undefined) return summaries.length === 0 ? [] : ["a text of people where none belongs"];
+	const [edit] = summaries;
+	if (edit === undefined || summaries.length > 1) return [`${summaries.length} texts of people in place of one`];
+	const isInPlace = edit.kind === "replace" ? edit.path === first.message.pointer : isBeside(edit, first.message);
+	if (!isInPlace) return [`the words stand at ${edit.path}`];
+	const added = (edit.kind === "replace" ? edit.replacement : edit.value) as { role?: string; content?: unknown };
+	const text = edit.kind === "replace" ? added.content : (added as { text?: unknown }).text;
+	if (typeof text !== "string" || (edit.kind === "replace" && added.role !== "user")) return ["the words are no text"];
+	const dashes = /\n(-{3,})$/.exec(text)?.[1] ?? "---";
+	const [, ...shown] = text.slice(0, -dashes.length - 1).split(`\n${dashes}\n`);
+	if (shown.length !== moved.length) return [`${shown.length} of ${moved.length} moved texts`];
+	const isUncut = new Set([all[0], ...all.slice(-3)]);
+	return moved.flatMap((one, index) => {
+		const words = shown[index] as string;
+		if (words === one.text) return [];
+		const isCut = words.length < one.text.length && one.text.length > 660 && !isUncut.has(one);
+		const hasEnds = words.startsWith(one.text.slice(0, 399)) && words.endsWith(one.text.slice(-200));
+		return isCut && hasEnds ? [] : [`text ${index} of ${moved.length} moved ones is not word for word`];
+	});
+
+	/** At the end of the message that stays before it, or at the start of the one that stays behind it. */
+	function isBeside({ path, message = -1 }: EditRecord, { index }: RawMessage): boolean {
+		const isKept = ({ index: one }: RawMessage) => !gone.has(one);
+		const before = messages.findLast((one) => one.index < index && isKept(one));
+		const behind = messages.find((one) => one.index > index && isKept(one));
+		const host = messages[message];
+		if (host === undefined || host.role !== "user" || (host !== before && host !== behind)) return false;
+		const end = (host.value.content as unknown[]).length;
+		const isStart = host === behind && host.results.length === 0;
+		return path === `${host.pointer}/content/${isStart ? 0 : end}`;
+	}
+}
+
+function isGoneBy({ kind, reason }: EditRecord): boolean {
+	return kind === "remove" || (kind === "replace" && reason === "summary");
+}
+
+/** The texts of a user message that are no results, without the white space around them. */
+function writtenIn({ role, value: { content } }: RawMessage): string[] {
+	if (role !== "user") return [];
+	const parts = Array.isArray(content)
+		? (content as { type?: unknown; text?: unknown }[])
+		: [{ type: "text", text: content }];
+	return parts.flatMap(({ type, text }) => {
+		const trimmed = type === "text" && typeof text === "string" ? text.trim() : "";
+		return trimmed === "" ? [] : [trimmed];
+	});
 }
 
 /** Fields beside the messages: the very same values, in the same order. */

@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+import { missingWords } from "../../src/conversation/verify-words.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+
+const transcript = (...texts: readonly string[]) =>
+	readConversation({ messages: texts.map((content) => ({ role: "user", content })) }, false).transcript;
+
+it("texts are found word for word, in order, within others and more than once", () => {
+	const said = transcript("Mend it.\nNever push.", "Yes.", "Yes.");
+	expect(missingWords(said, ["Mend it.", "Never push.", "Yes.", "Yes."])).toEqual([]);
+	expect(missingWords(said)).toEqual([]);
+});
+
+it("a text that is missing, changed or behind its place is named by number and size alone", () => {
+	const said = transcript("Mend it.", "Never push.");
+	expect(missingWords(said, ["Mend it.", "never push."])).toEqual(["text 1 of 2, with 11 characters"]);
+	expect(missingWords(said, ["Never push.", "Mend it."])).toEqual(["text 1 of 2, with 8 characters"]);
+	const answered = readConversation({ messages: [{ role: "assistant", content: "Never push." }] }, false);
+	expect(missingWords(answered.transcript, ["Never push."])).toHaveLength(1);
+});

@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { assistant, openaiMessages, system, toolTurn, user } from "../support/script.ts";
+
+const policy = policyOf({
+	locale: "en",
+	guard: { ladder: ["drop"], reserve_tokens: 0 },
+	compaction: { keep_user_text: true },
+});
+
+const turn = (at: number) => [...toolTurn(`call_${at}`, outputOf(`file ${at}`)), user(`Word ${at}.`)];
+
+const guard = (conversation: unknown, contextWindow: number) =>
+	guardConversation({ conversation, policy, contextWindow });
+
+type Texts = readonly { readonly role: string; readonly content: string }[];
+
+const wordsIn = (conversation: unknown) =>
+	(conversation as Texts).flatMap(({ content }) => (content ? (readSummaryFrame(content)?.words ?? []) : []));
+
+it("the words of dropped messages stand in one message behind the first text, and later drops add to it", async () => {
+	const messages = openaiMessages(
+		system("Be brief."),
+		assistant("Hello."),
+		user("Task."),
+		[0, 1, 2, 3, 4, 5].flatMap(turn),
+	);
+	const first = await guard(messages, 2_000);
+	expect(first.error).toBeUndefined();
+	expect(first.report.fits).toBe(true);
+	const once = first.conversation as Texts;
+	expect(once.slice(0, 2).map(({ content }) => content)).toEqual(["Be brief.", "Task."]);
+	const words = wordsIn(once);
+	expect(words.length).toBeGreaterThan(1);
+	expect(words).toEqual(words.map((_, at) => `Word ${at}.`));
+	expect(readSummaryFrame(once[2]?.content ?? "")?.words).toEqual(words);
+
+	const second = await guard([...once, ...openaiMessages([6, 7].flatMap(turn))], 2_000);
+	expect(second.report.fits).toBe(true);
+	const twice = second.conversation as Texts;
+	expect(wordsIn(twice).length).toBeGreaterThan(words.length);
+	expect(twice.filter(({ content }) => content && readSummaryFrame(content)).length).toBe(1);
+	expect((await guard(twice, 2_000)).conversation).toBe(twice);
+});
+
+it("a conversation in which only words could go stays as it is", async () => {
+	const messages = openaiMessages(user("Task."), user("One."), user("Two."));
+	const outcome = await guard(messages, 8);
+	expect(outcome.error).toBeUndefined();
+	expect(outcome.conversation).toBe(messages);
+	expect(outcome.report.fits).toBe(false);
+});
