@@ -19,6 +19,7 @@ import { listOf, membersOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { langchain } from "./langchain.ts";
 import { managedAgents } from "./managed-agents.ts";
+import { mastra } from "./mastra.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { observingReader } from "./observations.ts";
 import { ollama } from "./ollama.ts";
@@ -58,6 +59,7 @@ export const formats: readonly Format[] = [
 	tau2,
 	inspect,
 	mcpSampling,
+	mastra,
 	vercelUi,
 	vercelModel,
 	openaiResponses,
