@@ -14,7 +14,7 @@ export function readAiderHistory(text: string): readonly AiderMessage[] | undefi
 	};
 	for (const line of text.split(/\r?\n/)) {
 		if (line.startsWith("# ")) continue;
-		if (line.startsWith("> ") || line === ">") {
+		if (line.startsWith("> ")) {
 			close();
 			continue;
 		}

@@ -24,7 +24,6 @@ a.py
 #### /run pytest
 
 > 2 passed
->
 > Add command output to the chat?
 
 #### Good?
