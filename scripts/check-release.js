@@ -17,6 +17,7 @@ const carriers = {
 	".claude-plugin/marketplace.json": json(".claude-plugin/marketplace.json").plugins[0].version,
 	"plugins/claude-code/.claude-plugin/plugin.json": json("plugins/claude-code/.claude-plugin/plugin.json").version,
 	"plugins/codex/.codex-plugin/plugin.json": json("plugins/codex/.codex-plugin/plugin.json").version,
+	"plugins/cursor/.cursor-plugin/plugin.json": json("plugins/cursor/.cursor-plugin/plugin.json").version,
 	"plugins/gemini-cli/gemini-extension.json": json("plugins/gemini-cli/gemini-extension.json").version,
 	...(tag && { "the tag": tag.replace(/^v/, "") }),
 };
@@ -24,6 +25,7 @@ const startsOf = (name) => Array.from(text(name).matchAll(/palimpsest-mcp@([\w.-
 for (const name of [
 	"claude-code/.mcp.json",
 	"codex/.mcp.json",
+	"cursor/mcp.json",
 	"gemini-cli/gemini-extension.json",
 	"gemini-cli/hooks/hooks.json",
 ]) {

@@ -2,7 +2,7 @@
 export type ErrorCode =
 	| "invalid_json" // The text is not JSON.
 	| "not_a_conversation" // JSON, but in none of the formats.
-	| "read_only" // A recording that is no JSON: it can be reported and replayed, not edited.
+	| "read_only" // A recording, which can be reported and replayed, not edited.
 	| "invalid_policy" // An unknown key, a wrong type, a value out of range, a template with an unknown variable.
 	| "invalid_argument" // Any other argument that cannot be used.
 	| "unreadable_file" // Missing, no regular file, or not readable.

@@ -10,6 +10,7 @@ import type { Path } from "../conversation/transcript.ts";
 import { PalimpsestError, withoutControls } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import type { Recording } from "../formats/recording.ts";
+import { readChatLog } from "../formats/vscode-log.ts";
 import { editedPieces, spellingsOf } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
 import type { Outcome } from "../operations/conversation.ts";
@@ -143,7 +144,7 @@ const largeInput = 16_000_000;
 export async function readDocument(file: string, maxBytes: number): Promise<TextDocument> {
 	const read = await readDocumentOrRecording(file, maxBytes);
 	if ("roots" in read) return read;
-	const message = `${inputName(file)} is a recording (${read.kind}), which is no JSON: count, report and replay can read it, but nothing in it can be edited. To edit its conversation, put the request body into a file of its own.`;
+	const message = `${inputName(file)} is a recording (${read.kind}): count, report and replay can read it, but nothing in it can be edited. To edit its conversation, put it into a JSON file of its own: a request body, or what the program exports.`;
 	throw new PalimpsestError("read_only", message);
 }
 
@@ -156,7 +157,9 @@ export async function readConversationFile(file: string, maxBytes: number): Prom
 async function readDocumentOrRecording(file: string, maxBytes: number): Promise<TextDocument | Recording> {
 	const { text, name } = await readText(file, maxBytes);
 	try {
-		return readTextDocument(text, name);
+		const document = readTextDocument(text, name);
+		const conversation = readChatLog(document.value);
+		return conversation ? { kind: "VS Code chat log", conversation } : document;
 	} catch (error) {
 		const { readRecording } = await import("../formats/recording.ts");
 		const recording = readRecording(text);

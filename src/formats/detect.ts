@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { LastResponse } from "./answer.ts";
@@ -14,10 +15,11 @@ import { gemini } from "./gemini.ts";
 import { geminiCli, geminiStream } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
 import { inspect } from "./inspect.ts";
-import { listOf, objectOf, stringAt } from "./json-values.ts";
+import { listOf, membersOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { langchain } from "./langchain.ts";
 import { managedAgents } from "./managed-agents.ts";
+import { mastra } from "./mastra.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { observingReader } from "./observations.ts";
 import { ollama } from "./ollama.ts";
@@ -57,6 +59,7 @@ export const formats: readonly Format[] = [
 	tau2,
 	inspect,
 	mcpSampling,
+	mastra,
 	vercelUi,
 	vercelModel,
 	openaiResponses,
@@ -98,6 +101,10 @@ export function locateMessages(document: unknown): LocatedMessages {
 	if (Array.isArray(document)) return { document, base: [], messages: document };
 	const found = isJsonObject(document) ? findMessages(document) : undefined;
 	if (found) return found;
+	const held = heldConversations(document);
+	const [first] = held;
+	if (first && held.length === 1) return first.located;
+	if (first) throw new PalimpsestError("not_a_conversation", tellSeveral(held));
 	const key = isJsonObject(document) ? messageKeys.find((name) => Object.hasOwn(document, name)) : undefined;
 	const value = isJsonObject(document) && key !== undefined ? document[key] : document;
 	const expected =
@@ -133,9 +140,7 @@ function findMessages(document: JsonObject, depth = 1): LocatedMessages | undefi
 	const entries = Object.entries(document);
 	const held = entries.flatMap(([key, value]) => (isJsonObject(value) ? (inBody(value, [key]) ?? []) : []));
 	if (held.length > 0) return held.length === 1 ? held[0] : undefined;
-	const lists = entries.flatMap(([key, value]) => (beginsWithMessage(value) ? [{ key, messages: value }] : []));
-	const [only, ...others] = lists;
-	if (only) return others.length === 0 ? { document, base: [only.key], messages: only.messages } : undefined;
+	if (entries.some(([, value]) => beginsWithMessage(value))) return inBodyOfMessages(document);
 	const key = listKeys.find((name) => Object.hasOwn(document, name) && Array.isArray(document[name]));
 	if (key) return { document, base: [key], messages: listOf(document[key]) };
 	if (depth === deepestBody) return undefined;
@@ -156,6 +161,40 @@ function inBody(body: JsonObject, path: readonly string[]): LocatedMessages | un
 		? { document: body, base: [...path, key, 0], messages: listOf(messages[0]) }
 		: { document: body, base: [...path, key], messages };
 }
+
+interface HeldConversation {
+	readonly place: Path;
+	readonly located: LocatedMessages;
+}
+
+/** The conversations in lists and objects of conversations, such as the `conversations` of an export. */
+function heldConversations(value: unknown, path: Path = []): HeldConversation[] {
+	return membersOf(value).flatMap(([key, member]): HeldConversation[] => {
+		const place = [...path, key];
+		if (beginsWithMessage(member)) return [{ place, located: { document: value, base: place, messages: member } }];
+		const body = isJsonObject(member) ? (inBody(member, []) ?? inBodyOfMessages(member)) : undefined;
+		if (body) return [{ place, located: { ...body, base: [...place, ...body.base] } }];
+		return place.length < deepestBody ? heldConversations(member, place) : [];
+	});
+}
+
+/** In an object with one list that begins with a message, whatever its name. */
+function inBodyOfMessages(document: JsonObject): LocatedMessages | undefined {
+	const [list, ...others] = Object.entries(document).filter(([, value]) => beginsWithMessage(value));
+	return list && others.length === 0 ? { document, base: [list[0]], messages: listOf(list[1]) } : undefined;
+}
+
+function tellSeveral(held: readonly HeldConversation[]): string {
+	const [first = [], last = []] = [held[0]?.place, held.at(-1)?.place];
+	const [from, to] = [first, last].map((place) => jsonPointer(place).slice(0, longestPointer));
+	// Names are untrusted, and lines of JSON Lines are no list for jq.
+	const isPlain = typeof first[0] === "string" && first.every((key) => /^\w{1,40}$/.test(String(key)));
+	const query = first.map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
+	const example = isPlain ? `, for example: jq '${query}' FILE > one.json` : "";
+	return `Found ${held.length} conversations, from ${from} to ${to}. Pass them one at a time, each in a file of its own${example}.`;
+}
+
+const longestPointer = 100;
 
 function beginsWithMessage(value: unknown): value is readonly unknown[] {
 	return Array.isArray(value) && isJsonObject(value[0]) && stringAt(value[0], "role") !== undefined;
@@ -260,9 +299,9 @@ function explain(located: LocatedMessages): string {
 			({ format, message, expected }) => `- ${format.looksFor}: message ${message} does not fit, expected ${expected}`,
 		);
 	const others = failed.slice(mostExplained).map(({ format, message }) => `${format.title} (message ${message})`);
-	const several = messages.every((item) => Array.isArray(item) || (isJsonObject(item) && findMessages(item)));
+	const held = heldConversations(messages, located.base);
+	if (messages.length > 1 && held.length >= messages.length) return tellSeveral(held);
 	return [
-		...(several ? ["Each item of the list holds a conversation of its own: pass them one at a time."] : []),
 		`The ${messages.length} messages fit no format. Looked for:`,
 		...nearest,
 		`- and for ${others.join(", ")}.`,

@@ -1,18 +1,21 @@
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { readAiderHistory } from "./aider-history.ts";
 import { readCassette } from "./cassette.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 
-/** A conversation in a recording that is no JSON, so that it can be read but not edited. */
+/** A conversation in a recording that is no JSON or puts it together from pieces: it can be read but not edited. */
 export interface Recording {
-	readonly kind: "event stream" | "VCR cassette";
+	readonly kind: "event stream" | "VCR cassette" | "VS Code chat log" | "Aider chat history";
 	readonly conversation: unknown;
 }
 
-/** Reads an event stream of LangGraph (SSE), or a VCR cassette. `undefined` for any other text. */
+/** Reads an event stream of LangGraph (SSE), a VCR cassette, or Aider's chat history. `undefined` for any other text. */
 export function readRecording(text: string): Recording | undefined {
 	const body = readCassette(text);
 	if (body) return { kind: "VCR cassette", conversation: body };
+	const messages = readAiderHistory(text);
+	if (messages) return { kind: "Aider chat history", conversation: { messages } };
 	if (!/^\uFEFF?(?::.*\n|\s)*(?:event|data|id|retry):/.test(text)) return undefined;
 	const conversation = readStream(text);
 	return conversation === undefined ? undefined : { kind: "event stream", conversation };

@@ -14,7 +14,7 @@ export const vercelUi: Format = {
 	looksFor: "Vercel AI SDK UIMessage (`role` and `parts` with a `type` each)",
 	marks: /^(?:parts|toolInvocations):list$/m,
 	probe: ({ messages }) => probeMessages(messages, "`parts` with a `type` each, or `toolInvocations`", probe),
-	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readMessages),
+	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readUiMessages),
 	write: { message: writeMessage, appends: true },
 };
 
@@ -31,7 +31,8 @@ function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObjec
 	return parts.every(isPart) ? parts.length > 0 : "`parts` with a `type` each";
 }
 
-function readMessages(message: JsonObject, path: Path): Message[] {
+/** The message, or the messages of its steps, with the paths of their parts. */
+export function readUiMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
 	// v4 has its calls here, or copies of those in the parts.
 	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>

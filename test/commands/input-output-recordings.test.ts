@@ -10,15 +10,26 @@ const messages = openaiMessages(user("Go."), ...["a", "b"].map((id) => toolTurn(
 const body = JSON.stringify({ messages }).replaceAll("'", "''");
 const cassette = `---\nversion: 2\ninteractions:\n- request:\n    body: '${body}'\n  response:\n    body: ''\n`;
 const stream = `event: values\ndata: ${JSON.stringify({ messages })}\n\nevent: end\ndata: null\n\n`;
+const round = (id: string) => ({ response: "", toolCalls: [{ id, name: "look", arguments: "{}" }] });
+const metadata = {
+	toolCallRounds: [round("a"), round("b")],
+	toolCallResults: Object.fromEntries(["a", "b"].map((id) => [id, { content: [{ value: outputOf(id) }] }])),
+};
+const chatLog = [
+	{ kind: 0, v: { version: 3, requests: [] } },
+	{ kind: 2, k: ["requests"], v: [{ requestId: "r", message: { text: "Go." }, response: [] }] },
+	{ kind: 1, k: ["requests", 0, "result"], v: { metadata } },
+].map((record) => `${JSON.stringify(record)}\n`);
 
 let folder: string;
 beforeEach(async () => {
 	folder = await scratchFolder();
 	await writeFile(join(folder, "run.yaml"), cassette);
 	await writeFile(join(folder, "run.txt"), stream);
+	await writeFile(join(folder, "chat.jsonl"), chatLog.join(""));
 });
 
-describe.each(["run.yaml", "run.txt"])("a recording that is no JSON, %s", (file) => {
+describe.each(["run.yaml", "run.txt", "chat.jsonl"])("a recording, %s", (file) => {
 	it("is counted, reported and replayed", async () => {
 		const [count, report, replay] = await Promise.all([
 			runCli(["count", file], { folder }),
@@ -35,4 +46,17 @@ describe.each(["run.yaml", "run.txt"])("a recording that is no JSON, %s", (file)
 		expect([code, text]).toEqual([1, ""]);
 		expect(lines.join("\n")).toMatch(/\[read_only\].*recording.*count, report and replay/);
 	});
+});
+
+it("counts Aider's chat history, and refuses to edit it", async () => {
+	await writeFile(
+		join(folder, "history.md"),
+		`\n# aider chat started at 2026-01-02 03:04:05\n\n#### Go.\n\n${outputOf("a")}\n`,
+	);
+	const [count, mask] = await Promise.all([
+		runCli(["count", "history.md"], { folder }),
+		runCli(["mask", "history.md", "--archive", "none"], { folder }),
+	]);
+	expect([count.code, Number(count.text) > 100, mask.code]).toEqual([0, true, 1]);
+	expect(mask.lines.join("\n")).toMatch(/\[read_only\].*Aider chat history/);
 });

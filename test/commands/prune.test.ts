@@ -54,3 +54,40 @@ describe("palimpsest prune", () => {
 		]);
 	});
 });
+
+/** A terminal as far as the program sees: keys come over a pipe, and the list goes to standard error. */
+const terminal = `for (const stream of [process.stdin, process.stderr]) stream.isTTY = true;
+process.stdin.setRawMode = () => process.stdin;
+process.stderr.columns = 200;`;
+const asTerminal = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(terminal)}` };
+
+const [down, space, enter, interrupt] = ["\x1b[B", " ", "\r", "\x03"];
+
+describe("palimpsest prune in a terminal", () => {
+	const pruneBy = (...keys: readonly string[]) =>
+		runCli(["prune", "session.jsonl"], { folder, input: keys.join(""), environment: asTerminal });
+	const written = async () =>
+		(await readdir(folder)).filter((name) => name.endsWith(".jsonl") && name !== "session.jsonl");
+
+	it("lists the results with checkboxes, what each frees and costs, and takes out those that are marked", async () => {
+		const listed = (await prune("--tool", "Read", "--dry-run")).text.split("\n").slice(0, 5);
+		const { code, text, lines } = await pruneBy(down, space, down, down, space, enter);
+		expect(code).toBe(0);
+		const shown = lines.join("\n");
+		for (const line of listed) expect(shown).toContain(line);
+		expect(shown).toContain("Which results shall go?");
+		expect(lines.at(-1)).toMatch(/^palimpsest: results taken out: 2; /);
+		const turns = [listed[1], listed[3]].map((line) => 4 - Number(/(\d+) turns? ago/.exec(line ?? "")?.[1]));
+		expect(await maskedIn(text)).toEqual(turns.sort());
+	});
+
+	it.each([
+		["nothing is marked", [enter]],
+		["a mark is taken back", [space, space, enter]],
+		["it is interrupted", [space, interrupt]],
+	])("writes nothing if %s", async (_, keys) => {
+		const { code, text, lines } = await pruneBy(...keys);
+		expect([code, text, lines.at(-1)]).toEqual([0, "", expect.stringContaining("nothing was chosen")]);
+		expect(await written()).toEqual([]);
+	});
+});

@@ -61,4 +61,40 @@ describe("streams of the Claude Agent SDK", () => {
 		expect(error).toBeUndefined();
 		expect(JSON.stringify(masked)).not.toContain(JSON.stringify(outputOf("a")));
 	});
+
+	describe("a session and the stream of the same run in one file", () => {
+		const uuidOf = (record: object) => `u-${JSON.stringify(record).length}-${stream.indexOf(record as never)}`;
+		const spoken = stream.filter((one) => /^(?:user|assistant)$/.test(one.type) && !("parent_tool_use_id" in one));
+		const session = spoken.map((record, index) => ({
+			...record,
+			message: { role: record.type, ...("message" in record ? record.message : {}) },
+			sessionId: "s",
+			uuid: uuidOf(record),
+			parentUuid: index === 0 ? null : uuidOf(spoken[index - 1] as object),
+		}));
+		const streamed = stream.map((record) => ({
+			...record,
+			...("message" in record ? { message: { role: record.type, ...record.message } } : {}),
+			session_id: "s",
+			uuid: uuidOf(record),
+		}));
+		const alternating = streamed.flatMap((record) => {
+			const own = session.find(({ uuid }) => uuid === record.uuid);
+			return own ? [own, record] : [record];
+		});
+
+		it.each([
+			["one after the other", [...session, ...streamed]],
+			["the stream first", [...streamed, ...session]],
+			["in turn", alternating],
+		])("%s: masks each old result wherever it stands, and restores every byte", async (_, records) => {
+			const text = records.map((record) => `${JSON.stringify(record)}\n`).join("");
+			const { outcome, masked, restored } = await thereAndBack(text, masking);
+			expect(outcome.error).toBeUndefined();
+			const places = (of: string, id: string) => of.split(JSON.stringify(outputOf(id))).length - 1;
+			expect([places(text, "a"), places(masked, "a")]).toEqual([2, 0]);
+			expect([places(text, "b"), places(masked, "b")]).toEqual([2, 2]);
+			expect(restored).toBe(text);
+		});
+	});
 });

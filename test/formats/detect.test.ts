@@ -46,13 +46,41 @@ describe("readConversation: input that is not a conversation", () => {
 		["bodies", [{ messages: [{ role: "user", content: "Hi" }] }, { messages: [{ role: "user", content: "Ho" }] }]],
 		["lists", [[{ role: "user", content: "Hi" }], [{ role: "user", content: "Ho" }]]],
 	])("several conversations as %s are not read as one", (_, document) => {
-		expect(messageOfError(document)).toMatch(/^Each item of the list holds a conversation of its own: pass them one/);
+		const message = "Found 2 conversations, from /0 to /1. Pass them one at a time, each in a file of its own.";
+		expect(messageOfError(document)).toBe(message);
+	});
+
+	it.each(["conversations", "chats", "sessions", "data"])("several in the `%s` of an export", (key) => {
+		const chat = { title: "secret", messages: [{ role: "user", content: "Hi" }] };
+		const message = messageOfError({ version: 1, [key]: [chat, chat, chat] });
+		expect(message).toBe(
+			`Found 3 conversations, from /${key}/0 to /${key}/2. Pass them one at a time, each in a file of its own, for example: jq '.${key}[0]' FILE > one.json.`,
+		);
+	});
+
+	it("several under names that people chose: no name goes into a command", () => {
+		const chat = [{ role: "user", content: "Hi" }];
+		expect(messageOfError({ sessions: { "'; rm x": chat, [`b${"c".repeat(200)}`]: chat } })).toMatch(
+			/^Found 2 conversations, from \/sessions\/'; rm x to \/sessions\/bc{89}\. Pass them one at a time, each in a file of its own\.$/,
+		);
+	});
+
+	it("reads the only conversation of an export", () => {
+		const chat = { messages: writeMessages("openai-chat", toolTurn("a", "x")) };
+		const { located, format } = readConversation({ version: 1, conversations: [chat] });
+		expect([format.name, located.base, located.document]).toEqual([
+			"openai-chat",
+			["conversations", 0, "messages"],
+			chat,
+		]);
 	});
 
 	it("two lists that could both be the conversation", () => {
 		const messages = [{ role: "user", content: "Hi" }];
-		expect(messageOfError({ request: { messages }, response: { messages } })).toMatch(/got an object without/);
-		expect(messageOfError({ before: messages, after: messages })).toMatch(/got an object without/);
+		expect(messageOfError({ request: { messages }, response: { messages } })).toMatch(
+			/^Found 2 conversations, from \/request to \/response\. Pass them one at a time/,
+		);
+		expect(messageOfError({ before: messages, after: messages })).toMatch(/^Found 2 conversations, from \/before to/);
 	});
 
 	it("ignores an inherited `messages`", () => {

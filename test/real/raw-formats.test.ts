@@ -31,6 +31,18 @@ describe.skipIf(!hasRealData || !existsSync(join(realDataFolder, "raw")))(
 		});
 
 		it.each([
+			["swe-agent-traj/django__django-16400.traj", 2],
+			["swe-agent-traj/doubao-pro-128k-fasterxml__jackson-core-894.traj", 21],
+		] as const)("%s is masked and restored without its history", async (file, masked) => {
+			const { history: _, ...rest } = JSON.parse(textOf(file));
+			const text = JSON.stringify(rest, null, 2);
+			const { outcome, restored } = await thereAndBack(text, policyOf({ mask: { window_turns: 3 } }));
+			expect(outcome.error).toBeUndefined();
+			expect(outcome.report).toMatchObject({ format: "swe-agent", masked_tool_results: masked });
+			expect(restored).toBe(text);
+		});
+
+		it.each([
 			["langgraph-sse/github-top-trending-repo.txt", "event stream", 6],
 			["crush-vcr/deepseek-v4-update_a_file.yaml", "VCR cassette", 3],
 		] as const)("%s is read as a recording", (file, kind, results) => {

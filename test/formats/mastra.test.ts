@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { readConversation } from "../../src/formats/detect.ts";
+import { mastra } from "../../src/formats/mastra.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { thereAndBack } from "../support/there-and-back.ts";
+
+const invocation = (id: string) => ({
+	state: "result",
+	toolCallId: id,
+	toolName: "read_file",
+	args: { path: `${id}.txt` },
+	result: outputOf(id),
+});
+const part = (id: string) => ({ type: "tool-invocation", toolInvocation: invocation(id) });
+const stored = (role: string, parts: readonly object[], more: object = {}) => ({
+	id: `${role}-1`,
+	role,
+	threadId: "thread-1",
+	resourceId: "resource-1",
+	createdAt: "2026-01-02T03:04:05.678Z",
+	content: { format: 2, parts, ...more },
+});
+const thread = {
+	thread: { id: "thread-1", title: "Files" },
+	messages: [
+		stored("user", [{ type: "text", text: "Read them." }], { content: "Read them." }),
+		stored(
+			"assistant",
+			[
+				{ type: "step-start" },
+				{ type: "reasoning", reasoning: "Hm.", details: [{ type: "text", text: "Hm." }] },
+				part("a"),
+				{ type: "step-start" },
+				part("b"),
+				{ type: "step-start" },
+				{ type: "text", text: "Both are read." },
+			],
+			{ toolInvocations: [invocation("a"), invocation("b")] },
+		),
+	],
+};
+
+describe("messages of Mastra's storage", () => {
+	it("reads each step of an answer as a message, with the time of its record", () => {
+		const { format, transcript } = readConversation(thread);
+		expect(format).toBe(mastra);
+		expect(
+			transcript.messages.map(({ role, calls, results, time }) => [role, calls.length, results.length, time]),
+		).toEqual(
+			[
+				["user", 0, 0],
+				["assistant", 1, 1],
+				["assistant", 1, 1],
+				["assistant", 0, 0],
+			].map((one) => [...one, Date.parse("2026-01-02T03:04:05.678Z")]),
+		);
+		expect(transcript.messages.map(({ paths: [path] }) => path)).toEqual([
+			["messages", 0],
+			["messages", 1, "content", "parts", 0],
+			["messages", 1, "content", "parts", 3],
+			["messages", 1, "content", "parts", 5],
+		]);
+	});
+
+	it("masks a result and its copy in `toolInvocations`, and restores every byte", async () => {
+		const text = JSON.stringify(thread, null, "\t");
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const { outcome, masked, restored } = await thereAndBack(text, policy);
+		expect(outcome.report.masked_tool_results).toBe(1);
+		expect(masked.split("[Observation masquée")).toHaveLength(3);
+		expect(masked).not.toContain(JSON.stringify(outputOf("a")));
+		expect(masked.split(JSON.stringify(outputOf("b")))).toHaveLength(3);
+		expect(restored).toBe(text);
+	});
+});
