@@ -87,7 +87,11 @@ export function readConversation(document: unknown, observations: Policy["mask"]
 
 /** The request body of a conversation, with its model, tools and system prompt. */
 export function requestBody(document: unknown): unknown {
-	return isJsonObject(document) ? (findMessages(document)?.document ?? document) : document;
+	if (!isJsonObject(document)) return document;
+	const found = findMessages(document);
+	if (found) return found.document;
+	const [only, ...others] = heldConversations(document);
+	return only && others.length === 0 ? only.located.document : document;
 }
 
 /** The keys of the conversation in a request body: of most APIs, Gemini, OpenAI Responses. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formats, readConversation } from "../../src/formats/detect.ts";
+import { formats, readConversation, requestBody } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -66,8 +66,10 @@ describe("readConversation: input that is not a conversation", () => {
 	});
 
 	it("reads the only conversation of an export", () => {
-		const chat = { messages: writeMessages("openai-chat", toolTurn("a", "x")) };
-		const { located, format } = readConversation({ version: 1, conversations: [chat] });
+		const chat = { model: "gpt-4o", messages: writeMessages("openai-chat", toolTurn("a", "x")) };
+		const document = { version: 1, conversations: [chat] };
+		const { located, format } = readConversation(document);
+		expect(requestBody(document)).toBe(chat);
 		expect([format.name, located.base, located.document]).toEqual([
 			"openai-chat",
 			["conversations", 0, "messages"],
