@@ -1,0 +1,6 @@
+import { operations } from "./operations.ts";
+import type { Target } from "./target.ts";
+import { conversationFiles, recall, truncation } from "./texts.ts";
+
+/** Everything that is fed with random cases. */
+export const targets: readonly Target[] = [operations, conversationFiles, truncation, recall];
