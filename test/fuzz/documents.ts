@@ -8,7 +8,7 @@ import { between, chance, drawOneOf, listOf, pick, type Random } from "./target.
 /** A conversation of some format in the wrapping of its document. */
 export interface DrawnDocument {
 	readonly format: string;
-	/** Whether the JSON is as the format writes it. The conversation may be odd all the same. */
+	/** Whether the JSON is as the API documents it, without what programs add. The conversation may be odd all the same. */
 	readonly isWellFormed: boolean;
 	readonly document: unknown;
 }
@@ -16,10 +16,13 @@ export interface DrawnDocument {
 /** Draws a document, of the given formats or of any. Half of them are spoiled after they were written. */
 export function drawDocument(random: Random, among: readonly FormatRow[] = rows): DrawnDocument {
 	const row = pick(random, among);
-	const messages: unknown = JSON.parse(JSON.stringify(row.write(drawEntries(random, row))));
-	const beside = chance(random, 0.5) ? { model: pick(random, models) } : {};
-	const document = chance(random, 0.6) ? messages : { ...beside, ...structuredClone(row.body), [row.key]: messages };
 	const isWellFormed = chance(random, 0.4);
+	const messages: unknown = JSON.parse(JSON.stringify(row.write(drawEntries(random, row, isWellFormed))));
+	const beside = chance(random, 0.5) ? { model: pick(random, models) } : {};
+	const body = { ...beside, ...structuredClone(row.body) };
+	// The independent counter knows no other members, and no additions of a known model.
+	const plain = { model: "some-model", tools: [{ name: "ls" }] };
+	const document = chance(random, 0.6) ? messages : { ...(isWellFormed ? plain : body), [row.key]: messages };
 	if (!isWellFormed) drawChanges(random, document);
 	return { format: row.format.name, isWellFormed, document };
 }
@@ -57,8 +60,8 @@ export function drawText(random: Random): string {
 const drawCharacters = (random: Random) =>
 	String.fromCharCode(...listOf(random, [1, 12], () => between(random, 0, chance(random, 0.5) ? 0x7f : 0xffff)));
 
-function drawContent(random: Random, row: FormatRow): unknown {
-	const shapes = row.shapes.map(({ content }) => content);
+function drawContent(random: Random, row: FormatRow, isPlain: boolean): unknown {
+	const shapes = isPlain ? [] : row.shapes.map(({ content }) => content);
 	return drawOneOf<unknown>(random, [
 		[12, drawText],
 		[3, () => listOf(random, [1, 3], () => ({ type: "text", text: drawText(random) }))],
@@ -69,17 +72,20 @@ function drawContent(random: Random, row: FormatRow): unknown {
 }
 
 /** The entries of a conversation: reused ids, several results for one call, calls without an answer, results without a call. */
-export function drawEntries(random: Random, row: FormatRow): Entry[] {
-	return listOf(random, [1, 8], () =>
+function drawEntries(random: Random, row: FormatRow, isPlain: boolean): Entry[] {
+	// A tool turn makes the format certain.
+	const first = isPlain ? drawToolTurn(random, row, isPlain) : [];
+	const others = listOf(random, [1, 8], () =>
 		drawOneOf<Entry[]>(random, [
-			[8, () => drawToolTurn(random, row)],
+			[8, () => drawToolTurn(random, row, isPlain)],
 			[3, () => [{ kind: "text", role: pick(random, ["user", "assistant", "system"]), text: drawText(random) }]],
 			[1, () => [{ kind: "results", results: [{ id: pick(random, ["ghost", undefined, ...ids]), content: drawText(random) }] }]],
 		]),
-	).flat();
+	);
+	return [...first, ...others.flat()];
 }
 
-function drawToolTurn(random: Random, row: FormatRow): Entry[] {
+function drawToolTurn(random: Random, row: FormatRow, isPlain: boolean): Entry[] {
 	const calls = listOf(random, [1, 3], (): ScriptCall => {
 		const id = chance(random, 0.05) ? undefined : chance(random, 0.5) ? pick(random, ids) : `id-${between(random, 0, 1e6)}`;
 		return { id, name: chance(random, 0.05) ? undefined : pick(random, names) };
@@ -87,7 +93,7 @@ function drawToolTurn(random: Random, row: FormatRow): Entry[] {
 	const results = calls.flatMap(({ id }): ScriptResult[] => {
 		const times = chance(random, 0.1) ? 0 : chance(random, 0.08) ? 2 : 1;
 		const isError = pick(random, [undefined, undefined, true, false]);
-		return Array.from({ length: times }, () => ({ id, content: drawContent(random, row), isError }));
+		return Array.from({ length: times }, () => ({ id, content: drawContent(random, row, isPlain), isError }));
 	});
 	if (chance(random, 0.3)) results.reverse();
 	const answered: Entry[] = chance(random, 0.5)

@@ -65,7 +65,8 @@ const ways: Readonly<Record<string, (given: Given) => Promise<Done>>> = {
 	}),
 	guard: async ({ document, layer, contextWindow, archive }) => ({
 		outcome: await guard(document, { policy: layer, contextWindow, reserveTokens: 0, archive }),
-		isReversible: !layer.guard?.ladder?.includes("drop"),
+		// A limit without room for the marker leaves none, and with it no reference.
+		isReversible: !layer.guard?.ladder?.includes("drop") && (layer.guard?.max_tool_result_chars ?? 0) >= 300,
 		isGuard: true,
 	}),
 	"guard after an answer": async ({ document, layer, contextWindow }) => ({

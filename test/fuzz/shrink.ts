@@ -1,7 +1,8 @@
 import { placesIn } from "./mutations.ts";
 
 /**
- * Makes the input of a failed case smaller while it still fails: takes out members and items, then shortens texts.
+ * Makes the input of a failed case smaller while it still fails: takes out members and items, then shortens texts. The
+ * input's own members stay, since a check expects them.
  * `fails` says whether an input fails in the same way. Ends after `milliseconds` with the smallest so far.
  */
 export async function shrink(
@@ -37,11 +38,13 @@ function* smallerAt(document: unknown, place: number): Generator<Candidate> {
 		if (at) make(at.holder as never, at.key);
 		return { value };
 	};
-	yield change((holder, key) => {
-		if (Array.isArray(holder)) holder.splice(Number(key), 1);
-		else delete holder[key];
-	});
 	const { holder, key } = placesIn(document)[place] as { holder: Record<string | number, unknown>; key: string | number };
+	if (holder !== document) {
+		yield change((at, name) => {
+			if (Array.isArray(at)) at.splice(Number(name), 1);
+			else delete at[name];
+		});
+	}
 	const value = holder[key];
 	if (typeof value !== "string" || value.length < 2) return;
 	for (const share of [1, 0.5, 0.25, 0.1]) {
