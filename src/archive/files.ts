@@ -185,8 +185,9 @@ function readName(name: string): Named {
 }
 
 async function readAboutFile(file: string): Promise<About | undefined> {
-	const json = await readFile(file, "utf8").catch(undefinedIfAbsent);
-	return json === undefined ? undefined : readAbout(json);
+	const handle = await openToRead(file);
+	if (handle === undefined) return undefined;
+	return readAbout(await handle.readFile("utf8").finally(() => handle.close()));
 }
 
 interface Writing {

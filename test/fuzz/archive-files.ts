@@ -40,14 +40,16 @@ export const archiveFiles: Target = {
 		const originals = texts.map((text, index) => ({ text, kind: "result" as const, toolCallId: ids[index] ?? "" }));
 		const archive = await open();
 		const refs = await archive.put(originals);
-		for (const [index, ref] of refs.entries()) requireSame((await archive.get(ref)).text, stored(texts[index]), "it reads back");
+		for (const [index, ref] of refs.entries())
+			requireSame((await archive.get(ref)).text, stored(texts[index]), "it reads back");
 		for (const damage of damages) await carryOut(folder, damage);
 		let isWhole = true;
 		for (const one of [archive, await open()]) {
 			for (const [index, ref] of refs.entries()) {
 				const read = await settle(() => one.get(ref));
 				isWhole &&= read.is === "done";
-				if (read.is === "done") requireSame(read.value.text, stored(texts[index]), "a damaged archive gives no other text");
+				if (read.is === "done")
+					requireSame(read.value.text, stored(texts[index]), "a damaged archive gives no other text");
 				else requireSame(missing.has(read.code), true, `a damaged original is missing, not ${read.code}`);
 			}
 			for (const id of ids) await settle(() => one.find(id));
@@ -82,7 +84,10 @@ function drawDamage(random: Random): Damage {
 
 async function carryOut(folder: string, { kind, place, text }: Damage): Promise<void> {
 	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-	const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)).sort();
+	const files = entries
+		.filter((entry) => entry.isFile())
+		.map((entry) => join(entry.parentPath, entry.name))
+		.sort();
 	const file = files[place % Math.max(1, files.length)];
 	if (file === undefined) return;
 	const size = (await readFile(file)).length;

@@ -63,7 +63,10 @@ async function failureOf(target: Target, input: unknown, tally?: Tally): Promise
 }
 
 /** Failures of one kind differ in numbers and in the texts that they quote only. */
-export const kindOf = (error: unknown) => String((error as Error)?.message ?? error).replace(/[^a-z ]+.*/i, "").slice(0, 60);
+export const kindOf = (error: unknown) =>
+	String((error as Error)?.message ?? error)
+		.replace(/[^a-z ]+.*/i, "")
+		.slice(0, 60);
 
 function textOf(error: unknown): string {
 	const { stack, cause } = error as Error;

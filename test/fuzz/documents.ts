@@ -79,7 +79,12 @@ function drawEntries(random: Random, row: FormatRow, isPlain: boolean): Entry[] 
 		drawOneOf<Entry[]>(random, [
 			[8, () => drawToolTurn(random, row, isPlain)],
 			[3, () => [{ kind: "text", role: pick(random, ["user", "assistant", "system"]), text: drawText(random) }]],
-			[1, () => [{ kind: "results", results: [{ id: pick(random, ["ghost", undefined, ...ids]), content: drawText(random) }] }]],
+			[
+				1,
+				() => [
+					{ kind: "results", results: [{ id: pick(random, ["ghost", undefined, ...ids]), content: drawText(random) }] },
+				],
+			],
 		]),
 	);
 	return [...first, ...others.flat()];
@@ -87,7 +92,11 @@ function drawEntries(random: Random, row: FormatRow, isPlain: boolean): Entry[] 
 
 function drawToolTurn(random: Random, row: FormatRow, isPlain: boolean): Entry[] {
 	const calls = listOf(random, [1, 3], (): ScriptCall => {
-		const id = chance(random, 0.05) ? undefined : chance(random, 0.5) ? pick(random, ids) : `id-${between(random, 0, 1e6)}`;
+		const id = chance(random, 0.05)
+			? undefined
+			: chance(random, 0.5)
+				? pick(random, ids)
+				: `id-${between(random, 0, 1e6)}`;
 		return { id, name: chance(random, 0.05) ? undefined : pick(random, names) };
 	});
 	const results = calls.flatMap(({ id }): ScriptResult[] => {

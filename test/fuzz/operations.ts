@@ -18,7 +18,7 @@ import { applyRecords, brokenPromises } from "../support/promise-checker.ts";
 import type { FormatName } from "../support/script.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 import { type DrawnDocument, drawDocument } from "./documents.ts";
-import { requireNoDefect, requireSame, settle } from "./oracles.ts";
+import { require, requireNoDefect, requireSame, settle } from "./oracles.ts";
 import { between, chance, pick, type Random, type Target } from "./target.ts";
 
 interface OperationCase extends DrawnDocument {
@@ -78,7 +78,9 @@ const ways: Readonly<Record<string, (given: Given) => Promise<Done>>> = {
 	},
 	compact: async ({ document, layer, contextWindow, archive }) => {
 		const strategy = builtInStrategies[contextWindow % builtInStrategies.length];
-		return { outcome: (await compact(document, { policy: layer, strategy, force: true, summariser, archive })) as never };
+		return {
+			outcome: (await compact(document, { policy: layer, strategy, force: true, summariser, archive })) as never,
+		};
 	},
 	"compact by a strategy": async ({ document, layer }) => {
 		const strategy = { compact: ({ history }: { history: readonly unknown[] }) => history.slice(-3) as never };
@@ -195,7 +197,9 @@ async function checkFits({ format, isWellFormed, layer, contextWindow }: Operati
 		requireSame(told, counted, "the tokens that the report tells are those of the result");
 	} else {
 		const again = await guard(after, { policy: { ...layer, guard: { ladder: [] } }, contextWindow, reserveTokens: 0 });
-		requireSame(again.report.tokens.before, told, "a second reading counts the same");
+		// A text among other values that was cut short is counted together with them from then on.
+		const apart = Math.abs(again.report.tokens.before - told);
+		require(apart <= 3 * (outcome?.edits?.length ?? 0), `a second reading counts the same, not ${apart} tokens apart`);
 	}
 	const budget = Math.floor(contextWindow * policy.guard.budget_ratio);
 	requireSame([report.fits, report.budget_tokens], [told <= budget, budget], "`fits` is honest");

@@ -18,7 +18,10 @@ const { values } = parseArgs({
 	},
 });
 // The version of the package is read from beside the compiled source.
-copyFileSync(resolve(import.meta.dirname, "../../../../package.json"), resolve(import.meta.dirname, "../../package.json"));
+copyFileSync(
+	resolve(import.meta.dirname, "../../../../package.json"),
+	resolve(import.meta.dirname, "../../package.json"),
+);
 
 const longestCaseMs = 5_000;
 const mostFailures = 10;
@@ -88,12 +91,16 @@ async function fuzz(): Promise<boolean> {
 	}
 	for (const [name, { done, refused, failed, milliseconds }] of sum) {
 		const rate = Math.round(((done + refused) / Math.max(1, milliseconds)) * 60_000);
-		say(`${name}: ${done + refused + failed} cases, ${done} done, ${refused} refused, ${failed} failed, ${rate} a minute`);
+		say(
+			`${name}: ${done + refused + failed} cases, ${done} done, ${refused} refused, ${failed} failed, ${rate} a minute`,
+		);
 	}
 	const total = [...sum.values()].reduce((count, { done, refused, failed }) => count + done + refused + failed, 0);
 	const growth = Math.max(...heaps);
 	const seconds = Math.round((Date.now() - begun) / 1_000);
-	say(`${total} cases in ${seconds} s, ${failures.length} failed; heap grew by ${(growth / 1e6).toFixed(1)} MB; seed ${seed}`);
+	say(
+		`${total} cases in ${seconds} s, ${failures.length} failed; heap grew by ${(growth / 1e6).toFixed(1)} MB; seed ${seed}`,
+	);
 	if (growth > mostGrowth) say(`broken: the heap grew by more than ${mostGrowth / 1e6} MB`);
 	return failures.length === 0 && growth <= mostGrowth;
 }

@@ -38,7 +38,10 @@ function* smallerAt(document: unknown, place: number): Generator<Candidate> {
 		if (at) make(at.holder as never, at.key);
 		return { value };
 	};
-	const { holder, key } = placesIn(document)[place] as { holder: Record<string | number, unknown>; key: string | number };
+	const { holder, key } = placesIn(document)[place] as {
+		holder: Record<string | number, unknown>;
+		key: string | number;
+	};
 	if (holder !== document) {
 		yield change((at, name) => {
 			if (Array.isArray(at)) at.splice(Number(name), 1);

@@ -45,7 +45,10 @@ export const pick = <Value>(random: Random, values: readonly Value[]) =>
 	values[Math.floor(random() * values.length)] as Value;
 
 /** One of the ways to draw, each as often as its weight. */
-export function drawOneOf<Value>(random: Random, ways: readonly (readonly [number, (random: Random) => Value])[]): Value {
+export function drawOneOf<Value>(
+	random: Random,
+	ways: readonly (readonly [number, (random: Random) => Value])[],
+): Value {
 	const lots = ways.flatMap(([weight, way]) => Array.from({ length: weight }, () => way));
 	return pick(random, lots)(random);
 }

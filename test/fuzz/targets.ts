@@ -1,6 +1,7 @@
 import { archiveFiles } from "./archive-files.ts";
 import { operations } from "./operations.ts";
 import { proxyBodies, proxyStreams } from "./proxy.ts";
+import { httpRequests, proxyExchanges, stdioLines } from "./servers.ts";
 import { hostFiles, policyFiles } from "./settings.ts";
 import type { Target } from "./target.ts";
 import { conversationFiles, recall, truncation } from "./texts.ts";
@@ -16,4 +17,7 @@ export const targets: readonly Target[] = [
 	archiveFiles,
 	policyFiles,
 	hostFiles,
+	stdioLines,
+	httpRequests,
+	proxyExchanges,
 ];

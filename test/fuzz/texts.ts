@@ -17,7 +17,10 @@ const spellings: Readonly<Record<string, (document: unknown) => string>> = {
 	indented: (document) => JSON.stringify(document, null, "\t"),
 	escaped: (document) => escaped(JSON.stringify(document, null, 1)),
 	lines: (document) => linesOf(document).join("\n"),
-	"lines of Windows": (document) => linesOf(document).map((line) => `${escaped(line)}\r\n`).join(""),
+	"lines of Windows": (document) =>
+		linesOf(document)
+			.map((line) => `${escaped(line)}\r\n`)
+			.join(""),
 };
 
 function linesOf(document: unknown): string[] {
@@ -38,7 +41,9 @@ export const conversationFiles: Target = {
 	name: "conversation-files",
 	draw(random): FileCase {
 		const spelled = spellings[pick(random, Object.keys(spellings))]?.(drawDocument(random).document) ?? "";
-		const text = chance(random, 0.2) ? drawTextChanges(random, spelled, ["{", "]", ",", '"', "\\u", "1e999", "\n"]) : spelled;
+		const text = chance(random, 0.2)
+			? drawTextChanges(random, spelled, ["{", "]", ",", '"', "\\u", "1e999", "\n"])
+			: spelled;
 		return { text, window: between(random, 0, 3) };
 	},
 	async check({ text, window }: FileCase) {
@@ -65,7 +70,15 @@ interface TruncationCase {
 
 function drawOutput(random: Random): string {
 	const lines = listOf(random, [1, 6], drawText);
-	return drawTextChanges(random, lines.join("\n"), ["<p>", "\n@@ -1,2 +1,2 @@\n", ",", "\u001b[31m", "ERROR ", "\ud83d", "{"]);
+	return drawTextChanges(random, lines.join("\n"), [
+		"<p>",
+		"\n@@ -1,2 +1,2 @@\n",
+		",",
+		"\u001b[31m",
+		"ERROR ",
+		"\ud83d",
+		"{",
+	]);
 }
 
 /** Texts of tools, cut by every strategy. */
@@ -86,10 +99,15 @@ export const truncation: Target = {
 		if (done.is === "refused") return "refused";
 		const { text: shorter, report } = done.value;
 		require(shorter.length <= text.length, "it is never longer");
-		requireSame([report.truncated, report.chars.after], [shorter !== text, shorter.length], "the report tells the sizes");
+		requireSame(
+			[report.truncated, report.chars.after],
+			[shorter !== text, shorter.length],
+			"the report tells the sizes",
+		);
 		if (!report.truncated) return "done";
 		if ("maxTokens" in limit) require(countTokens(shorter) <= limit.maxTokens, "it has at most the tokens asked for");
-		else if (strategy !== "head_tail") require(shorter.length <= limit.maxChars, "it has at most the characters asked for");
+		else if (strategy !== "head_tail")
+			require(shorter.length <= limit.maxChars, "it has at most the characters asked for");
 		if (report.ref) requireSame((await archive?.get(report.ref))?.text, text, "the original is archived");
 		requireSame((await truncateText({ ...given, text: shorter })).text, shorter, "cutting again changes nothing");
 		await archive?.close();
