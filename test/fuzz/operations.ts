@@ -155,7 +155,7 @@ export const operations: Target = {
 			if (done.is === "refused") return "refused";
 			const { error } = done.value.outcome ?? {};
 			if (error) {
-				requireNoDefect(error);
+				requireNoDefect(error, input.isWellFormed);
 				return "refused";
 			}
 			await checkOutcome(input, done.value, archive);

@@ -104,13 +104,18 @@ function withMore(body: Readonly<Record<string, unknown>>, later: readonly unkno
 	return key === undefined ? body : { ...body, [key]: [...itemsOf(body), ...later] };
 }
 
-/** The cache of the provider holds the bytes that were sent. */
+/** The cache of the provider holds the bytes that were sent. More may be masked later, beside what is masked already. */
 function requireStaysMasked({ came, sent, next }: { came: unknown; sent: unknown; next: unknown }): void {
 	const [before, after, later] = [itemsOf(came), itemsOf(sent), itemsOf(next)];
-	for (const [index, item] of after.entries()) {
-		if (JSON.stringify(item) === JSON.stringify(before[index])) continue;
-		requireSame(later[index], item, "a masked result stays masked by the same bytes");
-	}
+	const compare = (old: unknown, edited: unknown, current: unknown): void => {
+		if (JSON.stringify(old) === JSON.stringify(edited)) return;
+		const isInside = [old, edited, current].every((one) => typeof one === "object" && one !== null);
+		const keys = isInside ? Object.keys(edited as object) : [];
+		const at = (one: unknown, key: string) => (one as Record<string, unknown>)[key];
+		if (!isInside) requireSame(current, edited, "a masked result stays masked by the same bytes");
+		for (const key of keys) compare(at(old, key), at(edited, key), at(current, key));
+	};
+	for (const [index, item] of after.entries()) compare(before[index], item, later[index]);
 }
 
 interface StreamCase {
@@ -167,7 +172,7 @@ export const proxyStreams: Target = {
 		};
 		const ordered = cuts.filter((cut) => cut <= bytes.length).toSorted((one, other) => one - other);
 		const usage = await read(ordered);
-		requireSame(usage, await read([]), "pieces of the answer do not change its usage");
+		if (!isDamaged) requireSame(usage, await read([]), "pieces of the answer do not change its usage");
 		const numbers = Object.values(usage ?? {});
 		requireSame(
 			numbers.filter((number) => !Number.isFinite(number)),

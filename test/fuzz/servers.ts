@@ -106,8 +106,9 @@ export const stdioLines: Target = {
 		for (let start = 0; start < bytes.length; start += piece) input.write(bytes.subarray(start, start + piece));
 		await ended;
 		// Calls may be answered after the last line.
-		const asked = idsOf(all);
-		for (let turn = 0; asked.some((id) => !answers.has(id)) && turn < 4_000; turn += 1) await new Promise(setImmediate);
+		const asked = idsOf(all.join("\n").split("\n"));
+		const until = performance.now() + longestAnswerMs;
+		while (asked.some((id) => !answers.has(id)) && performance.now() < until) await new Promise(setImmediate);
 		await server.close();
 		requireSame(
 			asked.filter((id) => !answers.has(id)),
@@ -123,6 +124,8 @@ export const stdioLines: Target = {
 		return answered.some(({ result }) => result?.structuredContent !== undefined) ? "done" : "refused";
 	},
 };
+
+const longestAnswerMs = 4_000;
 
 interface Answer {
 	readonly id?: unknown;
@@ -168,20 +171,10 @@ interface RequestCase {
 }
 
 const paths = [
-	...Array<string>(9).fill("/mcp"),
-	"/sse",
-	"/healthz",
-	"/readyz",
-	"/metrics",
-	"/messages",
-	...Array<string>(4).fill("/v1/messages"),
-	"/v1/chat/completions",
-	"/v1/models",
-	"/",
-	"*",
-	"//x",
-	"/%00",
+	...["/mcp", "/sse", "/healthz", "/readyz", "/metrics", "/messages", "/v1/messages", "/v1/chat/completions"],
+	...["/v1/responses", "/v1beta/models/gemini-2.5-pro:generateContent", "/v1/models", "/", "*", "//x", "/%00"],
 ];
+const httpMethods = ["POST", "POST", "GET", "DELETE", "PUT", "HEAD", "OPTIONS", "WAT"];
 const headerLines = [
 	"Content-Type: application/json",
 	"Accept: application/json, text/event-stream",
@@ -199,15 +192,18 @@ const headerLines = [
 	"Content-Length: 5",
 ];
 
-function drawRequest(random: Random): string {
-	const body = chance(random, 0.7)
-		? JSON.stringify(chance(random, 0.5) ? drawMessage(random, 1) : bodyOf(random))
-		: pick(random, oddTexts);
-	const method = pick(random, ["POST", "POST", "POST", "GET", "DELETE", "PUT", "HEAD", "OPTIONS", "WAT"]);
+/** A request, most often one to the place that takes the body. */
+function drawRequest(
+	random: Random,
+	likely: { readonly path: string; readonly body: (random: Random) => unknown },
+): string {
+	const isLikely = chance(random, 0.6);
+	const [method, path] = isLikely ? ["POST", likely.path] : [pick(random, httpMethods), pick(random, paths)];
+	const body = isLikely || chance(random, 0.5) ? JSON.stringify(likely.body(random)) : pick(random, oddTexts);
 	const length = `Content-Length: ${Buffer.byteLength(body) + (chance(random, 0.1) ? between(random, -3, 3) : 0)}`;
-	const more = chance(random, 0.5) ? [] : listOf(random, [1, 2], () => pick(random, headerLines));
+	const more = chance(random, 0.6) ? [] : listOf(random, [1, 2], () => pick(random, headerLines));
 	const headers = ["Host: 127.0.0.1", length, "Connection: close", ...headerLines.slice(0, 2), ...more];
-	const text = `${method} ${pick(random, paths)} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body}`;
+	const text = `${method} ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body}`;
 	return chance(random, 0.15)
 		? drawTextChanges(random, text, ["\r\n", "\r\n\r\n", "HTTP/9.9", "\u0000", ":", " "])
 		: text;
@@ -231,11 +227,13 @@ function drawAnswer(random: Random): string {
 		: text;
 }
 
-const drawExchange = (random: Random): RequestCase => {
-	const text = drawRequest(random);
-	const at = between(random, 0, text.length);
-	return { pieces: chance(random, 0.3) ? [text.slice(0, at), text.slice(at)] : [text], answer: drawAnswer(random) };
-};
+const drawExchange =
+	(likely: Parameters<typeof drawRequest>[1]) =>
+	(random: Random): RequestCase => {
+		const text = drawRequest(random, likely);
+		const at = between(random, 0, text.length);
+		return { pieces: chance(random, 0.3) ? [text.slice(0, at), text.slice(at)] : [text], answer: drawAnswer(random) };
+	};
 
 /** Sends bytes, and reads what comes until the other side hangs up or has nothing more to say. */
 async function exchange(port: number, pieces: readonly string[], quietMs: number): Promise<string> {
@@ -278,7 +276,7 @@ const http = lazily(() =>
 /** Requests over HTTP: whatever comes, the server answers as HTTP, without a failure of its own, and goes on. */
 export const httpRequests: Target = {
 	name: "http-requests",
-	draw: drawExchange,
+	draw: drawExchange({ path: "/mcp", body: (random) => drawMessage(random, 1) }),
 	async check({ pieces }: RequestCase) {
 		const port = await http.port();
 		const answer = await exchange(port, pieces, 100);
@@ -313,7 +311,7 @@ const proxy = lazily(async () => {
 /** Requests through the proxy to an upstream that answers anything: the proxy passes it on or says so, and goes on. */
 export const proxyExchanges: Target = {
 	name: "proxy-exchanges",
-	draw: drawExchange,
+	draw: drawExchange({ path: "/v1/messages", body: bodyOf }),
 	async check({ pieces, answer: says }: RequestCase) {
 		const port = await proxy.port();
 		upstreamSays = says;

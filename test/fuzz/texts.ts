@@ -33,6 +33,7 @@ const escaped = (json: string) =>
 
 interface FileCase {
 	readonly text: string;
+	readonly isWellFormed: boolean;
 	readonly window: number;
 }
 
@@ -40,19 +41,20 @@ interface FileCase {
 export const conversationFiles: Target = {
 	name: "conversation-files",
 	draw(random): FileCase {
-		const spelled = spellings[pick(random, Object.keys(spellings))]?.(drawDocument(random).document) ?? "";
+		const { document, isWellFormed } = drawDocument(random);
+		const spelled = spellings[pick(random, Object.keys(spellings))]?.(document) ?? "";
 		const text = chance(random, 0.2)
 			? drawTextChanges(random, spelled, ["{", "]", ",", '"', "\\u", "1e999", "\n"])
 			: spelled;
-		return { text, window: between(random, 0, 3) };
+		return { text, isWellFormed, window: between(random, 0, 3) };
 	},
-	async check({ text, window }: FileCase) {
+	async check({ text, isWellFormed, window }: FileCase) {
 		const policy = policyOf({ mask: { enabled: true, window_turns: window } });
 		const done = await settle(() => thereAndBack(text, policy));
 		if (done.is === "refused") return "refused";
 		const { outcome, restored } = done.value;
 		if (outcome.error) {
-			requireNoDefect(outcome.error);
+			requireNoDefect(outcome.error, isWellFormed);
 			return "refused";
 		}
 		requireSame(restored, text, "restore gives the file back");
