@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { openArchive } from "../../src/archive/open.ts";
 import { createMemory } from "../../src/proxy/memory.ts";
 import { pick } from "../bench/random.ts";
@@ -151,8 +152,13 @@ async function lostFrom(archive: Opened, promised: readonly Promised[], describe
 	return lost;
 }
 
-/** What the other build cannot read. */
+/** What the other build cannot read. It may be too old for short references. */
 async function lostToOther(module: string, where: string, promised: readonly Promised[]): Promise<string[]> {
-	const { openArchive: open } = (await import(module)) as { openArchive: typeof openArchive };
-	return lostFrom(await open({ where }), promised, ({ name, index, ref }) => `other build ${name} ${index} ${ref}`);
+	const { openArchive: open } = (await import(pathToFileURL(module).href)) as { openArchive: typeof openArchive };
+	const own = await openArchive({ where });
+	const known = new Map<string, string>();
+	for (const { ref } of promised) known.set(ref, (await own?.get(ref))?.longRef ?? ref);
+	await own?.close();
+	const named = promised.map((one) => ({ ...one, ref: known.get(one.ref) ?? one.ref }));
+	return lostFrom(await open({ where }), named, ({ name, index, ref }) => `other build ${name} ${index} ${ref}`);
 }
