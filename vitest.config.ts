@@ -21,7 +21,7 @@ const sharingLong = tests("properties", "real");
 /** Tests that start many processes, or work through real conversations, random texts or containers. */
 const long = [
 	"test/**/*.long.test.ts",
-	...tests("commands", "deploy", "docs", "e2e", "load", "packaging"),
+	...tests("commands", "deploy", "docs", "e2e", "fuzz", "kills", "load", "packaging"),
 	...sharingLong,
 ];
 

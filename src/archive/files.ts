@@ -185,8 +185,9 @@ function readName(name: string): Named {
 }
 
 async function readAboutFile(file: string): Promise<About | undefined> {
-	const json = await readFile(file, "utf8").catch(undefinedIfAbsent);
-	return json === undefined ? undefined : readAbout(json);
+	const handle = await openToRead(file);
+	if (handle === undefined) return undefined;
+	return readAbout(await handle.readFile("utf8").finally(() => handle.close()));
 }
 
 interface Writing {
@@ -218,8 +219,16 @@ async function writeEntries(given: readonly Entry[], writing: Writing): Promise<
 		const names = await namesIn(folder);
 		await refuseCollisions(names, written, layout);
 		await markLonger(hashes, names, writing);
-		if (hashes.some((hash) => written.has(hash))) await syncFolder(folder);
+		// A text that another process has just written is not on the disk before its folder is, nor that folder before this one.
+		if (hashes.every((hash) => verified.has(hash) && !written.has(hash))) return;
+		await syncFolder(folder);
+		await syncFolder(layout.folder);
 	});
+	// Another process may have made the archive just now.
+	if (texts.length > 0 && verified.size === 0) {
+		await syncFolder(path.dirname(layout.folder));
+		await syncFolder(path.dirname(path.dirname(layout.folder)));
+	}
 	await inParallel(entries, atATime, (entry) => writeRecord(entry, written.has(entry.hash), writing));
 	for (const { hash } of texts) rememberHash(verified, hash);
 	return new Set(given.flatMap(({ hash }) => (longer.has(hash) ? [hash] : [])));

@@ -1,6 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 
+/** Those that a process on the platform can be sent and can listen to. */
+export function signalsOf(platform: NodeJS.Platform): readonly NodeJS.Signals[] {
+	return platform === "win32" ? passedOn.slice(0, 3) : passedOn;
+}
+
 const passedOn = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 /** Gives our signals to a child process until the returned function is called. */
@@ -10,7 +15,7 @@ export function passSignals(child: ChildProcess): () => void {
 		if ((signal === "SIGINT" || signal === "SIGQUIT") && process.stdin.isTTY) return;
 		child.kill(signal);
 	};
-	const signals = process.platform === "win32" ? passedOn.slice(0, 3) : passedOn;
+	const signals = signalsOf(process.platform);
 	for (const signal of signals) process.on(signal, signalled);
 	return () => {
 		for (const signal of signals) process.off(signal, signalled);

@@ -148,7 +148,7 @@ function inShell(word: string): string {
 	return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-function inWindowsShell(word: string): string {
+export function inWindowsShell(word: string): string {
 	return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, "$1$1")}"`;
 }
 

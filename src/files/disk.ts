@@ -30,10 +30,20 @@ export async function inFolder<T>(folder: string, act: () => Promise<T>): Promis
 			undefinedIfAbsent(error);
 			// On a read-only file system, a recursive `mkdir` fails with ENOENT; one of a single level tells the reason.
 			const made = mkdir(folder, { recursive: true, mode: 0o700 });
-			await made.catch((reason) => undefinedIfAbsent(reason) ?? mkdir(folder, { mode: 0o700 }));
+			const first = await made.catch((reason) => undefinedIfAbsent(reason) ?? mkdir(folder, { mode: 0o700 }));
+			if (first !== undefined) await syncAbove(folder, first);
 		}
 	}
 	return act();
+}
+
+/** After a power loss a folder is there only if the one around it was synced. `first` is the highest that was made. */
+async function syncAbove(folder: string, first: string): Promise<void> {
+	const highest = path.dirname(path.resolve(first));
+	for (let at = path.resolve(folder); at !== highest && at !== path.dirname(at); ) {
+		at = path.dirname(at);
+		await syncFolder(at);
+	}
 }
 
 export function openNew(file: string, access: number): Promise<FileHandle> {

@@ -313,8 +313,11 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 /** Strings from this length on are outputs that may be cut; shorter ones are ids and names. */
 const longFrom = 500;
 
+/** An output that was cut to less than that names its original, by which it can be restored. */
+const cutMark = /\br[ée]f=[0-9a-z]{8}/;
+
 function isLongText(value: unknown): value is string {
-	return typeof value === "string" && value.length >= longFrom && !isBinary(value);
+	return typeof value === "string" && (value.length >= longFrom || cutMark.test(value)) && !isBinary(value);
 }
 
 /** Base64 of an unknown kind (an image, an encrypted value): a part of it is useless. */

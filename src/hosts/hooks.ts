@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { isJsonObject } from "../conversation/json.ts";
-import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
+import { appendItem, entryInJson, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
 import { isPluginHost, pluginFile, pluginMark, pluginText } from "./plugins.ts";
 import type { hookHosts } from "./tool-event.ts";
@@ -107,7 +107,7 @@ function hooksIn(group: unknown): readonly unknown[] {
 }
 
 function groupsOf(text: string, event: string): readonly unknown[] {
-	const { hooks = {} } = readSettings(text);
+	const hooks = entryInJson(text, ["hooks"]) ?? {};
 	if (!isJsonObject(hooks)) throw refusedSettings("`hooks` is no object");
 	const { [event]: groups = [] } = hooks;
 	if (Array.isArray(groups)) return groups;

@@ -1,6 +1,6 @@
 import type { Archive, Listing, Original } from "../archive/archive.ts";
 import { ambiguous } from "../archive/reference.ts";
-import { compactJson } from "../conversation/json.ts";
+import { compactJson, isJsonObject } from "../conversation/json.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import { editablePaths, jsonPointer, type Path, valueAt } from "../conversation/transcript.ts";
@@ -176,8 +176,10 @@ function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversatio
 	const before = valueAt(document, main.path);
 	// A text inside JSON inside a text does not restore what is around it.
 	if (typeof before === "string") return before !== main.takenOut.text;
-	// The text restores a list of one text part.
-	return !(Array.isArray(before) && before.length === 1);
+	// The text restores a list of one part in which it stands by itself.
+	const [only, ...others] = Array.isArray(before) ? before : [before];
+	const parts: readonly unknown[] = isJsonObject(only) ? Object.values(only) : [only];
+	return others.length > 0 || !Array.isArray(before) || !parts.includes(main.takenOut.text);
 }
 
 function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {

@@ -1,5 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
-import { applyPlan } from "../conversation/apply.ts";
+import { applyPlan, equalsJson } from "../conversation/apply.ts";
 import { type CountTokens, measure, sizeOf } from "../conversation/measure.ts";
 import { type ReplaceEdit, startDraft } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
@@ -200,9 +200,19 @@ function withReplacement(
 	replacement: unknown,
 	{ countTokens, node }: { readonly countTokens: CountTokens; readonly node: TextNode | undefined },
 ): ReplaceEdit {
-	const text = typeof replacement === "string" ? replacement : JSON.stringify(replacement);
+	if (equalsJson(replacement, edit.replacement)) return edit;
+	const text = textIn(replacement, edit.replacement);
 	const inner = node && withoutFrame(node, text);
 	return { ...edit, replacement, after: sizeOf(inner ?? text, countTokens) };
+}
+
+/** The text of a replacement, which may stand in a part of a list: there it differs from another replacement. */
+function textIn(replacement: unknown, other: unknown): string {
+	if (typeof replacement === "string") return replacement;
+	const at = (value: unknown, key: string) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key];
+	const keys = typeof replacement === "object" && replacement !== null ? Object.keys(replacement) : [];
+	const key = keys.find((one) => !equalsJson(at(replacement, one), at(other, one)));
+	return key === undefined ? JSON.stringify(replacement) : textIn(at(replacement, key), at(other, key));
 }
 
 /** A result that a hook had shortened is masked under the reference of the whole. */

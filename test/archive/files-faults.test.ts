@@ -89,6 +89,9 @@ describe("an archive in files", () => {
 		await writeFile(besides[0] as string, '{"kind":"res');
 		expect(await archive.get(ref)).toMatchObject({ text: "text", kind: "text", chars: 4 });
 		expect(await archive.find("id")).toEqual([]);
+		await rm(besides[0] as string);
+		await mkdir(besides[0] as string);
+		expect(await archive.get(ref)).toMatchObject({ text: "text", kind: "text", chars: 4 });
 	});
 
 	it("refuses two texts under one ref, and reads neither", async () => {

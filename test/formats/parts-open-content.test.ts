@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { readJsonTexts } from "../../src/formats/parts.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -18,6 +21,16 @@ describe("results that contain a program's return value", () => {
 		expect(outcome.report).toMatchObject({ truncated_tool_results: 1, dropped_messages: 0, fits: true });
 		const [after] = resultContents(outcome.conversation, format);
 		expect(after).toEqual([{ query: "a.txt", result: expect.stringMatching(/^one line 0/), success: true }]);
+	});
+
+	it("restores a long text inside that was cut to a short one", async () => {
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		const content = [{ query: "a.txt", result: outputOf("one"), success: true }];
+		const conversation = writeMessages("openai-chat", toolTurn("a", content));
+		const cut = await guardConversation({ conversation, policy: cutting, contextWindow: 200, archive });
+		expect(JSON.stringify(cut.conversation).length).toBeLessThan(600);
+		const { conversation: restored } = await restoreConversation({ ...cut, policy: cutting, archive });
+		expect(restored).toEqual(conversation);
 	});
 
 	it("keeps base64 data complete, since a part of it is useless", () => {

@@ -59,6 +59,20 @@ describe("restoring", () => {
 		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
 	});
 
+	it("restores a list of one part that holds its text deep inside", async () => {
+		const tree = (text: string) => ({ value: { node: { children: [{ children: [{ text, line: 1 }] }] } } });
+		const round = (id: string) => ({ response: "", toolCalls: [{ id, name: "ls", arguments: "{}" }] });
+		const conversation = ["a", "b"].map((id) => ({
+			response: [],
+			result: {
+				metadata: { toolCallRounds: [round(id)], toolCallResults: { [id]: { content: [tree(outputOf(id))] } } },
+			},
+		}));
+		const { conversation: restored, report } = await thereAndBack(conversation, {});
+		expect(report.restored).toBe(1);
+		expect(restored).toEqual(conversation);
+	});
+
 	it("restores a list of texts that was cut as one and then masked", async () => {
 		const content = ["a", "b", "c"].map((name) => ({ type: "text", text: outputOf(name), name }));
 		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { editRequest, openEditing } from "../../src/proxy/edit.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
+import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
 import { send, startProxyTo, startUpstream } from "./upstream.ts";
@@ -173,4 +175,26 @@ it("a reference that turns out to be another text's gives way to a long one, in 
 	expect(named.length).toBeGreaterThan(8);
 	for (const { output } of named) expect((await real.get(real.longRefOf(output))).text).toBe(output);
 	for (const { output } of turns) expect(body).not.toMatch(new RegExp(`\\b${real.refOf(output)}\\b`));
+});
+
+it("a result in a list that is hardly larger than its placeholder stays masked", async () => {
+	const archive = await memoryArchive();
+	const policy = policyOf({ mask: { window_turns: 1, cadence: "every_turn", selection: "age" } });
+	const now = () => Date.UTC(2026, 0, 1);
+	const turn = (id: string, text: string) => [
+		{ role: "assistant", content: [{ type: "tool_use", id, name: "ls", input: {} }] },
+		{ role: "user", content: [{ type: "tool_result", tool_use_id: id, content: [{ type: "text", text }] }] },
+	];
+	let masked = 0;
+	for (let words = 4; words < 44; words += 1) {
+		const text = Array.from({ length: words }, (_, word) => `w${word * 7}`).join(" ");
+		const messages = [{ role: "user", content: "Go." }, ...turn(`a${words}`, text), ...turn("b", "ok")];
+		const editing = await openEditing({ policy, archive, recallCommand: "palimpsest recall", holdout: 0, now });
+		const send = () => editRequest(JSON.stringify({ messages }), { api: "anthropic", kind: "edited" }, editing);
+		const first = await send();
+		expect((await send()).text).toBe(first.text);
+		masked += first.text === undefined ? 0 : 1;
+	}
+	expect(masked).toBeGreaterThan(5);
+	expect(masked).toBeLessThan(40);
 });

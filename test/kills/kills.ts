@@ -1,0 +1,164 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+import { openArchive } from "../../src/archive/open.ts";
+import { createMemory } from "../../src/proxy/memory.ts";
+import { pick } from "../bench/random.ts";
+import { conversationOf, type Place, textOf } from "./writer.ts";
+
+export interface KillOptions {
+	readonly place: Place;
+	/** How many writers are killed. */
+	readonly count: number;
+	/** The compiled `writer.ts`. */
+	readonly writer: string;
+	/** A URL of Redis; for the other places a folder is made. */
+	readonly redis?: string | undefined;
+	/** Another build of the package, which every other writer uses; both read what both have written. */
+	readonly otherBuild?: string | undefined;
+	/** A number from 0 to 1 for each moment. */
+	readonly random: () => number;
+	readonly onKill?: (figures: KillFigures) => void;
+}
+
+export interface KillFigures {
+	killed: number;
+	/** Texts of which a writer said that they are kept. */
+	promised: number;
+	/** Of these, those that did not read back word for word. */
+	readonly lost: string[];
+	/** Writers that were killed before they had kept anything. */
+	early: number;
+}
+
+/** Writers at work at the same time on one archive. */
+const atOnce = 4;
+/** So that a folder does not grow without end. */
+const killsAFolder = 80;
+const latestMs = 60;
+/** From when the time to the kill counts. How long a writer takes until then depends on the machine. */
+const moments = ["start", "ready", "ready", ...Array<"first text">(7).fill("first text")] as const;
+
+/** Kills writers by SIGKILL at random moments, and after each kill reads back everything that it has promised. */
+export async function killWriters(options: KillOptions): Promise<KillFigures> {
+	const { place, count, random } = options;
+	const figures: KillFigures = { killed: 0, promised: 0, lost: [], early: 0 };
+	let begun = 0;
+	while (begun < count) {
+		const folder = await mkdtemp(join(tmpdir(), "palimpsest-kills-"));
+		const where = place === "redis" ? (options.redis ?? "") : folder;
+		const until = Math.min(count, begun + killsAFolder);
+		const promised = new Map<string, Promised>();
+		const work = async () => {
+			while (begun < until) {
+				begun += 1;
+				const name = `writer-${begun}`;
+				const module = options.otherBuild !== undefined && begun % 2 === 0 ? options.otherBuild : undefined;
+				const told = await killOne({
+					...options,
+					where,
+					name,
+					module,
+					afterMs: random() * latestMs,
+					since: pick(random, moments),
+				});
+				figures.killed += 1;
+				figures.promised += told.length;
+				figures.early += told.length === 0 ? 1 : 0;
+				for (const one of told) promised.set(`${name} ${one.index}`, { ...one, name });
+				figures.lost.push(
+					...(await lostOf(
+						place,
+						where,
+						told.map((one) => ({ ...one, name })),
+					)),
+				);
+				options.onKill?.(figures);
+			}
+		};
+		await Promise.all(Array.from({ length: atOnce }, work));
+		// Later kills have taken nothing from earlier writers.
+		figures.lost.push(...(await lostOf(place, where, [...promised.values()])));
+		if (options.otherBuild !== undefined)
+			figures.lost.push(...(await lostToOther(options.otherBuild, where, [...promised.values()])));
+		await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+	}
+	return figures;
+}
+
+interface Told {
+	readonly index: number;
+	readonly ref: string;
+}
+
+interface Promised extends Told {
+	readonly name: string;
+}
+
+async function killOne(what: {
+	readonly place: Place;
+	readonly writer: string;
+	readonly where: string;
+	readonly name: string;
+	readonly module: string | undefined;
+	readonly afterMs: number;
+	readonly since: (typeof moments)[number];
+}): Promise<readonly Told[]> {
+	const { place, writer, where, name, module, afterMs, since } = what;
+	const given = [writer, place, where, name, ...(module === undefined ? [] : [module])];
+	const child = spawn(process.execPath, given, { stdio: ["ignore", "pipe", "inherit"] });
+	const told: Told[] = [];
+	const killSoon = () => setTimeout(() => child.kill("SIGKILL"), afterMs);
+	if (since === "start") killSoon();
+	const lines = createInterface({ input: child.stdout });
+	lines.on("line", (line) => {
+		if (line === "ready" && since === "ready") killSoon();
+		const [, index, ref] = /^(\d+) ([a-z0-9]{8}|[a-z0-9]{20}|kept)$/.exec(line) ?? [];
+		// A line that the kill has cut short told nothing.
+		if (index === undefined || ref === undefined) return;
+		if (since === "first text" && told.length === 0) killSoon();
+		told.push({ index: Number(index), ref });
+	});
+	await Promise.all([once(lines, "close"), once(child, "exit")]);
+	return told;
+}
+
+async function lostOf(place: Place, where: string, promised: readonly Promised[]): Promise<string[]> {
+	const describe = ({ name, index, ref }: Promised) => `${place} ${name} ${index} ${ref}`;
+	if (place === "memory") {
+		const memory = createMemory({ folder: where, now: Date.now });
+		const masked = new Map(promised.map(({ name }) => [name, memory.recall(conversationOf(name)).masked]));
+		return promised.flatMap((one) => {
+			return masked.get(one.name)?.get(`key ${one.index}`) === textOf(one.name, one.index) ? [] : [describe(one)];
+		});
+	}
+	const archive = await openArchive({ where });
+	return lostFrom(archive, promised, describe);
+}
+
+type Opened = Awaited<ReturnType<typeof openArchive>>;
+
+async function lostFrom(archive: Opened, promised: readonly Promised[], describe: (one: Promised) => string) {
+	const lost: string[] = [];
+	for (const one of promised) {
+		const found = await archive?.get(one.ref).catch((error: Error) => ({ text: error.message }));
+		if (found?.text !== textOf(one.name, one.index)) lost.push(`${describe(one)}: ${found?.text.slice(0, 100)}`);
+	}
+	await archive?.close();
+	return lost;
+}
+
+/** What the other build cannot read. It may be too old for short references. */
+async function lostToOther(module: string, where: string, promised: readonly Promised[]): Promise<string[]> {
+	const { openArchive: open } = (await import(pathToFileURL(module).href)) as { openArchive: typeof openArchive };
+	const own = await openArchive({ where });
+	const known = new Map<string, string>();
+	for (const { ref } of promised) known.set(ref, (await own?.get(ref))?.longRef ?? ref);
+	await own?.close();
+	const named = promised.map((one) => ({ ...one, ref: known.get(one.ref) ?? one.ref }));
+	return lostFrom(await open({ where }), named, ({ name, index, ref }) => `other build ${name} ${index} ${ref}`);
+}

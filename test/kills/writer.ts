@@ -1,0 +1,57 @@
+import { writeSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { createRandom } from "../bench/random.ts";
+
+/** Where a writer keeps texts. The memory is that of the proxy: what stands in the places of masked results. */
+export const places = ["files", "redis", "memory"] as const;
+
+export type Place = (typeof places)[number];
+
+/** The text that a writer of this name keeps as this one; every third is that of every writer. */
+export function textOf(name: string, index: number): string {
+	const isShared = index % 3 === 0;
+	const random = createRandom(isShared ? index : index * 1_009 + Number.parseInt(name.replace(/\D/g, ""), 10));
+	const size = Math.floor(random() ** 6 * 40_000);
+	return `${isShared ? "shared" : name} ${index} é 结果 ${random()
+		.toString(36)
+		.repeat(Math.ceil(size / 12))}`;
+}
+
+export const conversationOf = (name: string) => Buffer.from(name).toString("hex").padEnd(32, "0").slice(0, 32);
+
+/** Keeps one text after the other until it is killed, and says of each that it is kept: `node writer.js PLACE WHERE NAME [MODULE]`. */
+async function write([place, where = "", name = "", module]: readonly string[]): Promise<void> {
+	const keep = await keeperOf(place as Place, { where, name, module });
+	writeSync(1, "ready\n");
+	for (let index = 0; ; index += 1) {
+		const said = await keep(textOf(name, index), index);
+		writeSync(1, `${index} ${said}\n`);
+	}
+}
+
+async function keeperOf(
+	place: Place,
+	{ where, name, module }: { readonly where: string; readonly name: string; readonly module: string | undefined },
+): Promise<(text: string, index: number) => Promise<string>> {
+	if (place === "memory") {
+		const { createMemory } = await import("../../src/proxy/memory.ts");
+		const memory = createMemory({ folder: where, now: Date.now });
+		return async (text, index) => {
+			memory.remember(conversationOf(name), { masked: new Map([[`key ${index}`, text]]) });
+			return "kept";
+		};
+	}
+	// Another build of the package, by the file that its users import.
+	const { openArchive } =
+		module === undefined
+			? await import("../../src/archive/open.ts")
+			: ((await import(pathToFileURL(module).href)) as typeof import("../../src/index.ts"));
+	const archive = await openArchive({ where });
+	return async (text, index) => {
+		const [ref] =
+			(await archive?.put([{ text, kind: "result", toolCallId: `call ${index % 7}`, toolName: name }])) ?? [];
+		return ref as string;
+	};
+}
+
+if (process.argv[1]?.endsWith("writer.js")) await write(process.argv.slice(2));
