@@ -71,6 +71,8 @@ export function removeFromJson(text: string, key: readonly string[]): string {
 export function appendItem(text: string, list: readonly string[], value: unknown): string {
 	const start = text.trim() === "" ? "{}\n" : text;
 	const items = entryInJson(start, list);
+	// The parser's own insertion would lay out the lines of others anew.
+	if (items === undefined) return enterJson(text, list, [value]);
 	const path = [...list, Array.isArray(items) ? items.length : 0];
 	return applyEdits(start, modify(start, path, value, { formattingOptions: styleOf(start), isArrayInsertion: true }));
 }

@@ -1,15 +1,19 @@
 import { expect, it } from "vitest";
 import { enterHook, hookTarget, removeHook } from "../../src/hosts/hooks.ts";
 
-it("a member named __proto__ is not taken for the settings that stand in it", () => {
-	const target = hookTarget("claude-code", { isForProject: false, mostChars: 10_000, locale: undefined });
-	if (target.kind !== "entry") throw new Error("no entry");
-	const own = { ...target.entry, isOwn: (command: string) => command === target.entry.hook.command };
+const target = hookTarget("claude-code", { isForProject: false, mostChars: 10_000, locale: undefined });
+if (target.kind !== "entry") throw new Error("no entry");
+const { entry } = target;
+
+it("settings in a member named __proto__ are not taken for those of the file, which is left as it is", () => {
 	const text = '{\n  "__proto__": { "hooks": ["mine"] }\n}\n';
-	const entered = enterHook(text, own);
-	const mine = (json: string) => Object.getOwnPropertyDescriptor(JSON.parse(json), "__proto__")?.value;
-	expect(mine(entered)).toEqual({ hooks: ["mine"] });
-	expect(enterHook(entered, own)).toBe(entered);
-	expect(mine(removeHook(entered, own))).toEqual({ hooks: ["mine"] });
-	expect(removeHook(text, own)).toBe(text);
+	expect(() => enterHook(text, entry)).toThrow(/left as it is/);
+	expect(removeHook(text, entry)).toBe(text);
+});
+
+it("a hook is entered without laying out the lines of others anew", () => {
+	const text = '{\n  "theme": { "dark":   true },\n  "model": { "name": "x" }\n}\n';
+	const entered = enterHook(text, entry).split("\n");
+	expect(text.split("\n").filter((line) => !entered.includes(line))).toEqual([]);
+	expect(enterHook(entered.join("\n"), { ...entry, isOwn: () => true })).toBe(entered.join("\n"));
 });
