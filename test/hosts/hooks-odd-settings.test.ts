@@ -17,3 +17,10 @@ it("a hook is entered without laying out the lines of others anew", () => {
 	expect(text.split("\n").filter((line) => !entered.includes(line))).toEqual([]);
 	expect(enterHook(entered.join("\n"), { ...entry, isOwn: () => true })).toBe(entered.join("\n"));
 });
+
+it.each([
+	'{ "hooks": true, "hooks": { "PostToolUse": [] } }',
+	'{ "hooks": { "PostToolUse": [1] }, "hooks": { "PostToolUse": [] } }',
+])("a file with two members of one name is left as it is: %s", (text) => {
+	expect(() => enterHook(text, entry)).toThrow(expect.objectContaining({ code: "invalid_json" }));
+});
