@@ -80,7 +80,11 @@ function changeToml(text: string, key: readonly string[], value: unknown): strin
 	// An inline table accepts no further members and has no lines that could be removed.
 	const [outer = "", ...inner] = key;
 	const problem = `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
-	if (isDeepStrictEqual(comparable(readToml(after, problem)), comparable(wanted))) return after;
+	const left = readToml(after, problem);
+	// A header without members may stay.
+	const isGone = value === undefined && valueAt(left, key) === undefined;
+	const got = isGone ? withValue(left, key, undefined) : left;
+	if (isDeepStrictEqual(comparable(got), comparable(wanted))) return after;
 	throw refusedSettings(problem);
 }
 

@@ -67,12 +67,18 @@ export function removeFromJson(text: string, key: readonly string[]): string {
 	return requireChange({ before: text, after: withoutKey(text, key), key, value: undefined });
 }
 
-/** Appends a value to a list, which is created if it is missing. */
+/** Appends a value to a list, which is created if it is missing. Throws as `enterJson`. */
 export function appendItem(text: string, list: readonly string[], value: unknown): string {
 	const start = text.trim() === "" ? "{}\n" : text;
 	const items = entryInJson(start, list);
-	const path = [...list, Array.isArray(items) ? items.length : 0];
-	return applyEdits(start, modify(start, path, value, { formattingOptions: styleOf(start), isArrayInsertion: true }));
+	// The parser's own insertion would lay out the lines of others anew.
+	if (items === undefined) return enterJson(text, list, [value]);
+	if (!Array.isArray(items) || nodeAt(start, list).type !== "array") {
+		throw refusedSettings(`\`${list.join(".")}\` is no list, or is there twice`);
+	}
+	const how = { formattingOptions: styleOf(start), isArrayInsertion: true };
+	const after = applyEdits(start, modify(start, [...list, items.length], value, how));
+	return requireChange({ before: start, after, key: list, value: [...items, value] });
 }
 
 /** Removes the value at a path with its key, one comma and the white space before it. Comments stay. */

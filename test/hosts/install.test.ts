@@ -28,6 +28,11 @@ args = []
 theme = "dark"
 `;
 
+it("is removed again from under an empty header of the user's", () => {
+	const removed = removeServer(enterServer("[mcp_servers]\n", codex, start), codex);
+	expect(removed.trim()).toBe("[mcp_servers]");
+});
+
 describe.each([
 	["JSON", claude, json],
 	["TOML", codex, toml],
