@@ -26,6 +26,7 @@ for (const name of [
 	"codex/.mcp.json",
 	"gemini-cli/gemini-extension.json",
 	"gemini-cli/hooks/hooks.json",
+	"claude-code/hooks/hooks.json",
 ]) {
 	carriers[`plugins/${name}, the program`] = startsOf(`plugins/${name}`).join(" ");
 }
