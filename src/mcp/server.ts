@@ -62,7 +62,6 @@ export interface ServerOptions {
 export function createServer(options: ServerOptions): McpServer {
 	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles, onlyAnswers, clientGone } = options;
 	const offered = (options.tools ?? tools).filter((tool) => archive || tool !== recallOriginal);
-	const offersRecall = offered.includes(recallOriginal);
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{
@@ -86,7 +85,7 @@ export function createServer(options: ServerOptions): McpServer {
 		tools: offered,
 		unlisted: options.answersHooks ? [shortenResult] : [],
 		callContext: (call) => ({
-			layers: offersRecall ? policySource.layers() : [...policySource.layers(), withoutRecallHint],
+			layers: layersFor(offered, policySource),
 			log: logToBoth,
 			files,
 			signal: call.signal,
@@ -105,8 +104,17 @@ export function createServer(options: ServerOptions): McpServer {
 	return server;
 }
 
-/** A placeholder must not name a tool that is not offered. */
-const withoutRecallHint: PolicyLayer = { archive: { recall_hint: false } };
+/** Neither a placeholder nor an answer may name a tool that is not offered. */
+function layersFor(offered: readonly Tool[], policySource: PolicySource): readonly PolicyLayer[] {
+	const layers: PolicyLayer[] = [];
+	if (!offered.includes(recallOriginal)) layers.push({ archive: { recall_hint: false } });
+	if (!offered.some(({ name }) => name === "compact_conversation")) {
+		// Nobody could bring the summary that the caller is asked for.
+		const { answered_by: ways } = policySource.current().compaction;
+		layers.push({ compaction: { answered_by: [...ways.filter((way) => way !== "caller"), "none"] } });
+	}
+	return layers.length === 0 ? policySource.layers() : [...policySource.layers(), ...layers];
+}
 
 /** For each tool that is offered. A model cannot change the conversation that it is in, and must not be told to. */
 const purposes: Readonly<Record<string, string>> = {
