@@ -10,7 +10,7 @@ export const compactionColumns = [
 	"with",
 	"tokens of the last request",
 	"of the next one, after the compaction",
-	"rules in it, word for word",
+	"rules in it word for word, and after a second compaction",
 	"originals that it names",
 	"one of them is recalled",
 ];
@@ -47,12 +47,7 @@ export async function compactSession(given: {
 		const { code, output } = await start([program.command, ...flags, ...program.parameters(prompt)]);
 		if (code !== 0) throw new Error(`does not run here: ${output.slice(-300)}`);
 	};
-	try {
-		if (hasHook) await palimpsest("hook", "install", program.inside.host, "--locale", "en");
-		const [first = "", second = "", third = "", fourth = ""] = rules;
-		await say(`${sessionPrompt} ${first}`);
-		for (const turn of [second, `${pasted}${third}\n${pasted}`, fourth]) await say(turn, "--continue");
-		const tokens = tokensOf(provider.requests.at(-1)?.usage);
+	const compactAndGoOn = async () => {
 		const played = provider.requests.length;
 		await say("/compact", "--continue");
 		const compacted = provider.requests.length;
@@ -60,13 +55,22 @@ export async function compactSession(given: {
 		const request = provider.requests[compacted];
 		if (request === undefined || compacted === played) throw new Error("the program did not compact");
 		const text = textsIn(request.body);
-		const kept = rules.filter((rule) => text.includes(rule)).length;
-		const refs = Array.from(text.matchAll(/ characters\): .* recall (\w+)/g), ([, ref = ""]) => ref);
+		return { text, tokens: tokensOf(request.usage), kept: rules.filter((rule) => text.includes(rule)).length };
+	};
+	try {
+		if (hasHook) await palimpsest("hook", "install", program.inside.host, "--locale", "en");
+		const [first = "", second = "", third = "", fourth = ""] = rules;
+		await say(`${sessionPrompt} ${first}`);
+		for (const turn of [second, `${pasted}${third}\n${pasted}`, fourth]) await say(turn, "--continue");
+		const tokens = tokensOf(provider.requests.at(-1)?.usage);
+		const [once, twice] = [await compactAndGoOn(), await compactAndGoOn()];
+		const refs = Array.from(once.text.matchAll(/ characters\): .* recall (\w+)/g), ([, ref = ""]) => ref);
 		const recalled = refs[0] === undefined ? "" : (await palimpsest("recall", refs[0], "--all")).output;
 		const isRecalled = recalled.includes(marker(1));
-		const after = tokensOf(request.usage);
-		const row = [tokens, after, `${kept} of ${rules.length}`, refs.length, isRecalled ? "yes" : "no"].map(String);
-		return { row, isRight: !text.includes(marker(1)) && (!hasHook || (kept === rules.length && isRecalled)) };
+		const kept = `${once.kept} of ${rules.length}, ${twice.kept} of ${rules.length}`;
+		const row = [tokens, once.tokens, kept, refs.length, isRecalled ? "yes" : "no"].map(String);
+		const isKept = once.kept === rules.length && twice.kept === rules.length && isRecalled;
+		return { row, isRight: !once.text.includes(marker(1)) && (!hasHook || isKept) };
 	} finally {
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });
