@@ -65,13 +65,11 @@ async function answerHook(name: HookHost, values: HookOptions, unknown: string |
 		}
 		const mostChars = readMaxChars(values);
 		const input = await readEvent();
-		if (name === "claude-code" && input.length <= mostStartBytes && input.includes('"SessionStart"')) {
-			answer = await wordsAfterCompaction(input.toString("utf8"), values);
-		}
+		const isStart = name === "claude-code" && input.length <= mostStartBytes && input.includes('"SessionStart"');
+		if (isStart) answer = await wordsAfterCompaction(input.toString("utf8"), values);
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
-		else if (input.length > mostChars || savedOutputs.some((words) => input.includes(words))) {
-			answer = await shortened({ name, input: input.toString("utf8"), mostChars, values });
-		}
+		const isLarge = input.length > mostChars || savedOutputs.some((words) => input.includes(words));
+		if (isLarge) answer ??= await shortened({ name, input: input.toString("utf8"), mostChars, values });
 	} catch (error) {
 		process.stderr.write(`palimpsest: the result is as it was: ${describeError(error)}\n`);
 	}

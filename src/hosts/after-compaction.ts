@@ -11,7 +11,9 @@ import type { HookShell } from "./shorten-result.ts";
 
 /** Claude Code puts a longer context into a file and shows its beginning (https://code.claude.com/docs/en/hooks). */
 const mostChars = 9_500;
-/** Reading this much takes a second. */
+/** Room for the line that says how many texts are cut. */
+const mostNoteChars = 400;
+/** Reading this much takes a second. After eight the host goes on without. */
 const mostBytes = 128 * 1024 * 1024;
 /** Originals that are named, and results among which they are looked for, the newest ones. */
 const mostOriginals = 5;
@@ -40,8 +42,6 @@ export async function answerCompaction(event: unknown, shell: HookShell): Promis
 	if (parts.length === 0) return undefined;
 	return { hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: parts.join("\n\n") } };
 }
-
-const mostNoteChars = 400;
 
 const wordings: Readonly<Record<LocaleName, Record<"originals" | "original" | "some" | "recall", string>>> = {
 	fr: {
