@@ -28,6 +28,7 @@ for (const name of [
 	"cursor/mcp.json",
 	"gemini-cli/gemini-extension.json",
 	"gemini-cli/hooks/hooks.json",
+	"claude-code/hooks/hooks.json",
 ]) {
 	carriers[`plugins/${name}, the program`] = startsOf(`plugins/${name}`).join(" ");
 }

@@ -4,7 +4,9 @@ import { aboveZero, policyFile, withArchive } from "./options.ts";
 
 /** `palimpsest hook`: its answers, and entering it in the settings of agent programs. */
 export function addHookCommands(program: Command): void {
-	const hook = program.command("hook").description("Shorten tool results in the hooks of agent programs.");
+	const hook = program
+		.command("hook")
+		.description("Shorten tool results, and keep what people said, in the hooks of agent programs.");
 	const command = (signature: string, description: string) => hook.command(signature).description(description);
 	const maxChars = ["--max-chars <count>", "characters up to which a result is left whole, if not 16000"] as const;
 	const locale = ["--locale <locale>", "language of the notices, if not that of the host's server entry"] as const;
@@ -13,13 +15,10 @@ export function addHookCommands(program: Command): void {
 		const answer = command(name, description).option(...maxChars);
 		return withArchive(answer.option("--policy <file>", policyFile)).option(...locale);
 	};
-	answering("claude-code", "Answer a PostToolUse event of Claude Code on standard input.");
+	answering("claude-code", "Answer a PostToolUse or SessionStart event of Claude Code on standard input.");
 	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
 	answering("codex", "Answer a PostToolUse event of Codex on standard input.");
 	answering("copilot-cli", "Answer a postToolUse event of Copilot CLI on standard input.");
-	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.")
-		.option("--host <host>", "the agent program whose server entry sets the language")
-		.option("--saved-in <file>", "the host has cut the text and saved the whole in this file");
 	command("opencode", "Print the plugin file for opencode.")
 		.option(...maxChars, aboveZero)
 		.option(...locale)

@@ -1,4 +1,4 @@
-import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
+import { enterHooks, type HookTarget, hookTarget, type InstallHost, removeHooks } from "../hosts/hooks.ts";
 import { pluginText } from "../hosts/plugins.ts";
 import { usualHookChars } from "../hosts/tool-event.ts";
 import { say } from "./input-output.ts";
@@ -15,7 +15,7 @@ interface HookInstallOptions {
 /** `palimpsest hook install HOST` */
 export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
 	const target = findTarget(host, options);
-	const change = (text = "") => (target.kind === "file" ? target.text : enterHook(text, target.entry));
+	const change = (text = "") => (target.kind === "file" ? target.text : enterHooks(text, target.entries));
 	const isNew = await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "installed" });
 	if (isNew && !options.dryRun && host === "codex") say("Codex runs no hook before you trust it: open /hooks there.");
 }
@@ -25,7 +25,7 @@ export async function uninstallHook(host: InstallHost, options: HookInstallOptio
 	const target = findTarget(host, options);
 	const change = (text: string | undefined) => {
 		if (text === undefined) return undefined;
-		if (target.kind === "entry") return removeHook(text, target.entry);
+		if (target.kind === "entries") return removeHooks(text, target.entries);
 		return text.includes(target.mark) ? undefined : text;
 	};
 	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "uninstalled" });

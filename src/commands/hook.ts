@@ -27,8 +27,10 @@ type HookHost = keyof typeof hostHooks;
 const timeLimitMs = 8_000;
 /** In an event that is small because the host has put the result into a file. */
 const savedOutputs = ["persistedOutputPath", "-copilot-tool-output-"];
+/** An event that says that a session has started has a few paths in it. */
+const mostStartBytes = 64 * 1024;
 const mostEventBytes = 64 * 1024 * 1024;
-const optionNames = ["max-chars", "policy", "archive", "namespace", "locale", "host", "saved-in"] as const;
+const optionNames = ["max-chars", "policy", "archive", "namespace", "locale"] as const;
 
 /** Unchecked: a mistake in a host's settings must not fail the host. */
 type HookOptions = Readonly<Partial<Record<(typeof optionNames)[number], string | boolean>>>;
@@ -37,17 +39,17 @@ type HookOptions = Readonly<Partial<Record<(typeof optionNames)[number], string 
 export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
 	const [command, name = "", ...args] = parameters;
 	if (command !== "hook" || args.includes("--help") || args.includes("-h")) return false;
-	if (name !== "shorten" && !Object.hasOwn(hostHooks, name)) return false;
+	if (!Object.hasOwn(hostHooks, name)) return false;
 	const options = Object.fromEntries(optionNames.map((option) => [option, { type: "string" as const }]));
 	const { values, tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
 	const unknown = tokens.find((token) => token.kind !== "option" || !Object.hasOwn(options, token.name));
 	const problem = unknown && (unknown.kind === "option" ? unknown.rawName : "an argument");
-	await answerHook(name as HookHost | "shorten", values, problem);
+	await answerHook(name as HookHost, values, problem);
 	return true;
 }
 
 /** After any error the result passes unchanged: no answer, one line on standard error, exit code 0. */
-async function answerHook(name: HookHost | "shorten", values: HookOptions, unknown: string | undefined): Promise<void> {
+async function answerHook(name: HookHost, values: HookOptions, unknown: string | undefined): Promise<void> {
 	// Without an answer, Gemini CLI takes standard error for one.
 	const nothing = name === "gemini-cli" ? "{}\n" : "";
 	const late = setTimeout(() => {
@@ -63,10 +65,11 @@ async function answerHook(name: HookHost | "shorten", values: HookOptions, unkno
 		}
 		const mostChars = readMaxChars(values);
 		const input = await readEvent();
+		const isStart = name === "claude-code" && input.length <= mostStartBytes && input.includes('"SessionStart"');
+		if (isStart) answer = await wordsAfterCompaction(input.toString("utf8"), values);
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
-		if (input.length > mostChars || savedOutputs.some((words) => input.includes(words))) {
-			answer = await shortened({ name, input: input.toString("utf8"), mostChars, values });
-		}
+		const isLarge = input.length > mostChars || savedOutputs.some((words) => input.includes(words));
+		if (isLarge) answer ??= await shortened({ name, input: input.toString("utf8"), mostChars, values });
 	} catch (error) {
 		process.stderr.write(`palimpsest: the result is as it was: ${describeError(error)}\n`);
 	}
@@ -76,7 +79,7 @@ async function answerHook(name: HookHost | "shorten", values: HookOptions, unkno
 
 /** `undefined` if the result stays. Loads policy and archive only if needed. */
 async function shortened(what: {
-	readonly name: HookHost | "shorten";
+	readonly name: HookHost;
 	readonly input: string;
 	readonly mostChars: number;
 	readonly values: HookOptions;
@@ -84,14 +87,10 @@ async function shortened(what: {
 	const { name, input, mostChars, values } = what;
 	let opening: Promise<HookShell> | undefined;
 	const load = async () => {
-		opening ??= openShell(name === "shorten" ? values : { ...values, host: name });
+		opening ??= openShell(name, values);
 		return { shell: await opening, ...(await import("../hosts/shorten-result.ts")) };
 	};
 	try {
-		if (name === "shorten") {
-			const { shell, shortenPassed } = await load();
-			return await shortenPassed({ ...shell, text: input, most: mostChars, savedIn: asText(values["saved-in"]) });
-		}
 		const { read, answer } = hostHooks[name];
 		const event = read(input);
 		if (event === undefined || isOwnResult(event)) return undefined;
@@ -112,13 +111,27 @@ async function shortened(what: {
 	}
 }
 
-async function openShell({ policy, locale, host, archive, namespace }: HookOptions): Promise<HookShell> {
+/** `undefined` if the host has not compacted. */
+async function wordsAfterCompaction(input: string, values: HookOptions): Promise<string | undefined> {
+	const event = JSON.parse(input) as { hook_event_name?: unknown };
+	if (event?.hook_event_name !== "SessionStart") return undefined;
+	const { answerCompaction } = await import("../hosts/after-compaction.ts");
+	const shell = await openShell("claude-code", values);
+	try {
+		const answer = await answerCompaction(event, shell);
+		return answer && `${JSON.stringify(answer)}\n`;
+	} finally {
+		await shell.archive?.close();
+	}
+}
+
+async function openShell(host: HookHost, { policy, locale, archive, namespace }: HookOptions): Promise<HookShell> {
 	const [{ hookPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
 		import("../hosts/hook-policy.ts"),
 		import("../config/archive.ts"),
 		import("../archive/open.ts"),
 	]);
-	const named = { policyFile: asText(policy), locale: asText(locale), host: asText(host) ?? "" };
+	const named = { policyFile: asText(policy), locale: asText(locale), host };
 	const inForce = await hookPolicy(named);
 	const where = { archive: asText(archive), namespace: asText(namespace), environment: process.env };
 	const opened = await openArchiveOfPolicy(archiveLocation(where), inForce.policy);

@@ -42,6 +42,45 @@ export function keepWithin(given: {
 	return { texts: kept, cut };
 }
 
+/**
+ * The texts in a room of so many characters. Where they do not fit, the first has the room, then the last three, then those
+ * with a rule, then the others, the newest first; `short` counts those that are cut or left out.
+ */
+export function wordsWithin(given: {
+	readonly texts: readonly string[];
+	readonly mostChars: number;
+	readonly locale: LocaleName;
+}): { readonly text: string | undefined; readonly short: number } {
+	const { texts, mostChars, locale } = given;
+	const whole = writeWords(texts, locale);
+	if (whole === undefined || whole.length <= mostChars) return { text: whole, short: 0 };
+	const ranks = markWhole(texts).map(({ text, isWhole }, index) => {
+		return index === 0 ? 0 : isWhole ? 1 : ruleSpans(text).length > 0 ? 2 : 3;
+	});
+	const order = [...texts.keys()].sort((a, b) => (ranks[a] as number) - (ranks[b] as number) || b - a);
+	const kept = new Map<number, string>();
+	const separator = dashesFor(texts).length + 2;
+	let left = mostChars - wordsHeadings[locale].length - separator;
+	let short = 0;
+	for (const index of order) {
+		const text = texts[index] as string;
+		const fits = (one: string) => one.length + separator <= left;
+		const fitting = fits(text) ? text : [cutWords(text, locale), cutWords(text, locale, [])].find(fits);
+		if (fitting !== text) short += 1;
+		if (fitting === undefined) continue;
+		kept.set(index, fitting);
+		left -= fitting.length + separator;
+	}
+	const inOrder = [...kept].toSorted(([a], [b]) => a - b);
+	return {
+		text: writeWords(
+			inOrder.map(([, text]) => text),
+			locale,
+		),
+		short,
+	};
+}
+
 /** What may not be missing afterwards: the texts that are kept whole, and every rule, in order. */
 export function pinnedWords(texts: readonly WrittenText[]): string[] {
 	return texts.flatMap(({ text, isWhole }) => {
@@ -61,13 +100,13 @@ const gapMarks: Readonly<Record<LocaleName, string>> = {
 	zh: "[… {omitted_chars} 个字符 …]",
 };
 
-function cutWords(text: string, locale: LocaleName): string {
+function cutWords(text: string, locale: LocaleName, rules: readonly Span[] = ruleSpans(text)): string {
 	if (text.length <= headChars + tailChars + leastGap) return text;
 	const head = { start: 0, end: beforeCharacter(text, headChars) };
 	const tail = { start: beforeCharacter(text, text.length - tailChars), end: text.length };
 	let written = "";
 	let end = 0;
-	for (const span of [head, ...ruleSpans(text), tail].toSorted((a, b) => a.start - b.start)) {
+	for (const span of [head, ...rules, tail].toSorted((a, b) => a.start - b.start)) {
 		if (span.end <= end) continue;
 		const gap = span.start - end;
 		if (gap < leastGap) written += text.slice(end, span.end);
@@ -94,10 +133,15 @@ export const wordsHeadings: Readonly<Record<LocaleName, string>> = {
 /** The texts between lines of dashes that none of them has, below a heading; `undefined` if there is none. */
 export function writeWords(texts: readonly string[], locale: LocaleName): string | undefined {
 	if (texts.length === 0) return undefined;
+	const dashes = dashesFor(texts);
+	return `${[wordsHeadings[locale], ...texts].join(`\n${dashes}\n`)}\n${dashes}`;
+}
+
+function dashesFor(texts: readonly string[]): string {
 	let dashes = "---";
 	const lines = new Set(texts.flatMap((text) => text.split("\n")));
 	while (lines.has(dashes)) dashes += "-";
-	return `${[wordsHeadings[locale], ...texts].join(`\n${dashes}\n`)}\n${dashes}`;
+	return dashes;
 }
 
 /** Reads the words at the end of a text, in any language, and where their heading begins. */

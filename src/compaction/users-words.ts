@@ -68,7 +68,7 @@ function isMarked(value: object): boolean {
 const marks = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "synthetic", "ignored"];
 
 /** The pieces of a text between what hosts put into it. */
-function ownWords(text: string): string[] {
+export function ownWords(text: string): string[] {
 	if (hostsText.test(text)) return [];
 	return piecesBetweenBlocks(text)
 		.map((piece) => piece.trim())

@@ -1,7 +1,8 @@
+import { applyPlan } from "../conversation/apply.ts";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { groupBy } from "../conversation/lists.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
-import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
+import { jsonPointer, type Path, startsWith, type TextNode, valueAt } from "../conversation/transcript.ts";
 import type { LocatedMessages, RecordLinks } from "./format.ts";
 import { membersOf, objectOf, stringAt } from "./json-values.ts";
 
@@ -159,7 +160,23 @@ export function repeatedRecords(records: readonly unknown[], content: (record: J
 	return repeats;
 }
 
-/** The edits that link records whose parent is dropped to the nearest record that stays. */
+/** The plan, in which records whose parent is dropped link to the nearest record that stays. */
+export function withRelinks(links: RecordLinks, located: LocatedMessages, plan: Plan): Plan {
+	const relinks = planRelink(links, located, plan);
+	const within = new Set<ReplaceEdit>();
+	const linked = plan.map((edit) => {
+		if (edit.kind !== "replace" || edit.reason !== "summary") return edit;
+		const inside = relinks.filter(({ path }) => startsWith(path, edit.path));
+		for (const one of inside) within.add(one);
+		// A record in the place of dropped ones keeps the link of the first of them.
+		const moved = inside.map((one) => ({ ...one, path: one.path.slice(edit.path.length) }));
+		const present = moved.filter(({ path }) => valueAt(edit.replacement, path) !== undefined);
+		return present.length === 0 ? edit : { ...edit, replacement: applyPlan(edit.replacement, present) };
+	});
+	return [...linked, ...relinks.filter((one) => !within.has(one))];
+}
+
+/** The edits of links alone. */
 export function planRelink(links: RecordLinks, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
 	const { messages, base } = located;
 	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => jsonPointer(edit.path)));

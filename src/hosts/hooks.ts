@@ -9,7 +9,7 @@ import type { hookHosts } from "./tool-event.ts";
 export type InstallHost = (typeof hookHosts)[number];
 
 export type HookTarget =
-	| { readonly kind: "entry"; readonly file: string; readonly entry: HookEntry }
+	| { readonly kind: "entries"; readonly file: string; readonly entries: readonly HookEntry[] }
 	/** A file of our own, in which `mark` stands. */
 	| { readonly kind: "file"; readonly file: string; readonly text: string; readonly mark: string };
 
@@ -43,13 +43,13 @@ export function hookTarget(
 		const matcher = "run_shell_command|grep_search|search_file_content|web_fetch|mcp_.*";
 		const hook = { name: "palimpsest", type: "command", command: line, timeout: 10_000 };
 		const file = path.join(projectFolder ?? homeFolder, ".gemini", "settings.json");
-		return { kind: "entry", file, entry: { event: "AfterTool", matcher, hook, isOwn } };
+		return { kind: "entries", file, entries: [{ event: "AfterTool", matcher, hook, isOwn }] };
 	}
 	if (host === "codex") {
 		const ofUser = environment.CODEX_HOME || path.join(homeFolder, ".codex");
 		const file = path.join(projectFolder ? path.join(projectFolder, ".codex") : ofUser, "hooks.json");
 		const hook = { type: "command", command: line, timeout: 10 };
-		return { kind: "entry", file, entry: { event: "PostToolUse", matcher: "^(Bash|mcp__.*)$", hook, isOwn } };
+		return { kind: "entries", file, entries: [{ event: "PostToolUse", matcher: "^(Bash|mcp__.*)$", hook, isOwn }] };
 	}
 	if (host === "copilot-cli") {
 		const ofUser = environment.COPILOT_HOME || path.join(homeFolder, ".copilot");
@@ -61,12 +61,21 @@ export function hookTarget(
 	const ofUser = environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
 	const file = path.join(projectFolder ? path.join(projectFolder, ".claude") : ofUser, "settings.json");
 	const hook = { type: "command", command: line, timeout: 10 };
-	const entry = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook, isOwn };
-	return { kind: "entry", file, entry };
+	const shortens = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook, isOwn };
+	const keepsWords = { event: "SessionStart", matcher: "compact", hook, isOwn };
+	return { kind: "entries", file, entries: [shortens, keepsWords] };
 }
 
-/** Enters a hook once into settings (JSON with comments); all else stays as it is. Throws `invalid_json`. */
-export function enterHook(text: string, entry: HookEntry): string {
+/** Enters hooks once into settings (JSON with comments); all else stays as it is. Throws `invalid_json`. */
+export function enterHooks(text: string, entries: readonly HookEntry[]): string {
+	return entries.reduce(enterHook, text);
+}
+
+export function removeHooks(text: string, entries: readonly HookEntry[]): string {
+	return entries.reduce(removeHook, text);
+}
+
+function enterHook(text: string, entry: HookEntry): string {
 	const { event, matcher, hook } = entry;
 	const group = { matcher, hooks: [hook] };
 	const isThere = groupsOf(text, event).some((one) => JSON.stringify(one) === JSON.stringify(group));
@@ -74,7 +83,7 @@ export function enterHook(text: string, entry: HookEntry): string {
 	return appendItem(removeOwn(text, entry), ["hooks", event], group);
 }
 
-export function removeHook(text: string, entry: HookEntry): string {
+function removeHook(text: string, entry: HookEntry): string {
 	if (ownPlaces(text, entry).length === 0) return text;
 	const left = removeOwn(text, entry);
 	if (groupsOf(left, entry.event).length > 0) return left;

@@ -46,7 +46,6 @@ export interface ServerOptions {
 export function createOffer(options: ServerOptions) {
 	const { policySource, archive, compaction, allowedPaths = [], sharesFiles } = options;
 	const offered = (options.tools ?? tools).filter((tool) => archive || tool !== recallOriginal);
-	const offersRecall = offered.includes(recallOriginal);
 	return {
 		serverInfo: { name: "palimpsest", title: "Palimpsest", version },
 		instructions: instructions(policySource.current(), offered),
@@ -57,7 +56,7 @@ export function createOffer(options: ServerOptions) {
 		contextOf({ roots, ...client }: ClientSide): ToolContext {
 			return {
 				...client,
-				layers: offersRecall ? policySource.layers() : [...policySource.layers(), withoutRecallHint],
+				layers: layersFor(offered, policySource),
 				// Clients over HTTP may run on other machines, so their folders are not ours.
 				files: createFileAccess({
 					workingDirectory: process.cwd(),
@@ -76,8 +75,17 @@ type ClientSide = Pick<ToolContext, "log" | "signal" | "onProgress" | "clientMod
 	readonly roots: () => Promise<readonly string[]>;
 };
 
-/** A placeholder must not name a tool that is not offered. */
-const withoutRecallHint: PolicyLayer = { archive: { recall_hint: false } };
+/** Neither a placeholder nor an answer may name a tool that is not offered. */
+function layersFor(offered: readonly Tool[], policySource: PolicySource): readonly PolicyLayer[] {
+	const layers: PolicyLayer[] = [];
+	if (!offered.includes(recallOriginal)) layers.push({ archive: { recall_hint: false } });
+	if (!offered.some(({ name }) => name === "compact_conversation")) {
+		// Nobody could bring the summary that the caller is asked for.
+		const { answered_by: ways } = policySource.current().compaction;
+		layers.push({ compaction: { answered_by: [...ways.filter((way) => way !== "caller"), "none"] } });
+	}
+	return layers.length === 0 ? policySource.layers() : [...policySource.layers(), ...layers];
+}
 
 /** For each tool that is offered. A model cannot change the conversation that it is in, and must not be told to. */
 const purposes: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import { jsonPointer } from "../conversation/transcript.ts";
 import { type Violation, verify } from "../conversation/verify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../formats/detect.ts";
-import { linkRecogniser, planRelink } from "../formats/session-files.ts";
+import { linkRecogniser, withRelinks } from "../formats/session-files.ts";
 import {
 	type AffectedThinking,
 	affectedThinking,
@@ -178,7 +178,7 @@ export function completePlan(what: {
 	const all = [...plan, ...(strip?.edits ?? [])];
 	const { links } = source.format;
 	return {
-		plan: links ? [...all, ...planRelink(links, source.located, all)] : all,
+		plan: links ? withRelinks(links, source.located, all) : all,
 		thinking: thinkingReport(affected, strip?.left),
 	};
 }

@@ -28,6 +28,7 @@ const entry = {
 	matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*",
 	hooks: [{ type: "command", command: command("claude-code"), timeout: 10 }],
 };
+const afterCompaction = { matcher: "compact", hooks: entry.hooks };
 const isThere = (file: string) =>
 	access(file).then(
 		() => true,
@@ -54,7 +55,9 @@ describe("an installation for Claude Code", () => {
 	it("creates a missing file, readable by its user only", async () => {
 		const { code, text } = await run("install", "claude-code");
 		expect(code).toBe(0);
-		expect(JSON.parse(await readFile(settings, "utf8"))).toEqual({ hooks: { PostToolUse: [entry] } });
+		expect(JSON.parse(await readFile(settings, "utf8"))).toEqual({
+			hooks: { PostToolUse: [entry], SessionStart: [afterCompaction] },
+		});
 		expect(text).toContain(`+     "PostToolUse": [`);
 		if (process.platform !== "win32") expect((await stat(settings)).mode & 0o777).toBe(0o600);
 	});
@@ -99,6 +102,17 @@ describe("an installation for Claude Code", () => {
 		}
 	});
 
+	it("adds what an older version did not enter, and leaves the hooks of others for that event", async () => {
+		const theirs = { matcher: "startup", hooks: [{ type: "command", command: "./welcome.sh" }] };
+		const before = { hooks: { PostToolUse: [entry], SessionStart: [theirs] } };
+		await writeFile(settings, JSON.stringify(before));
+		await run("install", "claude-code");
+		const { hooks } = JSON.parse(await readFile(settings, "utf8"));
+		expect(hooks).toEqual({ PostToolUse: [entry], SessionStart: [theirs, afterCompaction] });
+		await run("uninstall", "claude-code");
+		expect(JSON.parse(await readFile(settings, "utf8"))).toEqual({ hooks: { SessionStart: [theirs] } });
+	});
+
 	it("changes nothing the second time, and replaces an older entry of ours", async () => {
 		await writeFile(settings, commented);
 		await run("install", "claude-code");
@@ -107,7 +121,7 @@ describe("an installation for Claude Code", () => {
 		expect(again).toMatchObject({ code: 0, text: "", lines: [`palimpsest: ${settings}: nothing to change`] });
 		await run("install", "claude-code", "--max-chars", "9000");
 		const changed = await readFile(settings, "utf8");
-		expect(changed).toBe(once.replace("--max-chars 16000", "--max-chars 9000"));
+		expect(changed).toBe(once.replaceAll("--max-chars 16000", "--max-chars 9000"));
 	});
 
 	it("is only shown with --dry-run", async () => {

@@ -7,6 +7,7 @@ import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { openaiMessages, toolTurn } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";
+import { stdioSession } from "../support/stdio-session.ts";
 import {
 	compactSession,
 	contentOf,
@@ -153,6 +154,15 @@ describe("auto_compact", () => {
 			expect(told).toMatchObject({ result: "summarised", summary: { by: "caller", messages: 24 } });
 			expect(readSummaryFrame(after[2]?.content ?? "")?.summary).toBe(handover);
 		}
+	});
+
+	it("guards without a summary where compact_conversation is not offered to bring it", async () => {
+		const { call } = await stdioSession({ parameters: ["--archive", "memory", "--tools", "guard_context"] });
+		const answered = await call("guard_context", { messages, ...window, policy: compacting });
+		const { report } = contentOf(answered);
+		expect(report.changed).toBe(true);
+		expect(report.compaction).toMatchObject({ result: expect.not.stringMatching("summary_requested") });
+		expect(JSON.stringify(answered)).not.toContain("compact_conversation");
 	});
 
 	it("names the file again in that call", async () => {

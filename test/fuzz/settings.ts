@@ -1,5 +1,5 @@
 import { parse, stringify } from "smol-toml";
-import { enterHook, hookTarget, removeHook } from "../../src/hosts/hooks.ts";
+import { enterHooks, hookTarget, removeHooks } from "../../src/hosts/hooks.ts";
 import { hosts, serverStart } from "../../src/hosts/hosts.ts";
 import { enterServer, hasServer, isWritable, removeServer } from "../../src/hosts/install.ts";
 import { readSettings } from "../../src/json-text/settings.ts";
@@ -110,12 +110,12 @@ function serverOf(name: string) {
 function hookOf(name: string) {
 	const how = { isForProject: false, mostChars: 10_000, locale: undefined };
 	const target = hookTarget(name as (typeof hookHosts)[number], how);
-	if (target.kind !== "entry") throw new Error(`no hook of ${name}`);
-	const { entry } = target;
+	if (target.kind !== "entries") throw new Error(`no hook of ${name}`);
+	const { entries } = target;
 	return {
-		enter: (text: string) => enterHook(text, entry),
-		remove: (text: string) => removeHook(text, entry),
-		isThere: (text: string) => removeHook(text, entry) !== text,
+		enter: (text: string) => enterHooks(text, entries),
+		remove: (text: string) => removeHooks(text, entries),
+		isThere: (text: string) => removeHooks(text, entries) !== text,
 		isJson: true,
 	};
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { readSummaryFrame } from "../../src/compaction/summary.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
+import { row as claudeCode } from "../formats/rows/claude-code.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, openaiMessages, system, toolTurn, user } from "../support/script.ts";
@@ -44,6 +45,17 @@ it("the words of dropped messages stand in one message behind the first text, an
 	expect(wordsIn(twice).length).toBeGreaterThan(words.length);
 	expect(twice.filter(({ content }) => content && readSummaryFrame(content)).length).toBe(1);
 	expect((await guard(twice, 2_000)).conversation).toBe(twice);
+});
+
+it("in a session file, the words and what follows link to records that stay", async () => {
+	const script = [user("Task."), ...[0, 1, 2, 3, 4, 5].flatMap((at) => [...turn(at), ...toolTurn(`more_${at}`, "ok")])];
+	const { conversation, report } = await guard(claudeCode.write(script), 2_000);
+	expect(report.fits).toBe(true);
+	const records = conversation as readonly { readonly uuid?: string; readonly parentUuid?: string | null }[];
+	const ids = new Set(records.map(({ uuid }) => uuid));
+	expect(ids.size).toBeGreaterThan(5);
+	expect(JSON.stringify(records)).toContain("What the user wrote, word for word");
+	expect(records.filter(({ parentUuid }) => parentUuid != null && !ids.has(parentUuid))).toEqual([]);
 });
 
 it("a conversation in which only words could go stays as it is", async () => {

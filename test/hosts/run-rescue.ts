@@ -106,7 +106,8 @@ async function sessionIn(home: string, kept: RegExp): Promise<string> {
 	return file;
 }
 
-function tokensOf(usage: Readonly<Record<string, number>> | object | undefined): number {
+/** Of a request, with what the cache has. */
+export function tokensOf(usage: Readonly<Record<string, number>> | object | undefined): number {
 	return Object.values((usage ?? {}) as Readonly<Record<string, number>>).reduce((sum, one) => sum + one, 0);
 }
 

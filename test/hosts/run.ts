@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import type { SessionScript } from "../support/scripted-session.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, programs } from "./programs.ts";
+import { compactionColumns, compactSession } from "./run-compaction.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
 import { rescueColumns, rescueSession } from "./run-rescue.ts";
 
@@ -21,10 +22,14 @@ const { values, positionals } = parseArgs({
 		ways: { type: "string", default: "proxy,plugin,hook" },
 		/** Plays a session, rescues it, and resumes it. */
 		rescue: { type: "boolean", default: false },
+		/** Lets the program compact by itself, with and without our hook. */
+		compaction: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
-const script = { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
+const script = values.compaction
+	? { toolTurns: 3, fileChars: 60_000, recalls: false }
+	: { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
 /** Two large outputs; then the model recalls one. */
 const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = 600;
@@ -45,7 +50,7 @@ const usualColumns = [
 	"recall",
 	"placeholders stored",
 ];
-const columns = values.rescue ? rescueColumns : usualColumns;
+const columns = values.rescue ? rescueColumns : values.compaction ? compactionColumns : usualColumns;
 /** In tokens: the usual session is over it, and half of it has room for a program's own instructions. */
 const rescuedWindow = 80_000;
 const rows: string[][] = [];
@@ -75,6 +80,18 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		const rescued = await rescueSession(rescue).catch((error: unknown) => ({ row: [String(error)], isRight: false }));
 		failed ||= rescued?.isRight === false;
 		return rescued ? [[name, "rescue", ...rescued.row]] : [];
+	}
+	if (values.compaction) {
+		const compacted: string[][] = [];
+		for (const hasHook of [false, true]) {
+			const bodies = values.bodies && join(values.bodies, `${program.name}-${hasHook ? "hook" : "alone"}`);
+			const { binFolder } = installed;
+			const session = { program, binFolder, script, hasHook, bodies, limitSeconds };
+			const one = await compactSession(session).catch((error: unknown) => ({ row: [String(error)], isRight: false }));
+			failed ||= one?.isRight === false;
+			if (one) compacted.push([name, hasHook ? "hook" : "alone", ...one.row]);
+		}
+		return compacted;
 	}
 	const run = (way: Way, played: SessionScript) => {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hookTarget, type InstallHost } from "../../src/hosts/hooks.ts";
 import { shortenResult } from "../../src/mcp/hook-tool.ts";
 import { packageFolder } from "../support/built-cli.ts";
-import { geminiCliEvent, logOf } from "../support/hook-events.ts";
+import { compactedEvent, geminiCliEvent, logOf } from "../support/hook-events.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { stdioSession } from "../support/stdio-session.ts";
@@ -31,9 +32,13 @@ interface Hook {
 }
 
 function hookOf(host: InstallHost) {
+	return hooksOf(host)[0] as ReturnType<typeof hooksOf>[number];
+}
+
+function hooksOf(host: InstallHost) {
 	const { hooks } = read(`plugins/${host}/hooks/hooks.json`);
-	const [[event, [group]]] = Object.entries(hooks) as [[string, [{ matcher: string; hooks: [Hook] }]]];
-	return { event, matcher: group.matcher, hook: group.hooks[0] };
+	const events = Object.entries(hooks) as [string, [{ matcher: string; hooks: [Hook] }]][];
+	return events.map(([event, [group]]) => ({ event, matcher: group.matcher, hook: group.hooks[0] }));
 }
 
 describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, servers }) => {
@@ -59,11 +64,12 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 		}
 	});
 
-	it.skipIf(host === "cursor")("has the hook that `hook install` enters, for the same tools", async () => {
+	it.skipIf(host === "cursor")("has the hooks that `hook install` enters, for the same tools", async () => {
 		if (host === "cursor") return;
 		const target = hookTarget(host, { isForProject: false, mostChars: 16_000, locale: undefined });
-		const { event, matcher, hook } = hookOf(host);
-		expect(target).toMatchObject({ kind: "entry", entry: { event, matcher } });
+		const entries = hooksOf(host).map(({ event, matcher }) => expect.objectContaining({ event, matcher }));
+		expect(target).toMatchObject({ kind: "entries", entries });
+		const { hook } = hookOf(host);
 		if (hook.type === "mcp_tool") {
 			expect(hook.tool).toBe(shortenResult.name);
 			expect(Object.keys(shortenResult.inputSchema.shape)).toEqual(
@@ -84,6 +90,23 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 		});
 		expect(JSON.parse(answered.text).reason).toContain("Output shortened");
 	});
+});
+
+it("Claude Code's plugin gives back after a compaction what people said", async () => {
+	const [, { hook } = { hook: undefined }] = hooksOf("claude-code");
+	const [npx, yes, packageName, ...parameters] = hook?.command?.split(" ") ?? [];
+	expect([npx, yes, packageName]).toEqual(["npx", "-y", `palimpsest-mcp@${version}`]);
+	const folder = await scratchFolder();
+	const transcript = join(folder, "session.jsonl");
+	await writeFile(
+		transcript,
+		`${JSON.stringify({ type: "user", message: { role: "user", content: "Never push." } })}\n`,
+	);
+	const environment = { PALIMPSEST_ARCHIVE: join(folder, "a") };
+	const answered = await runCli(parameters, { folder, input: compactedEvent(transcript), environment });
+	expect(JSON.parse(answered.text).hookSpecificOutput.additionalContext).toBe(
+		"What the user wrote, word for word, oldest first:\n---\nNever push.\n---",
+	);
 });
 
 it("the marketplaces name the plugins where they are", () => {

@@ -16,6 +16,18 @@ export function claudeCodeEvent(toolName: string, toolInput: unknown, toolRespon
 	});
 }
 
+/** `SessionStart` of Claude Code after a compaction, as 2.1.330 sends it. */
+export function compactedEvent(transcript: string, source = "compact"): string {
+	return JSON.stringify({
+		session_id: "abc123",
+		transcript_path: transcript,
+		cwd: "/home/user/project",
+		hook_event_name: "SessionStart",
+		source,
+		model: "claude-sonnet-4-5",
+	});
+}
+
 /** The response of Claude Code's `Bash`. */
 export function bashResponse(stdout: string, more: Readonly<Record<string, unknown>> = {}) {
 	return { stdout, stderr: "", interrupted: false, isImage: false, noOutputExpected: false, ...more };
