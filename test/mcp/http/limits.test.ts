@@ -13,6 +13,7 @@ import {
 	faces,
 	initialize,
 	jsonHeaders,
+	newerRequest,
 	openSession,
 	send,
 	start,
@@ -110,6 +111,20 @@ describe("sessions", () => {
 		expect(await openSession(url, bearer(alice))).toMatch(/-/);
 	});
 
+	test("are counted with the open streams of the revision without sessions", async () => {
+		const { url } = await startWithTokens({ quotas: { sessions: 2 } });
+		const notifications = { resourceSubscriptions: ["policy://current"] };
+		const { method, headers, body } = newerRequest("subscriptions/listen", { notifications });
+		const listen = (who: string) => fetch(`${url}/mcp`, { method, headers: { ...headers, ...bearer(who) }, body });
+		const streams = [await listen(alice), await listen(alice)];
+		const refused = await listen(alice);
+		expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "30"]);
+		streams.push(await listen(bob));
+		expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);
+		await Promise.all(streams.map(({ body: stream }) => stream?.cancel()));
+		await vi.waitFor(async () => expect(await openSession(url, bearer(alice))).toMatch(/-/), patience);
+	});
+
 	test("have the configured limit without tokens", async () => {
 		const { url } = await start({ quotas: { sessions: 1 } });
 		await openSession(url);
@@ -202,6 +217,19 @@ test("two calls under the same id at the same time are counted separately", asyn
 	expect((await first).text).toContain("[internal]");
 	// Then the id is free.
 	expect((await send(`${url}/mcp`, { method: "POST", headers, body: other })).text).toContain('"result":{}');
+});
+
+test("without sessions, calls under the same id are counted separately too", async () => {
+	const { archive, waiting, letGo } = slowArchive();
+	const { url } = await startWithTokens({ archiveOf: () => archive, quotas: { concurrentCalls: 1 } });
+	const { method, headers, body } = newerRequest("tools/call", short, 7);
+	const request = { method, headers: { ...headers, ...bearer(alice) }, body };
+	const first = send(`${url}/mcp`, request);
+	await vi.waitFor(() => expect(waiting()).toBe(1), patience);
+	expect((await send(`${url}/mcp`, request)).text).toContain("[rate_limit]");
+	letGo();
+	expect((await first).text).toContain("[internal]");
+	expect((await send(`${url}/mcp`, request)).text).toContain("[internal]");
 });
 
 test("over the older transport a request under a call's id does not end the call either", async () => {
