@@ -7,6 +7,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compact, guard, mask, openArchive, truncate } from "../../src/index.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { newerClient } from "../support/client-2026.ts";
@@ -145,6 +146,32 @@ describe("every transport", () => {
 		const { report, ...rest } = await answer("guard_context", { ...guarded, respond_with });
 		expect(report).toMatchObject({ changed: true, fits: true });
 		expect(Object.keys(rest)).toEqual([respond_with === "report" ? "context" : respond_with]);
+	});
+
+	it("answers as the library does", async () => {
+		const options = {
+			policy: { locale: "en" },
+			archive: await openArchive({ where: "memory" }),
+			recallHint: "recall_original",
+		} as const;
+		const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+		const masked = await mask(messages, options);
+		expect(await answer("mask_conversation", { messages })).toEqual(
+			plain({ messages: masked.conversation, report: masked.report }),
+		);
+		const fitted = await guard(messages, { ...options, contextWindow: 6_000, reserveTokens: 500 });
+		expect(await answer("guard_context", guarded)).toEqual(
+			plain({ messages: fitted.conversation, report: fitted.report }),
+		);
+		const text = Array.from({ length: 900 }, (_, line) => `line ${line}`).join("\n");
+		const cut = await truncate(text, { ...options, maxChars: 2_000 });
+		expect(await answer("truncate_output", { text, max_chars: 2_000 })).toEqual(
+			plain({ text: cut.text, ...cut.report }),
+		);
+		const hidden = await compact(messages, { ...options, strategy: "tool-result-hiding", force: true });
+		expect(await answer("compact_conversation", { messages, strategy: "tool-result-hiding", force: true })).toEqual(
+			plain({ messages: hidden.conversation, report: hidden.report }),
+		);
 	});
 
 	it("truncates, and recalls the complete text, a part, and by call id", async () => {
