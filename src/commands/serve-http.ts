@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { ArchiveLocation } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
+import { PalimpsestError } from "../errors.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../http/address.ts";
 import { createPrincipalArchives } from "../mcp/archives.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
@@ -98,6 +99,7 @@ export async function serveOverHttp(
 			readiness,
 			metrics: options.metrics === true ? metrics : undefined,
 			isStateless: options.stateless,
+			stateKey: stateKeyOf(process.env.PALIMPSEST_STATE_KEY),
 			shutdownMilliseconds: shutdownSeconds === undefined ? undefined : shutdownSeconds * 1_000,
 			quotas: {
 				requestsPerMinute: options.requestsPerMinute,
@@ -121,6 +123,12 @@ export async function serveOverHttp(
 	const data = { event: "listening", url, ...(own && { metrics_url: `${own.url}/metrics` }) };
 	announce({ level: "notice", message: `serving MCP at ${url}/mcp (Streamable HTTP)${sse}`, data });
 	if (own) announce({ level: "notice", message: `metrics at ${own.url}/metrics`, data: { event: "listening" } });
+}
+
+function stateKeyOf(text = ""): string | undefined {
+	if (text === "" || Buffer.byteLength(text) >= 32) return text || undefined;
+	const message = "Expected PALIMPSEST_STATE_KEY of 32 bytes or more. `openssl rand -hex 32` makes one.";
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 function metricsAddressOf(text: string): Address {

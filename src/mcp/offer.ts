@@ -131,8 +131,10 @@ export function createToolCaller(options: OfferedTools) {
 		readonly id: RequestId;
 		readonly session?: string | undefined;
 		readonly context: ToolContext & { readonly signal: AbortSignal };
+		/** Whether the client has to be asked something first, which the work has come to. */
+		readonly isAsking?: () => boolean;
 	}): Promise<CallToolResult> => {
-		const { params, id, session, context } = asked;
+		const { params, id, session, context, isAsking } = asked;
 		const tool = byName.get(params.name);
 		if (!tool) {
 			const known = tools.map(({ name }) => name).join(", ");
@@ -151,7 +153,7 @@ export function createToolCaller(options: OfferedTools) {
 			return callInPool(pool, { ...job, context, archive, location, principal });
 		};
 		const outcome = await run();
-		note(outcome);
+		note({ ...outcome, ...(isAsking && { isAsking: isAsking() }) });
 		return outcome.result;
 	};
 }

@@ -15,6 +15,8 @@ export interface ToolOutcome {
 	readonly report: CallReport | undefined;
 	readonly bytes?: number;
 	readonly isBusy?: boolean;
+	/** Whether the call ends with questions to the client, which then calls again. */
+	readonly isAsking?: boolean;
 }
 
 /** Never throws: bad input becomes a tool error with one of our codes; a defect is logged by name only. */
@@ -101,8 +103,11 @@ export interface CallEnd {
 	/** A secret: whoever knows it can use the session. */
 	readonly session?: string | undefined;
 	readonly principal?: string | undefined;
-	/** `cancelled`: nobody waits for it any more. `busy`: not begun, since too many others wait. */
-	readonly outcome: "ok" | "error" | "cancelled" | "busy";
+	/**
+	 * `cancelled`: nobody waits for it any more. `busy`: not begun, since too many others wait. `input_required`: ended with
+	 * questions to the client.
+	 */
+	readonly outcome: "ok" | "error" | "cancelled" | "busy" | "input_required";
 	readonly code?: ErrorCode | undefined;
 	readonly milliseconds: number;
 	/** Bytes of the arguments and of the answer as JSON, measured when they are read, since that takes time. */
@@ -125,9 +130,10 @@ export function callRecorder(
 	const began = performance.now();
 	// Before another thread takes the bytes.
 	let bytesIn = heldArguments(given)?.byteLength;
-	return ({ code, report, result, bytes, isBusy }) => {
+	return ({ code, report, result, bytes, isBusy, isAsking }) => {
 		const answered = isBusy ? "busy" : code === undefined ? "ok" : "error";
-		const end = signal.aborted ? ({ outcome: "cancelled" } as const) : ({ outcome: answered, code } as const);
+		const stopped = isAsking ? "input_required" : signal.aborted ? "cancelled" : undefined;
+		const end = stopped ? ({ outcome: stopped } as const) : ({ outcome: answered, code } as const);
 		let bytesOut = signal.aborted ? 0 : bytes;
 		try {
 			onCallEnd({

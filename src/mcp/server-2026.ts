@@ -80,7 +80,8 @@ export function createServer2026(options: ServerOptions, states: RequestStateCod
 			onProgress: callProgress({ progressToken: _meta?.progressToken, sendNotification: call.mcpReq.notify }),
 		});
 		try {
-			const result = await callTool({ params, id, context: { ...context, signal: joined.signal } });
+			const isAsking = () => rounds.questions() !== undefined;
+			const result = await callTool({ params, id, context: { ...context, signal: joined.signal }, isAsking });
 			const questions = rounds.questions();
 			if (!questions) return result;
 			const requestState = await states.mint(questions.state, call);

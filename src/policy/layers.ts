@@ -92,6 +92,8 @@ export const otherVariables = {
 	PALIMPSEST_TOOLS: "the tools that the server offers, as `serve --tools`",
 	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
 	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as the lines of the file of `--auth-tokens`",
+	PALIMPSEST_STATE_KEY:
+		"signs what clients of revision 2026-07-28 carry between the rounds of a call; of 32 bytes or more, for several processes behind a balancer",
 	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint that is asked for summaries",
 	PALIMPSEST_LLM_MODEL: "its model",
 	PALIMPSEST_LLM_KEY: "its key, where it needs one",

@@ -5,36 +5,75 @@ import { check } from "./check.ts";
 import { conformanceFolder } from "./folders.ts";
 import { runTool } from "./run-tool.ts";
 
-/** The scenarios that say something about this server. */
-const mustPass = [
-	"server-initialize",
-	"ping",
-	"logging-set-level",
+/** A revision of the protocol, and the suite that asks for it. */
+interface Era {
+	readonly name: string;
+	readonly script: string;
+	readonly parameters: readonly string[];
+	readonly baseline: string;
+	/** The scenarios that say something about this server. */
+	readonly mustPass: readonly string[];
+}
+
+/** What this server answers, or what the suite says, where somebody asks for a fixture that it has not. */
+const noFixture =
+	/No such tool here|Prompt test_\w+ not found|Resource (?:test:\/\/\S+ not found|not found: test:\/\/)|Tool '\w+' not found|^Not testable: server (?:does not list|exposes no tool)|^Prerequisite failed|^Expected InputRequiredResult/;
+
+const inBothEras = [
 	"tools-list",
 	"resources-list",
-	"resources-subscribe",
-	"resources-unsubscribe",
 	"prompts-list",
 	"server-sse-multiple-streams",
 	"dns-rebinding-protection",
 ];
-/** What this server answers where somebody asks for a fixture that it has not. */
-const noFixture = /No such tool here|Prompt test_\w+ not found|Resource test:\/\/\S+ not found|Tool '\w+' not found/;
+
+export const eras: readonly Era[] = [
+	{
+		name: "2025-11-25",
+		script: "@modelcontextprotocol/conformance/dist/index.js",
+		parameters: [],
+		baseline: "expected-failures.yml",
+		mustPass: [
+			...inBothEras,
+			"server-initialize",
+			"ping",
+			"logging-set-level",
+			"resources-subscribe",
+			"resources-unsubscribe",
+		],
+	},
+	{
+		// The released suite ends at 2025-11-25.
+		name: "2026-07-28",
+		script: "conformance-2026/dist/index.js",
+		parameters: ["--spec-version", "2026-07-28"],
+		baseline: "expected-failures-2026.yml",
+		mustPass: [
+			...inBothEras,
+			"caching",
+			"http-header-validation",
+			"sep-2164-resource-not-found",
+			"input-required-result-unsupported-methods",
+			"input-required-result-validate-input",
+		],
+	},
+];
 
 interface Check {
 	readonly status: string;
 	readonly errorMessage?: string;
 }
 
-/** Runs the suite of `@modelcontextprotocol/conformance` on a server, and judges what failed. */
-export async function runScenarios(url: string): Promise<void> {
+/** Runs the suite of `@modelcontextprotocol/conformance` on a server, and judges what failed. It needs Node 22. */
+export async function runScenarios(url: string, era: Era, node: string): Promise<void> {
+	const { name: revision, script, parameters, mustPass } = era;
 	const results = mkdtempSync(join(tmpdir(), "palimpsest-conformance-"));
 	try {
-		const baseline = join(conformanceFolder, "expected-failures.yml");
+		const baseline = join(conformanceFolder, era.baseline);
 		const suite = ["server", "--url", `${url}/mcp`, "--suite", "all", "--expected-failures", baseline, "-o", results];
-		const { code, output } = await runTool("@modelcontextprotocol/conformance/dist/index.js", suite);
+		const { code, output } = await runTool(script, [...suite, ...parameters], node);
 		const summary = output.slice(output.indexOf("=== SUMMARY ==="));
-		check("conformance: what fails is what expected-failures.yml lists, and all of that fails", code === 0, summary);
+		check(`conformance ${revision}: ${era.baseline} lists what fails, and all of that fails`, code === 0, summary);
 
 		const expected = [...readFileSync(baseline, "utf8").matchAll(/^ {2}- (\S+) # \S+/gm)].map(([, name]) => name);
 		const scenarios = new Map(
@@ -47,13 +86,14 @@ export async function runScenarios(url: string): Promise<void> {
 		for (const name of mustPass) {
 			const checks = scenarios.get(name) ?? [];
 			const passes = checks.some(({ status }) => status === "SUCCESS") && checks.every(({ status }) => isGood(status));
-			check(`conformance: ${name}`, passes, JSON.stringify(checks, null, 1));
+			check(`conformance ${revision}: ${name}`, passes, JSON.stringify(checks, null, 1));
 		}
 		const judged = [...scenarios].filter(([name]) => !mustPass.includes(name));
 		for (const [name, checks] of judged) {
 			const failed = checks.filter(({ status }) => status === "FAILURE").map(({ errorMessage = "" }) => errorMessage);
 			const callsFixture = name === "server-sse-polling" || failed.every((message) => noFixture.test(message));
-			check(`conformance: ${name} calls a fixture`, expected.includes(name) && callsFixture, failed.join("\n"));
+			const isExpected = expected.includes(name);
+			check(`conformance ${revision}: ${name} calls a fixture`, isExpected && callsFixture, failed.join("\n"));
 		}
 	} finally {
 		rmSync(results, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { check, failureCount } from "./check.ts";
 import { installTools } from "./install-tools.ts";
 import { runInspector, waysTo } from "./run-inspector.ts";
-import { runScenarios } from "./run-scenarios.ts";
+import { eras, runScenarios } from "./run-scenarios.ts";
 import { nodeOf } from "./run-tool.ts";
 import { startServer } from "./start-server.ts";
 
@@ -18,9 +18,9 @@ async function run(): Promise<void> {
 	const [node22, node24] = [nodeOf(22) ?? (isNew ? process.execPath : undefined), nodeOf(24)];
 	const server = await startServer(process.execPath, process.env);
 	try {
-		await runScenarios(server.url);
-		check("a Node of 22.19 or later for the Inspector", node22 !== undefined);
+		check("a Node of 22.19 or later for the suite and the Inspector", node22 !== undefined);
 		if (node22 === undefined) return;
+		for (const era of eras) await runScenarios(server.url, era, node22);
 		const nodes = { [`Node ${major}`]: process.execPath, "Node 22": node22, ...(node24 && { "Node 24": node24 }) };
 		for (const way of waysTo(server.url, nodes)) await runInspector(way, node22);
 	} finally {

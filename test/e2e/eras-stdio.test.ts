@@ -3,15 +3,35 @@ import { once } from "node:events";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import type { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { builtCli } from "../support/built-cli.ts";
-import { connectStdio, envelope, modes, newerClient, revision } from "../support/client-2026.ts";
+import { envelope, modes, newerClient, revision } from "../support/client-2026.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 
 const eraOf = { legacy: "2025-11-25", auto: revision, pin: revision };
 const nameOf = (mode: (typeof modes)[number]) => (typeof mode === "string" ? mode : "pin");
+
+/** Connects a client to the built server on standard input and output, which is gone after the test. */
+async function connectStdio(
+	client: Client,
+	server: { readonly parameters?: readonly string[]; readonly environment?: Record<string, string> } = {},
+): Promise<{ readonly folder: string }> {
+	const folder = await scratchFolder();
+	const transport = new StdioClientTransport({
+		command: process.execPath,
+		args: [builtCli, ...(server.parameters ?? [])],
+		cwd: folder,
+		env: { ...cleanEnvironment(folder), ...server.environment },
+		stderr: "ignore",
+	});
+	await client.connect(transport);
+	onTestFinished(() => client.close());
+	return { folder };
+}
 
 /** The revisions whose SDK the process has loaded: by its coverage, and by a word of each that the other has not. */
 async function loadedServers(folder: string): Promise<string[]> {

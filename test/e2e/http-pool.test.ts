@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { StreamableHTTPClientTransport as NewerTransport } from "@modelcontextprotocol/client";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { guard, mask } from "../../src/index.ts";
 import { faces } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { newerClient, revision } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { handover, standInSummariser } from "../support/stand-in-summariser.ts";
@@ -97,6 +99,28 @@ it("a call that waits for a model does not hold its thread", async () => {
 	expect(report).toMatchObject({ result: "summarised" });
 	expect(messages.length).toBeLessThan(large.length);
 	expect(ends.map(({ tool }) => tool)).toEqual(["mask_conversation", "compact_conversation"]);
+});
+
+it("without sessions a client is asked by rounds, and the answer is that of a session", async () => {
+	const { url, ends } = await poolServer({ threads: 1 });
+	const call = {
+		name: "compact_conversation",
+		arguments: { messages: large, strategy: "llm-summary", force: true, respond_with: "report" },
+	};
+	const answers: unknown[] = [];
+	for (const mode of ["legacy", { pin: revision }] as const) {
+		const client = newerClient(mode, { capabilities: { sampling: {} } });
+		onTestFinished(() => client.close());
+		client.setRequestHandler("sampling/createMessage", () => {
+			const content = { type: "text", text: handover } as const;
+			return { role: "assistant", model: "m", content, stopReason: "endTurn" };
+		});
+		await client.connect(new NewerTransport(new URL(`${url}/mcp`)));
+		answers.push((await client.callTool(call)).structuredContent);
+	}
+	expect(answers[0]).toMatchObject({ report: { result: "summarised", summary: { by: "sampling" } } });
+	expect(answers[1]).toEqual(answers[0]);
+	expect(ends.map(({ outcome }) => outcome)).toEqual(["ok", "input_required", "ok"]);
 });
 
 it("a thread reports invalid arguments too", async () => {

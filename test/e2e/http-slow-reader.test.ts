@@ -1,6 +1,6 @@
 import { connect as connectSocket, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { jsonHeaders, openSession, send } from "../mcp/http/harness.ts";
+import { jsonHeaders, newerRequest, openSession, send } from "../mcp/http/harness.ts";
 import { patience } from "../support/patience.ts";
 import { poolServer } from "./pool-server.ts";
 
@@ -12,13 +12,16 @@ const params = { name: "mask_conversation", arguments: { messages } };
 const call = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
 
 /** A client that sends a request and reads nothing of what comes. */
-function neverReads(port: number, request: { method: string; path: string; body?: string; session?: string }): Socket {
-	const { method, path, body = "", session } = request;
+function neverReads(
+	port: number,
+	request: { method: string; path?: string; body?: string; session?: string; headers?: Record<string, string> },
+): Socket {
+	const { method, path = "/mcp", body = "", session } = request;
 	const socket = connectSocket(port, "127.0.0.1");
 	socket.on("error", () => {});
 	const headers = {
 		Host: `127.0.0.1:${port}`,
-		...jsonHeaders,
+		...(request.headers ?? jsonHeaders),
 		...(session === undefined ? {} : { "Mcp-Session-Id": session }),
 		"Content-Length": Buffer.byteLength(body),
 	};
@@ -30,16 +33,21 @@ function neverReads(port: number, request: { method: string; path: string; body?
 
 /** Whether the server has hung up: only who reads on gets to see that. */
 async function isHungUp(socket: Socket): Promise<boolean> {
-	const whole = new Promise<string>((resolve) => {
+	const isWhole = new Promise<boolean>((resolve) => {
 		let text = "";
+		let left: number | undefined;
 		socket.on("data", (chunk: Buffer) => {
-			text = (text + chunk.toString("latin1")).slice(-5);
-			// The end of a body in chunks.
-			if (text === "0\r\n\r\n") resolve(text);
+			const piece = chunk.toString("latin1");
+			const [head = "", length] = /^[\s\S]*?content-length: (\d+)[\s\S]*?\r\n\r\n/i.exec(piece.slice(0, 2_000)) ?? [];
+			if (length !== undefined) left = Number(length) + head.length;
+			if (left !== undefined) left -= chunk.length;
+			text = (text + piece).slice(-5);
+			// The end of a body of known length, or of one in chunks.
+			if (left === 0 || text === "0\r\n\r\n") resolve(true);
 		});
-		socket.on("close", () => resolve(text));
+		socket.on("close", () => resolve(false));
 	});
-	return (await whole) !== "0\r\n\r\n";
+	return !(await isWhole);
 }
 
 const roomy = { bytesOfOne: 100 * megabyte, bytesOfAll: 1_000 * megabyte, stallMilliseconds: 60_000 };
@@ -47,28 +55,35 @@ const roomy = { bytesOfOne: 100 * megabyte, bytesOfAll: 1_000 * megabyte, stallM
 it.each([
 	["with sessions", false],
 	["without sessions", true],
-])("%s, an answer that the client does not read is dropped after a while", async (_what, isStateless) => {
+	["in revision 2026-07-28", "newer"],
+] as const)("%s, an answer that the client does not read is dropped after a while", async (_what, how) => {
+	const isStateless = how === true;
 	const { port, url, ends } = await poolServer(
 		{ threads: 1 },
 		{ isStateless, unreadLimits: { ...roomy, stallMilliseconds: 300 } },
 	);
-	const session = isStateless ? {} : { session: await openSession(url) };
-	const socket = neverReads(port, { method: "POST", path: "/mcp", body: call(1), ...session });
+	const session = how === false ? { session: await openSession(url) } : {};
+	const request = how === "newer" ? newerRequest("tools/call", params) : { method: "POST", body: call(1) };
+	const socket = neverReads(port, { ...request, ...session });
 	await expect.poll(() => ends.length, patience).toBe(1);
 	await new Promise((resolve) => setTimeout(resolve, 1_500));
 	expect(await isHungUp(socket)).toBe(true);
 });
 
-it("an answer that is read late arrives complete", async () => {
-	const { port, ends } = await poolServer(
-		{ threads: 1 },
-		{ isStateless: true, unreadLimits: { ...roomy, stallMilliseconds: 20_000 } },
-	);
-	const socket = neverReads(port, { method: "POST", path: "/mcp", body: call(1) });
-	await expect.poll(() => ends.length, patience).toBe(1);
-	expect(await isHungUp(socket)).toBe(false);
-	expect(ends[0]?.bytesOut).toBeGreaterThan(7 * megabyte);
-});
+it.each(["2025-11-25", "2026-07-28"])(
+	"in revision %s, an answer that is read late arrives complete",
+	async (revision) => {
+		const { port, ends } = await poolServer(
+			{ threads: 1 },
+			{ isStateless: true, unreadLimits: { ...roomy, stallMilliseconds: 20_000 } },
+		);
+		const isNewer = revision === "2026-07-28";
+		const socket = neverReads(port, isNewer ? newerRequest("tools/call", params) : { method: "POST", body: call(1) });
+		await expect.poll(() => ends.length, patience).toBe(1);
+		expect(await isHungUp(socket)).toBe(false);
+		expect(ends[0]?.bytesOut).toBeGreaterThan(7 * megabyte);
+	},
+);
 
 it("unread data of all clients together is bounded, and clients that read get answers", async () => {
 	const { port, url, ends } = await poolServer(

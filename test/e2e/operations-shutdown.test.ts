@@ -1,3 +1,4 @@
+import { StreamableHTTPClientTransport as NewerTransport } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -6,11 +7,12 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Behaviour, complete, hang, startChatServer } from "../summariser/chat-server.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { newerClient } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { httpServer } from "./http-server.ts";
 
-const faces = ["Streamable HTTP", "HTTP+SSE", "stateless"] as const;
+const faces = ["Streamable HTTP", "HTTP+SSE", "stateless", "2026-07-28"] as const;
 type Face = (typeof faces)[number];
 
 /** A server at a call that waits for a model, which answers as told. */
@@ -19,11 +21,13 @@ async function serverAtWork(face: Face, behaviour: Behaviour, parameters: readon
 	const environment = { PALIMPSEST_LLM_URL: model.baseUrl, PALIMPSEST_LLM_MODEL: "a-model" };
 	const stateless = face === "stateless" ? ["--stateless"] : [];
 	const server = await httpServer([...stateless, ...parameters], environment);
-	const client = new Client({ name: "test", version: "1.0.0" });
+	const isNewer = face === "2026-07-28";
+	const client = isNewer ? (newerClient() as unknown as Client) : new Client({ name: "test", version: "1.0.0" });
+	const StreamableTransport = isNewer ? NewerTransport : StreamableHTTPClientTransport;
 	const transport =
 		face === "HTTP+SSE"
 			? new SSEClientTransport(new URL(`${server.url}/sse`))
-			: new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`));
+			: new StreamableTransport(new URL(`${server.url}/mcp`));
 	await client.connect(transport as Transport);
 	onTestFinished(() => client.close().catch(() => undefined));
 	const parametersOfCall = { messages: agentConversation(12), strategy: "llm-summary", force: true };

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { rawMessage } from "../answer.ts";
 
@@ -61,8 +62,20 @@ export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }:
 
 export type StreamableTransport = ReturnType<typeof createStreamableTransport>;
 
-/** Answers that are JSON already, by the marks that the SDK sends in their place. */
-type RawAnswers = Map<string, Uint8Array>;
+/** Answers that are JSON already, by the marks that an SDK sends in their place. */
+export type RawAnswers = Map<string, Uint8Array>;
+
+/** The SDKs write JSON only from objects: they write a mark, and `writeAnswer` replaces that by the bytes. */
+export function markRawAnswers(transport: Pick<Transport, "send">, rawOf: (id: RequestId) => RawAnswers | undefined) {
+	const send = transport.send.bind(transport);
+	transport.send = (message, options) => {
+		const bytes = rawMessage(message);
+		if (!bytes || !("id" in message) || message.id === undefined) return send(message, options);
+		const mark = randomUUID();
+		rawOf(message.id)?.set(mark, bytes);
+		return send({ jsonrpc: "2.0", id: message.id, result: { mark } }, options);
+	};
+}
 
 /**
  * Without an id, for one request only. JSON text goes out as it is, and unread bytes are limited. There is no event
@@ -72,15 +85,7 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	const options = id === undefined ? {} : { sessionIdGenerator: () => id };
 	const transport = new WebStandardStreamableHTTPServerTransport(options);
 	const answers = new Map<RequestId, RawAnswers>();
-	const send = transport.send.bind(transport);
-	transport.send = (message, options) => {
-		const bytes = rawMessage(message);
-		if (!bytes || !("id" in message) || message.id === undefined) return send(message, options);
-		// The SDK writes JSON only from objects: it writes a mark, and `writeAnswer` replaces that by the bytes.
-		const mark = randomUUID();
-		answers.get(message.id)?.set(mark, bytes);
-		return send({ jsonrpc: "2.0", id: message.id, result: { mark } }, options);
-	};
+	markRawAnswers(transport, (one) => answers.get(one));
 
 	return {
 		transport,
@@ -96,28 +101,35 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 			response.once("close", () => {
 				for (const one of ids) if (answers.get(one) === raw) answers.delete(one);
 			});
-			const { method = "GET", auth } = request;
-			const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
-			const asked = new Request("http://localhost/mcp", { method, headers });
+			const { auth } = request;
 			const given = { ...(body !== undefined && { parsedBody: body }), ...(auth && { authInfo: auth }) };
-			await writeAnswer(await transport.handleRequest(asked, given), { response, raw, unread });
+			await writeAnswer(await transport.handleRequest(webRequest(request), given), { response, raw, unread });
 		},
 	};
+}
+
+/** The head of a request as the SDKs take it. Its body is read by then. */
+export function webRequest({ method = "GET", headers }: IncomingMessage, signal?: AbortSignal): Request {
+	const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+	return new Request("http://localhost/mcp", { method, headers: pairs, ...(signal && { signal }) });
 }
 
 export function requestIds(body: unknown): readonly RequestId[] {
 	return (Array.isArray(body) ? body : [body]).filter((message) => isJSONRPCRequest(message)).map(({ id }) => id);
 }
 
-async function writeAnswer(
+export async function writeAnswer(
 	answer: Response,
 	to: { readonly response: ServerResponse; readonly raw: RawAnswers; readonly unread: UnreadLimit },
 ): Promise<void> {
 	const { response, raw, unread } = to;
 	const headers = Object.fromEntries(answer.headers);
 	if (!answer.body || !headers["content-type"]?.startsWith("text/event-stream")) {
-		const bytes = Buffer.from(await answer.arrayBuffer());
-		response.writeHead(answer.status, { ...headers, "Content-Length": bytes.length }).end(bytes);
+		const text = new Uint8Array(await answer.arrayBuffer());
+		const bytes = markedAnswer(text, raw) ?? text;
+		response.writeHead(answer.status, { ...headers, "Content-Length": bytes.length });
+		writeInPieces(response, unread, [bytes]);
+		response.end();
 		return;
 	}
 	const reader = answer.body.getReader();
@@ -128,12 +140,12 @@ async function writeAnswer(
 	// Each event is written at once, so that unread bytes wait in the response and not in the SDK's stream.
 	for (let read = await reader.read(); !read.done && !response.destroyed; read = await reader.read()) {
 		const bytes = markedAnswer(read.value, raw);
-		writeEvent(response, unread, bytes ? [eventHead, bytes, eventEnd] : [read.value]);
+		writeInPieces(response, unread, bytes ? [eventHead, bytes, eventEnd] : [read.value]);
 	}
 	response.end();
 }
 
-/** The bytes that replace a marked event. No client can guess a mark. */
+/** The bytes that replace a marked answer. No client can guess a mark. */
 function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefined {
 	if (raw.size === 0) return undefined;
 	const mark = /"mark":"([^"]+)"\}\}\s*$/.exec(Buffer.from(event.subarray(-64)).toString())?.[1] ?? "";
@@ -148,16 +160,16 @@ export function limitEvents(transport: SSEServerTransport, response: ServerRespo
 		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
 		const raw = rawMessage(message);
 		const parts = [eventHead, raw ?? Buffer.from(JSON.stringify(message)), eventEnd];
-		writeEvent(response, unread, raw ? parts : [Buffer.concat(parts)]);
+		writeInPieces(response, unread, raw ? parts : [Buffer.concat(parts)]);
 	};
 }
 
 const [eventHead, eventEnd] = [Buffer.from("event: message\ndata: "), Buffer.from("\n\n")];
 
-/** Large events are written in pieces, so that the limit notices a slow client that reads. */
+/** Large answers are written in pieces, so that the limit notices a slow client that reads. */
 const pieceBytes = 64 * 1024;
 
-function writeEvent(response: ServerResponse, unread: UnreadLimit, parts: readonly Uint8Array[]): void {
+function writeInPieces(response: ServerResponse, unread: UnreadLimit, parts: readonly Uint8Array[]): void {
 	for (const part of parts) {
 		for (let at = 0; at < part.length; at += pieceBytes) response.write(part.subarray(at, at + pieceBytes));
 	}

@@ -3,7 +3,7 @@ import { metadataHandler } from "@modelcontextprotocol/sdk/server/auth/handlers/
 import { requireBearerAuth } from "@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js";
 import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/provider.js";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
-import { type Request, type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { refuse } from "./application.ts";
@@ -99,15 +99,18 @@ export function authenticate(options: {
 	return [verify, limitRequests({ perMinute, principalOf }), admit, endStreamsInTime];
 }
 
-/** Ends the stream of a token when the token expires. A call that began in time is still answered. */
 const endStreamsInTime: RequestHandler = (request, response, next) => {
-	const left = (request.auth?.expiresAt ?? 0) * 1_000 - Date.now();
-	if (request.method === "GET" && left < longestTimer) {
-		const timer = setTimeout(() => response.end(), left).unref();
-		response.once("close", () => clearTimeout(timer));
-	}
+	if (request.method === "GET") endWithToken(request, response);
 	next();
 };
+
+/** Ends a stream when its token expires. A call that began in time is still answered. */
+export function endWithToken({ auth }: Request, response: Response): void {
+	const left = (auth?.expiresAt ?? Number.POSITIVE_INFINITY) * 1_000 - Date.now();
+	if (left >= longestTimer) return;
+	const timer = setTimeout(() => response.end(), left).unref();
+	response.once("close", () => clearTimeout(timer));
+}
 
 const wellKnown = "/.well-known/oauth-protected-resource";
 

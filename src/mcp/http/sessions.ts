@@ -6,6 +6,7 @@ import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { ArchiveSource } from "../../config/archive.ts";
 import { locationOfPrincipal } from "../archives.ts";
+import { headerNamesRevision, namesRevision } from "../era.ts";
 import type { ServerOptions } from "../offer.ts";
 import { createServer } from "../server.ts";
 import {
@@ -19,6 +20,7 @@ import { onlyMethods, type Refusal, refuse, requireJson } from "./application.ts
 import type { Authentication } from "./authenticate.ts";
 import type { BodyReader } from "./body.ts";
 import { createCallLimits, idInUse, longestTimer, type Quotas, type WatchedCalls } from "./limits.ts";
+import type { Requests2026 } from "./requests-2026.ts";
 import { type Caller, requestCaller } from "./tokens.ts";
 
 export interface SessionsOptions
@@ -33,6 +35,8 @@ export interface SessionsOptions
 	/** Time without a request or open stream after which the calls of a session are stopped. Default 30 s. */
 	readonly goneMilliseconds?: number | undefined;
 	readonly maxSessions?: number | undefined;
+	/** Signs the states of calls, which several processes behind a balancer share; 32 bytes or more. */
+	readonly stateKey?: string | undefined;
 }
 
 /** Streamable HTTP, or the older HTTP+SSE, whose requests have routes of their own. */
@@ -79,10 +83,14 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 	const callLimits = createCallLimits(quotas, options.onCallEnd);
 	let isClosing = false;
 
-	const serverOf = (caller: Caller | undefined) => {
+	/** Requests that stand alone. Each counts as a session while it lasts. */
+	const alone = new Set<Pick<Session, "caller" | "close">>();
+	let requests2026: Promise<Requests2026> | undefined;
+
+	const optionsOf = (caller: Caller | undefined): ServerOptions => {
 		const principal = caller?.principal;
 		const isOwn = principal !== undefined && archiveLocation !== undefined;
-		return createServer({
+		return {
 			...options,
 			// Clients over HTTP may run on other machines.
 			sharesFiles: false,
@@ -91,12 +99,14 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			archive: authentication ? caller && archiveOf?.(caller.principal) : archive,
 			archiveLocation: isOwn ? locationOfPrincipal(archiveLocation, principal) : archiveLocation,
 			principal,
-		});
+		};
 	};
+	const onerror = ({ name }: Error) =>
+		log({ level: "info", message: "Bad message over HTTP", data: { event: "protocol", error: name } });
 	const open = async (id: string, entrance: Entrance, caller: Caller | undefined): Promise<Session> => {
 		// The SDK declares the optional members of its transports without `undefined`, unlike those of the interface.
 		const transport = entrance.transport as Transport;
-		const server = serverOf(caller);
+		const server = createServer(optionsOf(caller));
 		let held = 0;
 		let timer: NodeJS.Timeout | undefined;
 		let calls: WatchedCalls | undefined;
@@ -128,8 +138,7 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			sessions.delete(id);
 			calls?.end();
 		};
-		server.server.onerror = (error) =>
-			log({ level: "info", message: "Bad message over HTTP", data: { event: "protocol", error: error.name } });
+		server.server.onerror = onerror;
 		const isWaiting = (requestId: RequestId) => calls?.isWaiting(requestId) ?? false;
 		const session: Session = { entrance, caller, hold, isWaiting, close };
 		sessions.set(id, session);
@@ -142,9 +151,10 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 	return {
 		/** Whether a caller gets another session; refuses the request otherwise. */
 		admits(caller: Caller | undefined, response: ServerResponse): boolean {
-			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller?.principal);
+			const all = [...sessions.values(), ...alone];
+			const own = all.filter((session) => session.caller?.principal === caller?.principal);
 			if (isClosing) refuse(response, refusals.closing);
-			else if (sessions.size >= maxSessions) refuse(response, refusals.tooMany);
+			else if (all.length >= maxSessions) refuse(response, refusals.tooMany);
 			else if (quotas.sessions > 0 && own.length >= quotas.sessions) refuse(response, refusals.tooManyOfPrincipal);
 			else return true;
 			return false;
@@ -155,12 +165,31 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			return session?.caller?.principal === caller?.principal ? session : undefined;
 		},
 		open,
+		/** Answers a request of the era without sessions, whose SDK is loaded by the first one. */
+		async answer(exchange: Omit<Parameters<Requests2026["handle"]>[0], "gone">): Promise<void> {
+			const { request, response } = exchange;
+			const gone = new AbortController();
+			const own = { caller: requestCaller(request), close: async () => void response.destroy() };
+			alone.add(own);
+			response.once("close", () => {
+				alone.delete(own);
+				gone.abort();
+			});
+			requests2026 ??= import("./requests-2026.ts").then(({ createRequests2026 }) => {
+				const { stateKey, policySource } = options;
+				return createRequests2026({ optionsOf, callLimits, stateKey, onerror, onListening: policySource.onChange });
+			});
+			await (await requests2026).handle({ ...exchange, gone: gone.signal });
+		},
 		waiting: callLimits.waiting,
 		refuseNew(): void {
 			isClosing = true;
+			// A client may hold a stream of news open for ever.
+			void requests2026?.then(({ endStreams }) => endStreams());
 		},
 		async close(isMeant: (caller: Caller | undefined) => boolean = () => true): Promise<void> {
-			const meant = [...sessions.values()].filter(({ caller }) => isMeant(caller));
+			const meant = [...sessions.values(), ...alone].filter(({ caller }) => isMeant(caller));
+			if (isClosing) await requests2026?.then(({ close }) => close());
 			await Promise.allSettled(meant.map((session) => session.close()));
 		},
 	};
@@ -187,6 +216,7 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 		const body = await bodies.read(request);
 		// Others may have opened sessions while the body was read.
 		if (!sessions.admits(caller, response)) return;
+		if (isNewer(request) || namesRevision(body)) return sessions.answer({ request, response, body, unread });
 		const id = randomUUID();
 		const entrance = createStreamableTransport(unread, isStateless ? undefined : id);
 		const session = await sessions.open(id, entrance, caller);
@@ -198,8 +228,10 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 			if (!isStateless && entrance.transport.sessionId === undefined) return session.close();
 		});
 	};
+	const isNewer = ({ headers }: Request) => headerNamesRevision(headers["mcp-protocol-version"]);
 	const post: RequestHandler = async (request, response) => {
-		if (isStateless || request.headers["mcp-session-id"] === undefined) return open(request, response);
+		const hasSession = !isStateless && request.headers["mcp-session-id"] !== undefined;
+		if (!hasSession || isNewer(request)) return open(request, response);
 		const found = findSession(request, response);
 		if (!found) return;
 		const body = await bodies.read(request);

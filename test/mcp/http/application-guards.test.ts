@@ -1,14 +1,24 @@
 import { connect as connectSocket } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { PolicySource } from "../../../src/config/config.ts";
-import { initialize, jsonHeaders, openSession, ping, send, start, stubPolicySource } from "./harness.ts";
+import {
+	initialize,
+	newerRequest,
+	jsonHeaders as olderHeaders,
+	openSession,
+	ping,
+	send,
+	start,
+	stubPolicySource,
+} from "./harness.ts";
 
 const routes = [
-	{ path: "/mcp", method: "POST", headers: jsonHeaders, body: initialize },
+	{ path: "/mcp", method: "POST", headers: olderHeaders, body: initialize },
+	{ path: "/mcp?2026-07-28", ...newerRequest("tools/list") },
 	{ path: "/mcp", method: "GET", headers: { Accept: "text/event-stream" } },
 	{ path: "/mcp", method: "DELETE", headers: {} },
 	{ path: "/sse", method: "GET", headers: {} },
-	{ path: "/messages?sessionId=x", method: "POST", headers: jsonHeaders, body: ping },
+	{ path: "/messages?sessionId=x", method: "POST", headers: olderHeaders, body: ping },
 	{ path: "/healthz", method: "GET", headers: {} },
 	{ path: "/nowhere", method: "GET", headers: {} },
 ];
@@ -72,9 +82,11 @@ test.each([
 	}
 });
 
-describe.each(["/mcp", "/messages"])("a body for %s", (path) => {
+describe.each(["/mcp", "/mcp?2026-07-28", "/messages"])("a body for %s", (path) => {
 	async function target(url: string): Promise<string> {
-		if (path === "/mcp") return url + path;
+		// The first request loads what serves the newer revision.
+		if (path === "/mcp?2026-07-28") await send(url + path, newerRequest("tools/list"));
+		if (path !== "/messages") return url + path;
 		const socket = connectSocket(Number(new URL(url).port), "127.0.0.1");
 		socket.write("GET /sse HTTP/1.1\r\nHost: localhost\r\n\r\n");
 		const stream = await new Promise<string>((resolve) => {
@@ -86,6 +98,7 @@ describe.each(["/mcp", "/messages"])("a body for %s", (path) => {
 		});
 		return url + (/\/messages\?sessionId=[0-9a-f-]{36}/.exec(stream)?.[0] ?? "");
 	}
+	const jsonHeaders = path === "/mcp?2026-07-28" ? newerRequest("tools/list").headers : olderHeaders;
 	const large = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { padding: "x".repeat(3_000_000) } });
 
 	test.each([
@@ -122,7 +135,9 @@ describe.each(["/mcp", "/messages"])("a body for %s", (path) => {
 		const before = policySource.listeners();
 		const answer = await send(where, { method: "POST", headers: jsonHeaders, body });
 		expect(answer.status).toBe(400);
-		expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32_700 } });
+		// The newer SDK tells JSON that is no JSON-RPC from what is no JSON.
+		const code = path === "/mcp?2026-07-28" && /^[{"]./.test(body) ? -32_600 : -32_700;
+		expect(JSON.parse(answer.text)).toMatchObject({ error: { code } });
 		expect(answer.text).not.toMatch(/conversation|hello|node_modules|\bat /);
 		expect(policySource.listeners()).toBe(before);
 	});
@@ -159,7 +174,7 @@ test("a body that is invalid UTF-8 is refused, not changed", async () => {
 	const { url } = await start();
 	// Latin-1 turns the letter into one byte that UTF-8 has not.
 	const body = Buffer.from(initialize.replace('"raw"', '"\u00e9"'), "latin1");
-	const response = await fetch(`${url}/mcp`, { method: "POST", headers: jsonHeaders, body });
+	const response = await fetch(`${url}/mcp`, { method: "POST", headers: olderHeaders, body });
 	expect(response.status).toBe(400);
 	expect(await response.json()).toMatchObject({ error: { code: -32_700 } });
 });
@@ -173,14 +188,15 @@ test("a defect is answered without its message or stack, and logged by name", as
 	};
 	const { url, logged } = await start({ policySource: broken });
 	for (const answer of [
-		await send(`${url}/mcp`, { method: "POST", headers: jsonHeaders, body: initialize }),
+		await send(`${url}/mcp`, { method: "POST", headers: olderHeaders, body: initialize }),
 		await send(`${url}/sse`),
+		await send(`${url}/mcp`, newerRequest("tools/list")),
 	]) {
 		expect(answer.status).toBe(500);
 		expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: "2.0", error: { code: -32_603 } });
 		expect(answer.text).not.toMatch(/secret|RangeError|\.ts/);
 	}
-	expect(logged).toMatchObject([{ data: { error: "RangeError" } }, { data: { error: "RangeError" } }]);
+	expect(logged.map(({ data }) => data.error)).toEqual(Array(3).fill("RangeError"));
 	expect(JSON.stringify(logged)).not.toContain("secret");
 });
 

@@ -14,6 +14,7 @@ import {
 	faces,
 	initialize,
 	jsonHeaders,
+	newerRequest,
 	openSession,
 	ping,
 	send,
@@ -22,6 +23,7 @@ import {
 
 const doors = [
 	{ path: "/mcp", method: "POST", headers: jsonHeaders, body: initialize },
+	{ path: "/mcp?2026-07-28", ...newerRequest("tools/list") },
 	{ path: "/mcp", method: "GET", headers: { Accept: "text/event-stream" } },
 	{ path: "/mcp", method: "DELETE", headers: {} },
 	{ path: "/MCP/", method: "POST", headers: jsonHeaders, body: initialize },
@@ -60,8 +62,9 @@ describe.each(doors)("$method $path", ({ path, method, headers, ...rest }) => {
 test("a token in the address is ignored", async () => {
 	const { url } = await startWithTokens();
 	for (const query of [`access_token=${alice}`, `token=${alice}`]) {
-		const answer = await send(`${url}/mcp?${query}`, { method: "POST", headers: jsonHeaders, body: initialize });
-		expect(answer.status).toBe(401);
+		for (const request of [{ method: "POST", headers: jsonHeaders, body: initialize }, newerRequest("tools/list")]) {
+			expect((await send(`${url}/mcp?${query}`, request)).status).toBe(401);
+		}
 	}
 });
 
@@ -163,6 +166,41 @@ test("another's session is reported as unknown", async () => {
 	expect((await post(alice)).status).toBe(202);
 });
 
+/** Opens a stream of news of the policy, as revision 2026-07-28 has them. */
+async function openNews(url: string, token: string): Promise<Response> {
+	const notifications = { resourceSubscriptions: ["policy://current"] };
+	const { method, headers, body } = newerRequest("subscriptions/listen", { notifications });
+	const response = await fetch(`${url}/mcp`, { method, headers: { ...headers, ...bearer(token) }, body });
+	expect(response.headers.get("content-type")).toBe("text/event-stream");
+	return response;
+}
+
+test("another's state of a call is refused, and so is one that was changed", async () => {
+	const { url } = await startWithTokens();
+	const capabilities = { "io.modelcontextprotocol/clientCapabilities": { sampling: {} } };
+	const call = async (who: string, more: object) => {
+		const params = {
+			name: "compact_conversation",
+			arguments: { messages: chat(12), strategy: "llm-summary", force: true },
+		};
+		const { method, headers, body } = newerRequest("tools/call", { ...params, ...more });
+		const asked = JSON.parse(body);
+		Object.assign(asked.params._meta, capabilities);
+		const request = { method, headers: { ...headers, ...bearer(who) }, body: JSON.stringify(asked) };
+		return JSON.parse((await send(`${url}/mcp`, request)).text);
+	};
+	const { result } = await call(alice, {});
+	expect(result).toMatchObject({ resultType: "input_required", requestState: expect.any(String) });
+	const content = { type: "text", text: "All that was done." };
+	const [name = ""] = Object.keys(result.inputRequests);
+	const inputResponses = { [name]: { role: "assistant", model: "m", content, stopReason: "endTurn" } };
+	const { requestState } = result;
+	expect(await call(bob, { inputResponses, requestState })).toMatchObject({ error: { code: -32_602 } });
+	const changed = `${requestState.slice(0, 9)}${requestState[9] === "A" ? "B" : "A"}${requestState.slice(10)}`;
+	expect(await call(alice, { inputResponses, requestState: changed })).toMatchObject({ error: { code: -32_602 } });
+	expect(await call(alice, { inputResponses, requestState })).toMatchObject({ result: { resultType: "complete" } });
+});
+
 test("a token that is revoked opens nothing more, and its open sessions are closed", async () => {
 	const file = join(await scratchFolder(), "tokens");
 	await writeFile(file, twoTokens, { mode: 0o600 });
@@ -170,13 +208,22 @@ test("a token that is revoked opens nothing more, and its open sessions are clos
 	const { client } = await connect(url, "HTTP+SSE", bob);
 	const session = await openSession(url, bearer(alice));
 	expect(policySource.listeners()).toBe(2);
+	const news = await openNews(url, bob);
+	const newsOfAlice = await openNews(url, alice);
+	// The last one is the server's own, for all streams of news.
+	expect(policySource.listeners()).toBe(3);
 	// Bob's token is another's now. In one go, since an empty file lets nobody in.
 	writeFileSync(file, `alice:${alice}\ncarol:${bob}\n`);
-	await vi.waitFor(() => expect(policySource.listeners()).toBe(1), patience);
+	await vi.waitFor(() => expect(policySource.listeners()).toBe(2), patience);
+	await expect(news.text()).rejects.toThrow();
 	writeFileSync(file, `alice:${alice}\n`);
 	await expect(client.ping()).rejects.toThrow();
+	await newsOfAlice.body?.cancel();
 	const headers = { ...jsonHeaders, ...bearer(alice), "Mcp-Session-Id": session };
 	expect((await send(`${url}/mcp`, { method: "POST", headers, body: ping })).status).toBe(200);
 	const refused = { method: "POST", headers: { ...jsonHeaders, ...bearer(bob) }, body: initialize };
 	await vi.waitFor(async () => expect((await send(`${url}/mcp`, refused)).status).toBe(401), patience);
+	const newer = newerRequest("tools/list");
+	const asBob = { ...newer, headers: { ...newer.headers, ...bearer(bob) } };
+	expect((await send(`${url}/mcp`, asBob)).status).toBe(401);
 });

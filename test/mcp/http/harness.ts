@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { type McpSubscription, StreamableHTTPClientTransport as NewerTransport } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -8,9 +9,11 @@ import type { PolicySource } from "../../../src/config/config.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../../../src/mcp/http/server.ts";
 import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
+import { envelope, newerClient, revision } from "../../support/client-2026.ts";
 
-export type Face = "Streamable HTTP" | "HTTP+SSE";
-export const faces: readonly Face[] = ["Streamable HTTP", "HTTP+SSE"];
+/** The transports of the revisions with sessions, and the revision without any. */
+export type Face = "Streamable HTTP" | "HTTP+SSE" | "2026-07-28";
+export const faces: readonly Face[] = ["Streamable HTTP", "HTTP+SSE", "2026-07-28"];
 
 export interface StubPolicySource extends PolicySource {
 	listeners(): number;
@@ -63,6 +66,7 @@ export interface Connected {
 
 /** A real client, connected with its stream of notifications open. */
 export async function connect(url: string, face: Face, token?: string): Promise<Connected> {
+	if (face === "2026-07-28") return connectNewer(url, token);
 	const client = new Client({ name: "test", version: "1" });
 	let streamIsOpen = (): void => {};
 	const streamOpen = new Promise<void>((resolve) => {
@@ -84,6 +88,48 @@ export async function connect(url: string, face: Face, token?: string): Promise<
 	if (face === "Streamable HTTP") await streamOpen;
 	onTestFinished(() => client.close());
 	return { client, transport };
+}
+
+/** A client of the newer SDK, with the calls that tests make of the older one's. */
+async function connectNewer(url: string, token?: string): Promise<Connected> {
+	const requestInit: RequestInit = token === undefined ? {} : { headers: bearer(token) };
+	const transport = new NewerTransport(new URL(`${url}/mcp`), { requestInit });
+	const newer = newerClient();
+	await newer.connect(transport);
+	onTestFinished(() => newer.close());
+	let listening: McpSubscription | undefined;
+	const client = {
+		callTool: (params: Parameters<typeof newer.callTool>[0], _schema: undefined, options?: object) =>
+			newer.callTool(params, options),
+		// This era has no pings: any request that is no call will do.
+		ping: () => newer.listPrompts(),
+		listTools: () => newer.listTools(),
+		readResource: (params: { uri: string }) => newer.readResource(params),
+		getServerVersion: () => newer.getServerVersion(),
+		setNotificationHandler: (
+			schema: { shape: { method: { value: "notifications/resources/updated" } } },
+			handler: never,
+		) => newer.setNotificationHandler(schema.shape.method.value, handler),
+		async subscribeResource({ uri }: { uri: string }) {
+			listening = await newer.listen({ resourceSubscriptions: [uri] });
+		},
+		unsubscribeResource: () => listening?.close(),
+		close: () => newer.close(),
+	};
+	return { client: client as unknown as Client, transport: transport as unknown as Connected["transport"] };
+}
+
+/** The headers and the body of a request of that era, by hand. */
+export function newerRequest(method: string, params: Readonly<Record<string, unknown>> = {}, id: number | string = 1) {
+	const name = params.name ?? params.uri;
+	const headers = {
+		...jsonHeaders,
+		"MCP-Protocol-Version": revision,
+		"Mcp-Method": method,
+		...(typeof name === "string" && { "Mcp-Name": name }),
+	};
+	const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, ...envelope } });
+	return { method: "POST", headers, body };
 }
 
 export interface RawRequest {

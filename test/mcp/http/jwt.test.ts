@@ -8,12 +8,21 @@ import { createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import { patience } from "../../support/patience.ts";
 import { audience, type JwtIssuer, startIssuer } from "../jwt-issuer.ts";
 import { alice, startWithTokens, twoTokens } from "./auth-harness.ts";
-import { bearer, initialize, jsonHeaders, openSession, ping, type RawAnswer, send } from "./harness.ts";
+import { bearer, initialize, jsonHeaders, newerRequest, openSession, ping, type RawAnswer, send } from "./harness.ts";
 
 const now = () => Math.floor(Date.now() / 1_000);
 
 function post(url: string, token: string, body = initialize): Promise<RawAnswer> {
 	return send(`${url}/mcp`, { method: "POST", headers: { ...jsonHeaders, ...bearer(token) }, body });
+}
+
+/** The same in both eras of the protocol. */
+function inBothEras(url: string, token: string): Promise<RawAnswer[]> {
+	const { method, headers, body } = newerRequest("tools/list");
+	return Promise.all([
+		post(url, token),
+		send(`${url}/mcp`, { method, headers: { ...headers, ...bearer(token) }, body }),
+	]);
 }
 
 async function startWithIssuer(scopes: readonly string[] = [], more = {}) {
@@ -57,24 +66,29 @@ describe("a JSON Web Token", () => {
 	};
 	test.each(Object.entries(refused))("%s is refused", async (_what, make) => {
 		const { url, issuer, policySource } = await startWithIssuer();
-		const answer = await post(url, await make(issuer));
-		expect(answer.status).toBe(401);
-		expect(answer.headers["www-authenticate"]).toMatch(
-			/^Bearer error="invalid_token", error_description="The token [^"]+"/,
-		);
-		expect(answer.text).not.toMatch(/alice|root|evil|node_modules|\.ts/);
+		for (const answer of await inBothEras(url, await make(issuer))) {
+			expect(answer.status).toBe(401);
+			expect(answer.headers["www-authenticate"]).toMatch(
+				/^Bearer error="invalid_token", error_description="The token [^"]+"/,
+			);
+			expect(answer.text).not.toMatch(/alice|root|evil|node_modules|\.ts/);
+		}
 		expect(policySource.listeners()).toBe(0);
 	});
 
 	test("that allows too little gets an error that names the missing scope", async () => {
 		const { url, issuer } = await startWithIssuer(["context:edit"]);
 		for (const claims of [{}, { scope: "context" }, { scope: "context:edit2 other" }, { scope: 7 }]) {
-			const answer = await post(url, await issuer.sign(claims));
-			expect(answer.status).toBe(403);
-			expect(answer.headers["www-authenticate"]).toMatch(/^Bearer error="insufficient_scope", .*scope="context:edit"/);
+			for (const answer of await inBothEras(url, await issuer.sign(claims))) {
+				expect(answer.status).toBe(403);
+				expect(answer.headers["www-authenticate"]).toMatch(
+					/^Bearer error="insufficient_scope", .*scope="context:edit"/,
+				);
+			}
 		}
 		for (const claims of [{ scope: "other context:edit" }, { scp: ["context:edit"] }]) {
-			expect((await post(url, await issuer.sign(claims))).status).toBe(200);
+			const answers = await inBothEras(url, await issuer.sign(claims));
+			expect(answers.map(({ status }) => status)).toEqual([200, 200]);
 		}
 	});
 
@@ -104,6 +118,12 @@ describe("a JSON Web Token", () => {
 		expect(response.status).toBe(200);
 		expect(await response.text()).toContain("event: endpoint");
 		await vi.waitFor(() => expect(policySource.listeners()).toBe(0), patience);
+
+		const notifications = { resourceSubscriptions: ["policy://current"] };
+		const { method, headers, body } = newerRequest("subscriptions/listen", { notifications });
+		const token = bearer(await issuer.sign({ exp: now() - 1 }));
+		const news = await fetch(`${url}/mcp`, { method, headers: { ...headers, ...token }, body });
+		expect(await news.text()).toContain("notifications/subscriptions/acknowledged");
 	});
 
 	test("cannot be checked while the issuer's keys are unavailable, and the client is not blamed", async () => {

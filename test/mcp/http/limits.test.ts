@@ -13,6 +13,7 @@ import {
 	faces,
 	initialize,
 	jsonHeaders,
+	newerRequest,
 	openSession,
 	send,
 	start,
@@ -110,6 +111,20 @@ describe("sessions", () => {
 		expect(await openSession(url, bearer(alice))).toMatch(/-/);
 	});
 
+	test("are counted with the open streams of the revision without sessions", async () => {
+		const { url } = await startWithTokens({ quotas: { sessions: 2 } });
+		const notifications = { resourceSubscriptions: ["policy://current"] };
+		const { method, headers, body } = newerRequest("subscriptions/listen", { notifications });
+		const listen = (who: string) => fetch(`${url}/mcp`, { method, headers: { ...headers, ...bearer(who) }, body });
+		const streams = [await listen(alice), await listen(alice)];
+		const refused = await listen(alice);
+		expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "30"]);
+		streams.push(await listen(bob));
+		expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);
+		await Promise.all(streams.map(({ body: stream }) => stream?.cancel()));
+		await vi.waitFor(async () => expect(await openSession(url, bearer(alice))).toMatch(/-/), patience);
+	});
+
 	test("have the configured limit without tokens", async () => {
 		const { url } = await start({ quotas: { sessions: 1 } });
 		await openSession(url);
@@ -157,7 +172,7 @@ describe.each(faces)("calls over %s", (face: Face) => {
 
 	test("that a client cancels or abandons free their place", async () => {
 		const { archive, waiting } = slowArchive();
-		const { url, policySource } = await startWithTokens({
+		const { url, policySource, running } = await startWithTokens({
 			archiveOf: () => archive,
 			quotas: { concurrentCalls: 1 },
 		});
@@ -167,11 +182,13 @@ describe.each(faces)("calls over %s", (face: Face) => {
 		await vi.waitFor(() => expect(waiting()).toBe(1), patience);
 		cancelled.abort("not wanted");
 		await expect(call).rejects.toThrow("not wanted");
+		// Without sessions a client cancels by hanging up, which the server may notice after the next request.
+		await vi.waitFor(() => expect(running()).toBe(0), patience);
 		const second = other?.client.callTool(short);
 		await vi.waitFor(() => expect(waiting()).toBe(2), patience);
 		if (other && "terminateSession" in other.transport) await other.transport.terminateSession();
 		await Promise.allSettled([other?.client.close(), second]);
-		await vi.waitFor(() => expect(policySource.listeners()).toBe(1), patience);
+		await vi.waitFor(() => expect([policySource.listeners(), running()]).toEqual([1, 0]), patience);
 		const third = one?.client.callTool(short);
 		await vi.waitFor(() => expect(waiting()).toBe(3), patience);
 		void third?.catch(() => {});
@@ -200,6 +217,19 @@ test("two calls under the same id at the same time are counted separately", asyn
 	expect((await first).text).toContain("[internal]");
 	// Then the id is free.
 	expect((await send(`${url}/mcp`, { method: "POST", headers, body: other })).text).toContain('"result":{}');
+});
+
+test("without sessions, calls under the same id are counted separately too", async () => {
+	const { archive, waiting, letGo } = slowArchive();
+	const { url } = await startWithTokens({ archiveOf: () => archive, quotas: { concurrentCalls: 1 } });
+	const { method, headers, body } = newerRequest("tools/call", short, 7);
+	const request = { method, headers: { ...headers, ...bearer(alice) }, body };
+	const first = send(`${url}/mcp`, request);
+	await vi.waitFor(() => expect(waiting()).toBe(1), patience);
+	expect((await send(`${url}/mcp`, request)).text).toContain("[rate_limit]");
+	letGo();
+	expect((await first).text).toContain("[internal]");
+	expect((await send(`${url}/mcp`, request)).text).toContain("[internal]");
 });
 
 test("over the older transport a request under a call's id does not end the call either", async () => {
