@@ -9,13 +9,17 @@ const leastWeight = 0.3;
  * use`, for an average tool. A conversation replaces the rate of each tool by its own, as if it had seen `evidence` of the
  * average one before. docs/evidence.md shows how well these two numbers hold on other sources.
  */
-const average = { rate: 0.07, evidence: 100 };
+const average = { rate: 0.1, evidence: 100 };
 
 /** Output tokens of the call that recalls a result. */
 export const outputOfRecall = 120;
 
 /** Input tokens added to the price of a fault, beside the answer that recalls and the result that comes again. */
-const aversion: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 43_000, medium: 14_000, high: 4_000 };
+export const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = {
+	low: 36_000,
+	medium: 10_300,
+	high: 2_500,
+};
 
 /**
  * Estimates the cost of masking a result too early, while a history is walked through: how likely the next `calls` calls
@@ -26,13 +30,13 @@ export function startFaultCosts(
 	history: ReplayHistory,
 	how: {
 		readonly prices: Prices;
-		readonly thrift: MaskPolicy["thrift"];
 		readonly learns: boolean;
 		readonly calls: number;
+		readonly addedToFault: number;
 	},
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const { thrift, learns, calls } = how;
+	const { learns, calls, addedToFault } = how;
 	const { input, cache_write: write, output } = how.prices;
 	const uses = history.uses();
 	// Every result that stays is looked at in each turn: lists of numbers are much faster than results.
@@ -44,7 +48,7 @@ export function startFaultCosts(
 	const richness = Float64Array.from(results, (_, place) => (1 + (uses.fresh[place] ?? 0)) ** 0.2);
 	/** The price of a fault, times the richness. */
 	const stakes = Float64Array.from(results, ({ tokens }, place) => {
-		const price = output * outputOfRecall + write * tokens + input * aversion[thrift];
+		const price = output * outputOfRecall + write * tokens + input * addedToFault;
 		return (richness[place] as number) * price;
 	});
 	/** By age. */

@@ -19,6 +19,8 @@ export interface Replaying {
 	readonly idleSeconds?: number | undefined;
 	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
 	readonly coldAt?: ReadonlySet<number> | undefined;
+	/** Input tokens that a fault counts as, beside its cost. By default as many as `thrift` says. */
+	readonly addedToFault?: number | undefined;
 }
 
 /** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */
@@ -26,12 +28,12 @@ export function replay(
 	history: ReplayHistory,
 	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
 ): Schedule {
-	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt } = how;
+	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault } = how;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
 	const view = startView(history);
-	const selector = startSelector(history, { mask, prices });
+	const selector = startSelector(history, { mask, prices, addedToFault });
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;
 	const act = (index: number) => {

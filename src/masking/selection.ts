@@ -1,6 +1,6 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { foreseenCalls, ruleOf } from "./cadence.ts";
-import { startFaultCosts } from "./fault-cost.ts";
+import { addedToFaults, startFaultCosts } from "./fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
 
 /**
@@ -9,14 +9,14 @@ import type { ReplayHistory, ReplayResult } from "./history.ts";
  */
 export function startSelector(
 	history: ReplayHistory,
-	{ mask: policy, prices }: { readonly mask: MaskPolicy; readonly prices: Prices },
+	how: { readonly mask: MaskPolicy; readonly prices: Prices; readonly addedToFault?: number | undefined },
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const { thrift, selection } = policy;
+	const { mask: policy, prices, addedToFault = addedToFaults[policy.thrift] } = how;
 	// The other cadences act at fixed turns, where a masked history must stay as it is.
 	const learns = policy.cadence === "break_even";
-	const costs =
-		selection === "use" ? startFaultCosts(history, { prices, thrift, learns, calls: foreseenCalls }) : undefined;
+	const risk = { prices, learns, calls: foreseenCalls, addedToFault };
+	const costs = policy.selection === "use" ? startFaultCosts(history, risk) : undefined;
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
 	const isAlways = Uint8Array.from(rules, (rule) => (rule === "always" ? 1 : 0));

@@ -58,7 +58,7 @@ export function findUses(transcript: Transcript): Uses {
 				? identifiers.numbersIn(counted[0] as string)
 				: [...new Set(counted.flatMap((text) => [...identifiers.numbersIn(text)]))];
 		uses.identifiers.push(known.identifiers.say(named, weights));
-		uses.lines.push(known.lines.say(lines.numbersIn(counted), weights));
+		uses.lines.push(known.lines.say(lines.numbersOf(index), weights));
 		if (weights) for (const one of named) addWeight(weights, callsNaming.get(one) ?? none, 1);
 		touches.push(Array.from(weights ?? none, ([result, weight]) => ({ result, weight })));
 		for (; paired[place]?.message === index; place += 1) {
@@ -150,30 +150,47 @@ function rawLines(text: string): string[] {
 function lineIn(raw: string): string | undefined {
 	if (raw.length < shortest || raw.length > longestLine) return undefined;
 	const unescaped = raw.includes("\\") ? raw.replaceAll('\\"', '"').replaceAll("\\t", "\t") : raw;
-	const line = unescaped.replace(lineNumber, "").trim();
+	const trimmed = unescaped.trim();
+	const line = startsWithDigit(trimmed) ? unescaped.replace(lineNumber, "").trim() : trimmed;
 	return line.length >= shortest ? line : undefined;
+}
+
+function startsWithDigit(text: string): boolean {
+	const code = text.charCodeAt(0);
+	return code >= 48 && code <= 57;
 }
 
 /** Gives the whole lines of the assistant messages a number each, from 0: no other line can be used. */
 function numberLines({ messages }: Transcript) {
-	const answers = messages.filter(({ role }) => role === "assistant").flatMap(({ counted }) => counted);
-	const lines = [...new Set(answers.flatMap((text) => [...wholeLines(text)]))];
-	const numbers = new Map(lines.map((line, number) => [line, number]));
+	const numbers = new Map<string, number>();
+	const numberOf = (line: string) => {
+		const number = numbers.get(line) ?? numbers.size;
+		numbers.set(line, number);
+		return number;
+	};
+	const ofAnswers = messages.map(({ role, counted }) => {
+		if (role !== "assistant") return undefined;
+		return [...new Set(counted.flatMap((text) => [...wholeLines(text)]))].map(numberOf);
+	});
+	const lines = [...numbers.keys()];
 	// Few lines are in two texts: a mark of their ends, which no line number changes, rules out most of them.
 	const marks = new Uint8Array(1 << 16);
 	for (const line of lines) marks[markOf(line)] = 1;
-	return {
-		numbersIn(texts: readonly string[]): number[] {
-			const found = new Set<number>();
-			for (const text of texts) {
-				for (const raw of rawLines(text)) {
-					if (raw.length < shortest || (marks[markOf(raw.trimEnd())] === 0 && !raw.includes("\\"))) continue;
-					const number = numbers.get(lineIn(raw) ?? "");
-					if (number !== undefined) found.add(number);
-				}
+	const numbersIn = (texts: readonly string[]): number[] => {
+		const found = new Set<number>();
+		for (const text of texts) {
+			for (const raw of rawLines(text)) {
+				if (raw.length < shortest || (marks[markOf(raw.trimEnd())] === 0 && !raw.includes("\\"))) continue;
+				const number = numbers.get(lineIn(raw) ?? "");
+				if (number !== undefined) found.add(number);
 			}
-			return [...found];
-		},
+		}
+		return [...found];
+	};
+	return {
+		numbersIn,
+		numbersOf: (message: number): readonly number[] =>
+			ofAnswers[message] ?? numbersIn(messages[message]?.counted ?? none),
 		lineOf: (number: number) => lines[number] as string,
 	};
 }

@@ -93,7 +93,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 		policy: {
 			locale: "en",
 			mask: {
-				window_turns: 2,
+				window_turns: 1,
 				keep_errors: true,
 				placeholder: "short",
 				error_detection: "structural",

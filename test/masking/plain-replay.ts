@@ -51,8 +51,8 @@ interface Now {
 }
 
 /** Future calls that count, and how often an average tool's results are needed again. */
-const [calls, rate, evidence] = [8, 0.07, 100];
-const aversions = { low: 43_000, medium: 14_000, high: 4_000 };
+const [calls, rate, evidence] = [8, 0.1, 100];
+const aversions = { low: 36_000, medium: 10_300, high: 2_500 };
 
 /** What masking a result saves in the next calls, all of it worked out from nothing. */
 function plainGain(

@@ -153,7 +153,7 @@ describe("presets", () => {
 		expect(policy.locale).toBe("en");
 		expect(policy.mask).toEqual({
 			...defaults.mask,
-			window_turns: 2,
+			window_turns: 1,
 			error_detection: "structural",
 			placeholder: "short",
 			selection: "use",

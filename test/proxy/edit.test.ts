@@ -168,7 +168,7 @@ it("a reference that turns out to be another text's gives way to a long one, in 
 	};
 	const upstream = await startUpstream();
 	const proxy = await startProxyTo(upstream.url, { archive });
-	const turns = [...turnsOf(1, 40_000), ...turnsOf(17, 6_000).slice(1), ...turnsOf(19, 40_000).slice(18)];
+	const turns = [...turnsOf(1, 40_000), ...turnsOf(19, 6_000).slice(1), ...turnsOf(21, 40_000).slice(20)];
 	await send(proxy.url, requestOf("anthropic", turns));
 	const body = String(upstream.received[0]?.body);
 	const named = turns.filter(({ output }) => body.includes(real.longRefOf(output)));

@@ -77,15 +77,15 @@ function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
 	return pricesFor(prices, cacheSecondsOf(messages, prices));
 }
 
-/** Replays a policy over the set. */
-export function replayAll(policy: Policy): readonly Replayed[] {
+/** The price of a fault, between those of thrift low and medium, at which use at every turn keeps as much as window:16. */
+export const ofAsMuchContext = 26_000;
+
+/** Replays a policy over the set. `addedToFault` replaces the price of a fault that its thrift sets. */
+export function replayAll(policy: Policy, addedToFault?: number): readonly Replayed[] {
 	return developmentSet.map((transcript) => {
 		const history = historyUnder(transcript, policy);
-		return measure(
-			history,
-			replay(history, { mask: policy.mask, prices: policy.prices }),
-			pricesOf(transcript, policy),
-		);
+		const schedule = replay(history, { mask: policy.mask, prices: policy.prices, addedToFault });
+		return measure(history, schedule, pricesOf(transcript, policy));
 	});
 }
 
