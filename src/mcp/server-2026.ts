@@ -6,6 +6,7 @@ import {
 	inputRequired,
 	type ListToolsResult,
 	McpServer,
+	ProtocolError,
 	type RequestStateCodec,
 	ResourceTemplate,
 	type ServerContext,
@@ -18,6 +19,7 @@ import { joinSignals } from "../summariser/summariser.ts";
 import { callProgress } from "./client.ts";
 import { createOffer, createToolCaller, type ServerOptions, toolDefinition } from "./offer.ts";
 import { bindPrompts } from "./prompts.ts";
+import { describeRequestErrors } from "./request-errors.ts";
 import { currentPolicyUri, listCache, resourcesOf } from "./resources.ts";
 import { createRounds, type RoundState } from "./rounds.ts";
 
@@ -99,6 +101,7 @@ export function createServer2026(options: ServerOptions, states: RequestStateCod
 			server.registerResource(name, new ResourceTemplate(uri, { list, complete }), config, read);
 		}
 	}
+	describeRequestErrors(server.server, (code, message) => new ProtocolError(code, message));
 	return server;
 }
 

@@ -14,15 +14,13 @@ import {
 	UnsubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv-provider.js";
-import type { z } from "zod";
 import type { PolicySource } from "../config/config.ts";
 import type { Log } from "../operations/edit-record.ts";
-import { describeIssues } from "../policy/errors.ts";
 import { logLevels } from "../policy/names.ts";
-import { RequestError } from "./answer.ts";
 import { callProgress, clientModel, clientRoots } from "./client.ts";
 import { createOffer, createToolCaller, type OfferedTools, type ServerOptions, toolDefinition } from "./offer.ts";
 import { bindPrompts } from "./prompts.ts";
+import { describeRequestErrors } from "./request-errors.ts";
 import { currentPolicyUri, type Resource, resourcesOf } from "./resources.ts";
 import type { ToolContext } from "./tool.ts";
 
@@ -60,7 +58,7 @@ export function createServer(options: ServerOptions): McpServer {
 		resources: { subscribe: !onlyAnswers, listChanged: false },
 	});
 	if (!onlyAnswers) server.server.onclose = bindSubscriptions(server, policySource);
-	describeRequestErrors(server);
+	describeRequestErrors(server.server, (code, message) => new McpError(code, message));
 	return server;
 }
 
@@ -124,32 +122,4 @@ function bindSubscriptions(server: McpServer, policySource: PolicySource): () =>
 		if (!isSubscribed || !server.isConnected()) return;
 		server.server.sendResourceUpdated({ uri: currentPolicyUri }).catch(() => {});
 	});
-}
-
-type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
-
-/** The SDK checks requests before their handlers and answers with zod's issues; ours go into its own errors. Call this once all handlers are set. */
-function describeRequestErrors(server: McpServer): void {
-	// The SDK has no public way to take part in its check.
-	const { _requestHandlers: handlers } = server.server as unknown as { _requestHandlers: Map<string, Handle> };
-	for (const [method, handle] of handlers) {
-		// Async, since the check throws before the handler's promise is made.
-		handlers.set(method, async (request, extra) => {
-			try {
-				return await handle(request, extra);
-			} catch (error) {
-				if (error instanceof RequestError) throw new McpError(error.code, error.message);
-				const issues = issuesOf(error, request);
-				if (!issues) throw error;
-				throw new McpError(ErrorCode.InvalidParams, describeIssues(issues, { root: request }).join("; "));
-			}
-		});
-	}
-}
-
-function issuesOf(error: unknown, request: unknown): readonly z.core.$ZodIssue[] | undefined {
-	if (error instanceof Error && "issues" in error && Array.isArray(error.issues)) return error.issues;
-	// The SDK turns the issues of a tool call into a text before anybody else can see them.
-	if (!(error instanceof McpError) || !error.message.includes("Invalid tools/call request")) return undefined;
-	return CallToolRequestSchema.safeParse(request).error?.issues;
 }

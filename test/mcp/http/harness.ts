@@ -101,8 +101,8 @@ async function connectNewer(url: string, token?: string): Promise<Connected> {
 	const client = {
 		callTool: (params: Parameters<typeof newer.callTool>[0], _schema: undefined, options?: object) =>
 			newer.callTool(params, options),
-		// This era has no pings: any request that is no call will do.
-		ping: () => newer.listPrompts(),
+		// This era has no pings. Any request will do that is no call, and whose answer the client does not keep.
+		ping: () => newer.complete({ ref: { type: "ref/prompt", name: "compact" }, argument: { name: "keep", value: "" } }),
 		listTools: () => newer.listTools(),
 		readResource: (params: { uri: string }) => newer.readResource(params),
 		getServerVersion: () => newer.getServerVersion(),
