@@ -150,7 +150,7 @@ export const operations: Target = {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		try {
 			const work = ways[way] ?? (() => Promise.reject(new Error(`no operation ${way}`)));
-			const done = await settle(() => work({ ...input, policy: policyOf(layer), archive }));
+			const done = await settle(() => work({ ...input, policy: policyOf(layer), archive }), input.isWellFormed);
 			requireSame(JSON.stringify(document), before, "the input is not changed");
 			if (done.is === "refused") return "refused";
 			const { error } = done.value.outcome ?? {};
