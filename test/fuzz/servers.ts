@@ -117,9 +117,7 @@ export const stdioLines: Target = {
 		);
 		const answered = [...answers.values()].flat();
 		requireSame(answers.get("end")?.length, 1, "a ping is answered once");
-		const defect = answered.find((answer) =>
-			/^\[(?:internal|broken_promise)\]/.test(answer.result?.content?.[0]?.text ?? ""),
-		);
+		const defect = answered.find((answer) => /^\[internal\]/.test(answer.result?.content?.[0]?.text ?? ""));
 		requireSame(defect?.result?.content?.[0]?.text, undefined, "no answer tells of a defect");
 		return answered.some(({ result }) => result?.structuredContent !== undefined) ? "done" : "refused";
 	},
