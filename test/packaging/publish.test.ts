@@ -68,7 +68,7 @@ describe("the workflow that publishes", () => {
 	it("would be accepted by npm, as a dry run shows", async () => {
 		const { stdout, stderr } = await run("npm", ["publish", "--dry-run", "--ignore-scripts", "--json"], {
 			cwd: packageFolder,
-			env: { ...process.env, npm_config_registry: "http://127.0.0.1:9" },
+			env: { ...process.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" },
 		}).catch((error: { stdout: string; stderr: string }) => error);
 		const published = JSON.parse(stdout);
 		const { name, files } = published["palimpsest-mcp"] ?? published;
