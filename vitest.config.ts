@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { lostFilesReporter } from "./test/support/lost-files-reporter.ts";
 
 /** Rooms whose tests neither change the process nor depend on a fresh module: they share the modules they import. */
-const sharing = tests(
+const sharingRooms = [
 	"compaction",
 	"contract",
 	"conversation",
@@ -15,8 +15,9 @@ const sharing = tests(
 	"policy",
 	"replaying",
 	"truncation",
-);
-const sharingLong = tests("properties", "real");
+];
+const sharing = tests(...sharingRooms);
+const sharingLong = [...tests("properties", "real"), ...sharingRooms.map((room) => `test/${room}/**/*.long.test.ts`)];
 
 /** Tests that start many processes, or work through real conversations, random texts or containers. */
 const long = [
