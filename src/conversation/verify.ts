@@ -18,7 +18,6 @@ import {
 import { pairResults } from "./turns.ts";
 import { verifyObservations } from "./verify-observations.ts";
 import { compareDocuments, isNew, type MessageTrace } from "./verify-trace.ts";
-import { missingWords } from "./verify-words.ts";
 
 export type KeptPromise =
 	| "only_tool_results_edited"
@@ -319,4 +318,17 @@ function verifyStart({ before, after, report }: Check): void {
 	if (was && !is) report("start_kept", "no message is left");
 	const opensWithUser = before.transcript.opensWithUser && was?.role === "user";
 	if (is && opensWithUser && is.role !== "user") report("start_kept", "the first message is not the user's");
+}
+
+/** The texts that are not in the user's messages word for word, and in this order, by number and size. */
+export function missingWords({ messages }: Transcript, texts: readonly string[] = []): string[] {
+	const said = messages.filter(({ role, sent }) => role === "user" && sent !== false);
+	const all = said.flatMap(({ counted }) => counted).join("\n\n");
+	let from = 0;
+	return texts.flatMap((text, index) => {
+		const at = all.indexOf(text, from);
+		if (at === -1) return [`text ${index} of ${texts.length}, with ${text.length} characters`];
+		from = at;
+		return [];
+	});
 }

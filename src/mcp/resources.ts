@@ -70,7 +70,7 @@ function originals(source: ArchiveSource): Resource {
 		name: "original",
 		uri: `${originalUri}{ref}`,
 		template: {},
-		about: { title: "Original", description: "What a placeholder stands for, whole." },
+		about: { title: "Original", description: "The whole text that a placeholder stands for." },
 		cache: originalCache,
 		async read(uri, { ref }) {
 			try {

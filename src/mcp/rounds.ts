@@ -4,7 +4,7 @@ import type { SamplingRequest } from "../summariser/sampling.ts";
 import type { Summariser } from "../summariser/summariser.ts";
 import { rootFolders } from "./client.ts";
 
-/** What a client is asked for; by a name, which its answer has too. */
+/** A question to a client. Its answer comes back under the name of the question. */
 export type Asked = { method: "sampling/createMessage"; params: SamplingRequest } | { method: "roots/list" };
 
 /** Travels through the client, which may read it: its own answers so far, and the names of what it is asked now. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { missingWords } from "../../src/conversation/verify-words.ts";
+import { missingWords } from "../../src/conversation/verify.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 
 const transcript = (...texts: readonly string[]) =>

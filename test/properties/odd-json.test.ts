@@ -12,6 +12,7 @@ import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { reportContext } from "../../src/operations/report.ts";
 import type { FormatRow } from "../formats/format-row.ts";
+import { oddNumbers, oddTexts } from "../fuzz/mutations.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { calls, results, system, toolTurn, user } from "../support/script.ts";
@@ -81,25 +82,10 @@ async function codeOf(work: () => Promise<unknown>): Promise<string | undefined>
 /** Codes that tell of a defect of ours. */
 const defects = new Set(["internal", "broken_promise"]);
 
-const numbers = [0, -1, 1.5, -0, 1e308, -1e308, 2 ** 53, 2 ** 64, 5e-324];
-const texts = [
-	"",
-	"x",
-	"\ud83d",
-	"\udd8a\ud83d",
-	"\u0000",
-	"null",
-	"[]",
-	'{"a":',
-	"__proto__",
-	"tool",
-	"assistant",
-	"x".repeat(5_000),
-];
 const oddValue = fc.oneof(
 	fc.constantFrom(null, true, false, [], {}, [null], [[]], [{}], [[null]], { type: null }, { role: null }, [7, "x"]),
-	fc.constantFrom(...numbers),
-	fc.constantFrom(...texts),
+	fc.constantFrom(...oddNumbers),
+	fc.constantFrom(...oddTexts),
 	fc
 		.constantFrom("text", "tool_use", "tool_result", "tool_calls", "function_call_output", "message")
 		.map((type) => ({ type })),
