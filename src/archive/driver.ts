@@ -99,14 +99,19 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Any failure becomes `archive_unavailable`; `what` names a place that is no archive. */
-export async function usingPlace<T>(location: string, use: () => Promise<T>, what = "The archive in"): Promise<T> {
+export async function usingPlace<T>(location: string, use: () => Promise<T>, what?: string): Promise<T> {
 	try {
 		return await use();
 	} catch (cause) {
-		if (cause instanceof PalimpsestError) throw cause;
-		const { code, message } = cause as NodeJS.ErrnoException;
-		const known = code === undefined ? undefined : reasons[code];
-		const reason = known === undefined ? (code ?? message ?? "for an unknown reason") : `${known} (${code})`;
-		throw new PalimpsestError("archive_unavailable", `${what} ${location} cannot be used: ${reason}.`, { cause });
+		throw unusablePlace(location, cause, what);
 	}
+}
+
+/** The same error for a failure that was caught elsewhere. */
+export function unusablePlace(location: string, cause: unknown, what = "The archive in"): PalimpsestError {
+	if (cause instanceof PalimpsestError) return cause;
+	const { code, message } = cause as NodeJS.ErrnoException;
+	const known = code === undefined ? undefined : reasons[code];
+	const reason = known === undefined ? (code ?? message ?? "for an unknown reason") : `${known} (${code})`;
+	return new PalimpsestError("archive_unavailable", `${what} ${location} cannot be used: ${reason}.`, { cause });
 }

@@ -1,7 +1,10 @@
 import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
-import { chmod, rm, stat } from "node:fs/promises";
+import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { hostname, uptime as secondsOfUptime } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
+import { unusablePlace } from "../archive/driver.ts";
+import { decideSweep, type Holding, readIntent } from "../archive/retention.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { namesIn } from "../files/disk.ts";
 
@@ -34,9 +37,19 @@ const mostFileBytes = 4_000_000;
  * Remembers decisions by conversation, in `folder` if one is given: a file of JSON lines for each conversation, to which
  * every process only appends. Its time is that of the last request. A file serves better than entries of the archive:
  * one `stat` tells whether another process has decided anything, and its time costs no entry a request. These calls are
- * so short that a request waits for them less than it would for a thread.
+ * so short that a request waits for them less than it would for a thread. Throws PalimpsestError `archive_unavailable`
+ * where the folder cannot be used.
  */
-export function createMemory({ folder, now }: { readonly folder: string | undefined; readonly now: () => number }) {
+export function createMemory({
+	folder,
+	now,
+	uptime = () => secondsOfUptime() * 1_000,
+}: {
+	readonly folder: string | undefined;
+	readonly now: () => number;
+	/** That of the machine, in ms. */
+	readonly uptime?: () => number;
+}) {
 	const conversations = new Map<string, Entry>();
 	const results = new Map<string, unknown>();
 	const fileOf = (conversation: string) => folder && path.join(folder, `${conversation}.jsonl`);
@@ -75,6 +88,14 @@ export function createMemory({ folder, now }: { readonly folder: string | undefi
 		entry.read = end;
 	};
 
+	const using = (use: () => void): void => {
+		try {
+			use();
+		} catch (error) {
+			throw unusablePlace(folder ?? "", error, "The proxy's memory in");
+		}
+	};
+
 	const append = (file: string, line: string): void => {
 		const options = { mode: 0o600 };
 		try {
@@ -91,37 +112,58 @@ export function createMemory({ folder, now }: { readonly folder: string | undefi
 		recall(conversation: string): Remembered {
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
-			if (file) readNew(entry, file);
+			if (file) using(() => readNew(entry, file));
 			return entry;
 		},
 		/** The same in any conversation: a host may compact one and go on with its last results. */
 		maskedAnywhere: (key: string): unknown => results.get(key),
-		/** Afterwards other processes can read the decisions. Begins a line, since a full disk may have cut the last one. */
+		/**
+		 * Afterwards other processes can read the decisions. Where they cannot be written, nothing is masked, but a
+		 * conversation is left alone. Begins a line, since a full disk may have cut the last one.
+		 */
 		remember(conversation: string, decisions: Decisions): void {
 			const entry = entryOf(conversation);
-			take(entry, decisions);
+			entry.leftAlone ??= decisions.leftAlone;
 			const file = fileOf(conversation);
-			if (file && entry.read <= mostFileBytes) append(file, `\n${lineOf(decisions)}\n`);
+			if (file && entry.read <= mostFileBytes) using(() => append(file, `\n${lineOf(decisions)}\n`));
+			take(entry, decisions);
 		},
-		/** Notes the time of a request, from which its cache lives on. */
+		/** Notes the time of a request, from which its cache lives on; only for this process where it cannot be written. */
 		called(conversation: string): void {
 			const entry = entryOf(conversation);
 			const at = now();
 			entry.lastCall = at;
 			const file = fileOf(conversation);
 			if (!file) return;
-			if (!statSync(file, { throwIfNoEntry: false })) append(file, "{}\n");
-			utimesSync(file, at / 1_000, at / 1_000);
+			try {
+				if (!statSync(file, { throwIfNoEntry: false })) append(file, "{}\n");
+				utimesSync(file, at / 1_000, at / 1_000);
+			} catch {
+				// The results that were masked before stay masked also on a full or read-only disk.
+			}
 		},
-		/** Deletes what no request has touched for that long. */
+		/** Deletes what no request has touched for that long, by the rule of the archive: a wrong clock deletes no large share. */
 		async sweep(maxAgeMs: number): Promise<void> {
 			if (!folder) return;
 			await chmod(folder, 0o700).catch(() => {});
+			const holdings: Holding[] = [];
 			for (const name of await namesIn(folder).catch(() => [])) {
-				const file = path.join(folder, name);
-				const about = name.endsWith(".jsonl") ? await stat(file).catch(() => undefined) : undefined;
-				if (about && now() - about.mtimeMs > maxAgeMs) await rm(file, { force: true }).catch(() => {});
+				const about = name.endsWith(".jsonl") ? await stat(path.join(folder, name)).catch(() => undefined) : undefined;
+				if (about) holdings.push({ hash: name, bytes: about.size, usedAt: about.mtimeMs });
 			}
+			const intentFile = path.join(folder, "sweep-intent.json");
+			const { expired, intent } = decideSweep({
+				holdings,
+				retention: { maxAgeMs, maxBytes: Number.POSITIVE_INFINITY },
+				time: { now: now(), unasked: { uptime: uptime(), machine: hostname() } },
+				intent: readIntent(await readFile(intentFile, "utf8").catch(() => undefined)),
+			});
+			const noted = intent
+				? writeFile(intentFile, JSON.stringify(intent), { mode: 0o600 })
+				: rm(intentFile, { force: true });
+			// The next sweep notes it otherwise.
+			await noted.catch(() => {});
+			for (const { hash } of expired) await rm(path.join(folder, hash), { force: true }).catch(() => {});
 		},
 	};
 }

@@ -138,10 +138,11 @@ export async function soak(options: SoakOptions): Promise<SoakLine[]> {
 	const quiet = async (kind: SoakLine["kind"]): Promise<void> => {
 		await rest.rest();
 		watch.restart();
-		// What is kept open for the next request goes within seconds, on a busy machine later.
+		// What is kept open for the next request goes within seconds, on a busy machine later. Node.js closes a connection
+		// that never sends a request after 60 to 90 s.
 		await pause(Math.min(15_000, 1_500 + seconds * 10));
 		const warm = lines.find((line) => line.kind === "quiet")?.descriptors ?? Number.POSITIVE_INFINITY;
-		for (let more = 0; more < 15; more += 1) {
+		for (let more = 0; more < 90; more += 1) {
 			const { descriptors = 0 } = await face.figures();
 			if (descriptors <= warm) break;
 			watch.restart();

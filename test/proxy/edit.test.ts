@@ -1,8 +1,10 @@
+import { appendFile, readdir, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { editRequest, openEditing } from "../../src/proxy/edit.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
+import { mountSmallDisk } from "../archive/small-disk.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
@@ -120,6 +122,64 @@ describe("what was decided once", () => {
 			expect(cameBack.map(({ id }) => id)).toEqual([]);
 			expect([...before].filter((text) => outputs.includes(text)).length).toBeGreaterThanOrEqual(before.size - 7);
 		}
+	});
+
+	it("stays whatever the clock does, by the same bytes in a proxy that was restarted", async () => {
+		const [archive, memoryFolder] = [await memoryArchive(), await scratchFolder()];
+		let time = Date.UTC(2026, 0, 1);
+		const how = {
+			policy: policyOf({ preset: "balanced" }),
+			archive,
+			memoryFolder,
+			recallCommand: "palimpsest recall",
+			holdout: 0,
+		};
+		const open = () => openEditing({ ...how, now: () => time });
+		const editing = await open();
+		const jumps: Readonly<Record<number, number>> = { 8: 24, 11: -72, 14: 40 * 24, 17: -41 * 24 };
+		let before = new Set<string>();
+		for (let count = 1; count <= turns.length; count += 1) {
+			time += 10_000 + (jumps[count] ?? 0) * 3_600_000;
+			const body = String(requestOf("anthropic", turns.slice(0, count)).body);
+			const { text = body } = await editRequest(body, { api: "anthropic", kind: "edited" }, editing);
+			const again = await editRequest(body, { api: "anthropic", kind: "edited" }, await open());
+			expect(again.text ?? body).toBe(text);
+			const texts = textsIn(JSON.parse(text));
+			expect([...before].filter((one) => !texts.includes(one))).toEqual([]);
+			before = new Set(texts.filter(isMasked));
+		}
+		expect(before.size).toBeGreaterThan(8);
+	});
+
+	it("stays on a full disk, where nothing more is masked until there is room", async ({ skip }) => {
+		const disk = await mountSmallDisk(64);
+		if (disk === undefined) return skip();
+		const upstream = await startUpstream();
+		const faults: unknown[] = [];
+		const log: ProxyOptions["log"] = ({ data, message }) => faults.push([data.fault, message.includes("ENOSPC")]);
+		const proxy = await startProxyTo(upstream.url, { archive: await memoryArchive(), memoryFolder: disk, log });
+		const many = turnsOf(60, 12_000);
+		const sendTurns = async (count: number) => {
+			const request = requestOf("anthropic", many.slice(0, count));
+			await send(proxy.url, request);
+			const body = upstream.received.at(-1)?.body;
+			return { masked: maskedIn(body).length, isUnedited: String(body) === String(request.body) };
+		};
+		const before = await sendTurns(18);
+		expect(before.masked).toBeGreaterThan(5);
+		// To the last byte: a file has room left in its last page.
+		const [name = ""] = await readdir(disk);
+		await writeFile(`${disk}/other`, "x".repeat(16_000));
+		await expect(appendFile(`${disk}/${name}`, "x".repeat(100_000))).rejects.toThrow("ENOSPC");
+		expect(await sendTurns(18)).toEqual(before);
+		expect(faults).toEqual([]);
+		const after: Awaited<ReturnType<typeof sendTurns>>[] = [];
+		for (const count of [20, 30, 40, 50, 60, 60]) after.push(await sendTurns(count));
+		expect(after.some(({ isUnedited }) => isUnedited)).toBe(true);
+		expect(after.at(-1)).toEqual(after.at(-2));
+		expect(faults).toEqual(after.filter(({ isUnedited }) => isUnedited).map(() => ["archive", true]));
+		await rm(`${disk}/other`);
+		expect((await sendTurns(60)).masked).toBeGreaterThan(before.masked);
 	});
 
 	it("holds for requests that only count tokens, which decide nothing themselves", async () => {

@@ -43,7 +43,7 @@ describe("a request goes out as it came, and the session goes on,", () => {
 			(archive) => ({ archive: { ...archive, put: () => new Promise(() => {}) } }),
 			"archive",
 		],
-		["when the memory cannot be written", () => ({ memoryFolder: "/dev/null/conversations" }), "failed"],
+		["when the memory cannot be written", () => ({ memoryFolder: "/dev/null/conversations" }), "archive"],
 	])("%s", async (_, fault, kind) => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const proxy = await startFaulty(fault(archive));
