@@ -126,9 +126,8 @@ function guardMoments(parameters: GuardHistory): MomentOf {
 		}
 		begins.set(step, begin);
 		for (const edit of edits) {
-			const moment = Math.max(begin, ofResult(edit));
-			if (edit.unsent || moment === never) continue;
-			addToList(lighter, moment, subtractSizes(edit.before, edit.after));
+			if (edit.unsent) continue;
+			addToList(lighter, Math.max(begin, ofResult(edit)), subtractSizes(edit.before, edit.after));
 		}
 	}
 	return (edit) => {

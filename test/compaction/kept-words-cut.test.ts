@@ -40,7 +40,8 @@ describe("texts in so many tokens", () => {
 });
 
 describe("a text that is cut", () => {
-	const text = (length: number) => Array.from({ length }, (_, index) => String.fromCharCode(97 + (index % 26))).join("");
+	const text = (length: number) =>
+		Array.from({ length }, (_, index) => String.fromCharCode(97 + (index % 26))).join("");
 
 	it("keeps 400 characters of its head and 200 of its tail, and says how many are left out", () => {
 		const whole = text(1_000);
@@ -59,9 +60,7 @@ describe("a text that is cut", () => {
 		const rules = ["Never push to main.", "Always lint."];
 		const [a, b, c] = [filler("a", 600), filler("b", 50), filler("c", 600)];
 		const whole = `${a}${rules[0]}\n${b}${rules[1]}\n${c}`;
-		expect(cutOf(whole)).toBe(
-			`${a.slice(0, 400)}${mark(200)}${rules[0]}\n${b}${rules[1]}${mark(401)}${c.slice(-200)}`,
-		);
+		expect(cutOf(whole)).toBe(`${a.slice(0, 400)}${mark(200)}${rules[0]}\n${b}${rules[1]}${mark(401)}${c.slice(-200)}`);
 	});
 
 	it("keeps a rule in its head or its tail once", () => {
@@ -114,12 +113,13 @@ describe("words between lines of dashes", () => {
 
 	it("need three dashes and a heading", () => {
 		expect(readWords("What the user wrote, word for word, oldest first:\n--\na\n--")).toBeUndefined();
-		expect(readWords("What the user wrote, word for word, oldest first:\n---\na\n---")).toEqual({ at: 0, texts: ["a"] });
+		expect(readWords("What the user wrote, word for word, oldest first:\n---\na\n---")).toEqual({
+			at: 0,
+			texts: ["a"],
+		});
 		expect(readWords("a\n---\nb\n---")).toBeUndefined();
 		expect(readWords("")).toBeUndefined();
 		expect(writeWords([], "en")).toBeUndefined();
-		expect(writeWords(["a", "b"], "en")).toBe(
-			"What the user wrote, word for word, oldest first:\n---\na\n---\nb\n---",
-		);
+		expect(writeWords(["a", "b"], "en")).toBe("What the user wrote, word for word, oldest first:\n---\na\n---\nb\n---");
 	});
 });

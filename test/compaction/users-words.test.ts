@@ -148,7 +148,13 @@ describe("by message, the words of a person", () => {
 				{ role: "user", content: framed },
 				{ role: "assistant", content: "Yes." },
 				{ role: "user", content: bare },
-				{ role: "user", content: [{ type: "text", text: "One." }, { type: "text", text: "Two." }] },
+				{
+					role: "user",
+					content: [
+						{ type: "text", text: "One." },
+						{ type: "text", text: "Two." },
+					],
+				},
 				{ role: "user", content: "" },
 			]),
 		).toEqual([[], ["Task.", "Never push."], [], [], ["One.", "Two."], []]);
@@ -164,7 +170,7 @@ describe("by message, the words of a person", () => {
 			...fields,
 		});
 		const records = [record("Marked.", { [mark]: true }), record("Mine.", { [mark]: false })];
-		expect(usersTexts(readConversation(records, "claude-code")).flat()).toEqual(["Mine."]);
+		expect(usersTexts(readConversation(records, "auto")).flat()).toEqual(["Mine."]);
 	});
 
 	it.each(["synthetic", "ignored"])("are not in parts that are %s", (mark) => {

@@ -74,6 +74,28 @@ describe("planDrop", () => {
 		expect(dropped(inTurn, 0)).toEqual([]);
 	});
 
+	it("may drop an answer between an earlier one that has to stay and a question", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const chat = transcriptOf(ask, calling("a"), reply, ask, reply, answering("a"));
+		expect(dropped({ ...chat, opensWithUser: true, inTurn: true }, 10)).toEqual([2]);
+		const later = transcriptOf(ask, reply, ask, reply, ask);
+		expect(dropped({ ...later, opensWithUser: true, inTurn: true }, 10)).toEqual([1, 2]);
+	});
+
+	it("without a target looks at the whole conversation, not at how it grew", () => {
+		const tokens = [10, 30, 10, 10, 10];
+		const sizes = tokens.map((one) => ({ chars: 4 * one, tokens: one }));
+		const transcript = transcriptOf(calling("a"), plain("user"), answering("a"), plain("user"), plain("user"));
+		const { guard: policy } = policyOf({ guard: { pin_task: false } });
+		const fits = (most: number) => (context: Size) => context.tokens <= most;
+		const droppedFor = (most: number) =>
+			planDrop({ transcript, policy, measurement: measured(sizes), fits: fits(most) }).edits.map(
+				({ message }) => message,
+			);
+		expect(droppedFor(50)).toEqual([0, 2]);
+		expect(droppedFor(49)).toEqual([0, 1, 2]);
+	});
+
 	it("does not count system messages among those that alternate", () => {
 		const [ask, reply] = [plain("user"), plain("assistant")];
 		const chat = transcriptOf(ask, reply, plain("system"), ask, reply, ask, reply);
