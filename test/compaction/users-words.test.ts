@@ -3,6 +3,7 @@ import { readWords } from "../../src/compaction/kept-words.ts";
 import { frameSummary } from "../../src/compaction/summary.ts";
 import { ownWords, usersTexts, usersWords } from "../../src/compaction/users-words.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 it("the words of the user are listed, and found again in a summary", () => {
 	const texts = ["Find the bug.", "No, the\n- other\n---\none.", "Thanks."];
@@ -188,15 +189,37 @@ describe("by message, the words of a person", () => {
 		expect(textsOf(messages)).toEqual([["Wait."], []]);
 	});
 
-	it("are the answer behind an observation, if it is marked as one", () => {
-		const [ask, answer] = ["[ask_followup_question for 'Which?'] Result:\n<answer>\nThe first.\n</answer>", "Fine."];
-		const messages = [
-			{ role: "user", content: "<task>\nMend it.\n</task>" },
-			{ role: "assistant", content: "<ask_followup_question><question>Which?</question></ask_followup_question>" },
-			{ role: "user", content: [{ type: "text", text: ask }] },
-			{ role: "assistant", content: answer },
-		];
-		expect(textsOf(messages).flat().join("\n")).toContain("Mend it.");
-		expect(textsOf(messages).flat().join("\n")).not.toContain(answer);
+	it.each([
+		["feedback", true],
+		["user_message", true],
+		["answer", true],
+		["task", true],
+		["note", false],
+	])("are the text behind an observation, if it is in <%s>: %s", (tag, isWords) => {
+		const after = `\n<${tag}>\nUse tabs.\n</${tag}>`;
+		const framed = { path: [0, "content"], text: "output", frame: { before: "Result:\n", after } };
+		const results = [{ ...resultOf("a"), texts: [framed] }, resultOf("b", "other output")];
+		const message = messageOf({ role: "user", counted: ["Result:\n", after], results });
+		const document = [{ content: `Result:\noutput${after}` }];
+		expect(usersTexts({ document, transcript: transcriptOf(message) })).toEqual([isWords ? [after.trim()] : []]);
+	});
+
+	it("are the strings of its values at any depth, but for names and sources", () => {
+		const counted = ["one", "two", "three", "Ada", "attached", "JSON of a part"];
+		const value = {
+			content: [{ deep: [["one"], { text: "two" }] }, null, 3, { source: { data: "attached" } }, { name: "Ada" }],
+		};
+		const message = { ...messageOf({ role: "user", counted }), paths: [[0], [1]] };
+		const transcript = { ...transcriptOf(), messages: [message] };
+		expect(usersTexts({ document: [value, "three"], transcript })).toEqual([["one", "two", "three"]]);
+		expect(
+			usersTexts({
+				document: [value, "three"],
+				transcript: { ...transcript, messages: [{ ...message, sent: false }] },
+			}),
+		).toEqual([[]]);
+		expect(
+			usersTexts({ document: [value], transcript: { ...transcript, messages: [{ ...message, role: "tool" }] } }),
+		).toEqual([[]]);
 	});
 });
