@@ -220,7 +220,7 @@ export function messageParts(message: Message, paired: readonly PairedResult[]):
 	});
 	for (const { result, call } of paired) {
 		const failed = result.isError === true ? " (error)" : "";
-		const text = [resultText(result), ...result.media.map(describeMedia)].filter((one) => one !== "").join("\n");
+		const text = [resultText(result), ...result.media.map(describeMedia)].join("\n");
 		add("result", `${nameOf(call?.name)}${failed}`, text);
 	}
 	return parts;

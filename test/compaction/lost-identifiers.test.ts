@@ -111,6 +111,7 @@ describe("missing identifiers", () => {
 			"at_end",
 			"in_half",
 		]);
+		expect(lost(texts(4, { in_three: [0, 1, 2], at_end: [3] }), "")).toEqual(["at_end", "in_three"]);
 		expect(lost(["a_first", "b_last"], "")).toEqual(["b_last", "a_first"]);
 		expect(lost(["c_name a_name b_name"], "")).toEqual(["a_name", "b_name", "c_name"]);
 		expect(lost(["", "c_name b_name d_name a_name"], "")).toEqual(["a_name", "b_name", "c_name", "d_name"]);
