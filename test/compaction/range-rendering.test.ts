@@ -77,6 +77,7 @@ describe("messages that are left out", () => {
 
 	it("are more, the oldest first, if all together take more than each alone", () => {
 		const dearer = (most: number) => (text: string) => (text.length > most ? 2 * text.length : text.length);
+		expect(shown(1_900, dearer(500))).toBe("0 1 2 gap1gap 4 5 6 7 8 9 (1)");
 		expect(shown(1_100, dearer(500))).toBe("gap5gap 5 6 7 8 9 (5)");
 		expect(shown(997, dearer(900))).toBe("0 gap2gap 3 4 5 6 7 8 9 (2)");
 		expect(shown(450, dearer(250))).toBe("gap8gap 8 9 (8)");
