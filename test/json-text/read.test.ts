@@ -43,6 +43,7 @@ it.each([
 	["a record and a number", '{"a":1}\n{"a":2} 3'],
 	["a record and null", '{"a":1}\n{"a":2} null'],
 	["a record and half of one", '{"a":1}\n{"a":2} {"a":'],
+	["two records and half of one", '{"a":1}\n{"a":2} {"a":3} {"a":'],
 	["words", "[1]\nnope"],
 ])("%s are no records", (_, text) => {
 	expect(() => read(text)).toThrow(PalimpsestError);
