@@ -47,6 +47,10 @@ describe("arguments that are refused", () => {
 		expect(() => applyEdits(text as string, edits as PortableEdit[])).toThrow(refusal("invalid_argument", words));
 	});
 
+	it("a text that is no JSON", () => {
+		expect(() => applyEdits("[1", [])).toThrow(refusal("invalid_json", "Expected JSON; the text is not valid at line 1"));
+	});
+
 	it("an answer that is no plain JSON", () => {
 		expect(() => invertEdits({ text: 1n } as never)).toThrow(refusal("invalid_argument", "argument of `invertEdits`"));
 		for (const answer of [null, undefined, { text: "x", inverse: { sha256_after: "x" } }, { text: 1, inverse: {} }]) {
