@@ -48,7 +48,9 @@ describe("arguments that are refused", () => {
 	});
 
 	it("a text that is no JSON", () => {
-		expect(() => applyEdits("[1", [])).toThrow(refusal("invalid_json", "Expected JSON; the text is not valid at line 1"));
+		expect(() => applyEdits("[1", [])).toThrow(
+			refusal("invalid_json", "Expected JSON; the text is not valid at line 1"),
+		);
 	});
 
 	it("an answer that is no plain JSON", () => {
