@@ -112,6 +112,24 @@ describe("planDrop", () => {
 		expect(planDrop({ ...given, held }).edits.map(({ message }) => message)).toEqual([1, 2, 3, 4]);
 	});
 
+	it("makes no room for what stays of an answer that is taken back", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const transcript = { ...transcriptOf(ask, reply, ask, reply, ask, reply), opensWithUser: true, inTurn: true };
+		const sizes = transcript.messages.map(() => ({ chars: 40, tokens: 10 }));
+		const { guard: policy } = policyOf({ guard: { keep_last_messages: 1 } });
+		const within = (most: number) => (context: Size) => context.tokens <= most;
+		const { edits, moments } = planDrop({
+			transcript,
+			policy,
+			measurement: measured(sizes),
+			fits: within(45),
+			held: [0, 0, 0, 20, 0, 0],
+			hysteresis: { reachesTarget: within(25), reliefs: new Map() },
+		});
+		expect(edits.map(({ message }) => message)).toEqual([1, 2]);
+		expect([moments[1], moments[2]]).toEqual([5, 5]);
+	});
+
 	it("does not require alternation that was absent before", () => {
 		const [ask, reply] = [plain("user"), plain("assistant")];
 		const inTurn = { ...transcriptOf(ask, ask, ask, reply), opensWithUser: true, inTurn: true };
