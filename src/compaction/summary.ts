@@ -91,7 +91,7 @@ interface SummaryPlanParameters {
 	readonly transcript: Transcript;
 	readonly base: Path;
 	readonly writer: MessageWriter;
-	readonly range: PickedRange;
+	readonly range: Pick<PickedRange, "messages" | "first">;
 	readonly sizes: readonly Size[];
 	readonly text: string;
 	readonly meter: TokenMeter;

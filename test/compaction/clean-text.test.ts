@@ -94,6 +94,7 @@ describe("calls of tools are found", () => {
 		["two lines of broken JSON", '{"name": "ls"\n"arguments": {}'],
 		["a code block with a call in it", `So:\n\`\`\`json\n${call}\n\`\`\``],
 		["two code blocks", `\`\`\`json\n${call}\n\`\`\`\n\n\`\`\`\ntext\n\`\`\``],
+		["two calls with a fence between them", `${call}\n\`\`\`\n${call}`],
 		["null", "null"],
 		["a list with null", "[null]"],
 		["no text", ""],

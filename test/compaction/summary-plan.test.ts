@@ -26,7 +26,7 @@ function planned(given: {
 		transcript: { ...transcriptOf(), messages },
 		base,
 		writer: given.writer ?? writer,
-		range: { messages: range, groups: [], first: range[0] ?? -1 },
+		range: { messages: range, first: range[0] ?? -1 },
 		sizes: messages.map((_, index) => ({ chars: 10 * index, tokens: index })),
 		text: "text",
 		meter,

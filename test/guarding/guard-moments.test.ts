@@ -135,7 +135,7 @@ it("what people wrote stands together since the first of their messages was drop
 });
 
 it("with a target and masking by use, as much is masked at once as the target says", () => {
-	const masked = (ratio: number | null) => {
+	const masked = (ratio: number | null, factor = 1) => {
 		const policy = policyOf({
 			mask: { window_turns: 3, selection: "use", cadence: "break_even" },
 			guard: { ...limits, ladder: ["mask"], target_ratio: ratio },
@@ -143,14 +143,17 @@ it("with a target and masking by use, as much is masked at once as the target sa
 		const { plan, tokensAfter } = planGuard({
 			transcript,
 			policy,
-			budget: 3_000,
+			budget: factor * 3_000,
+			scale: { low: factor, factor, high: factor },
 			meter: { countTokens: roughCount, messageOverhead: 4 },
 			wording: wordings(policy),
 			isPlaceholder: () => false,
 		});
 		return { count: plan.length, tokensAfter };
 	};
-	expect([null, 0.7, 0.6, 0.5].map(masked)).toEqual([
+	// Counted at twice the size, twice the budget is the same.
+	expect([masked(0.6, 2).count, masked(0.5, 2).count]).toEqual([19, 20]);
+	expect([null, 0.7, 0.6, 0.5].map((ratio) => masked(ratio))).toEqual([
 		{ count: 17, tokensAfter: 2_481 },
 		{ count: 18, tokensAfter: 2_354 },
 		{ count: 19, tokensAfter: 2_227 },

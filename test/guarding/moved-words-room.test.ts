@@ -20,17 +20,22 @@ interface Given {
 	/** By message, what earlier steps saved. */
 	readonly savedBefore?: Readonly<Record<number, number>>;
 	readonly task?: string;
+	/** Whether texts are parts of messages, and may be added to one. */
+	readonly inParts?: boolean;
 	/** Fields of some messages of the transcript. */
 	readonly fields?: Readonly<Record<number, Partial<Message>>>;
 }
 
 const isJoined = (text: string) => text.startsWith("What the user wrote");
 
+const partOf = (text: string) => ({ type: "text", text });
+
 function plannedDrop(given: Given) {
 	const { tokens, words, budget, most = 100_000, ratio, savedBefore = {}, task = "T", fields = {} } = given;
 	const document = tokens.map((_, index) => {
 		const text = index === 0 ? task : words[index];
-		return text === undefined ? { role: "assistant", content: "a" } : { role: "user", content: text };
+		if (text === undefined) return { role: "assistant", content: "a" };
+		return { role: "user", content: given.inParts ? [partOf(text)] : text };
 	});
 	const sizes = tokens.map((one): Size => ({ chars: one, tokens: one }));
 	const current = tokens.map((one, index) => ({ chars: one, tokens: one - (savedBefore[index] ?? 0) }));
@@ -48,7 +53,11 @@ function plannedDrop(given: Given) {
 		keeping: {
 			document,
 			base: [],
-			writer: { message: ({ text: content }) => ({ role: "user", content }), appends: true },
+			writer: {
+				message: ({ text: content }) => ({ role: "user", content }),
+				...(given.inParts ? { part: { list: ["content"], write: partOf } } : {}),
+				appends: true,
+			},
 			locale: "en",
 			most,
 		},
@@ -121,6 +130,18 @@ describe("the message of the words", () => {
 			"remove drop 4",
 			"remove drop 5",
 		]);
+	});
+
+	it("is a part of the task where the API wants user and assistant in turn", () => {
+		const { edits } = plannedDrop({ ...given, inParts: true });
+		expect(edits.map(({ kind, reason, message }) => `${kind} ${reason} ${message}`)).toEqual([
+			"insert summary 0",
+			...[1, 2, 3, 4, 5].map((message) => `remove drop ${message}`),
+		]);
+		expect(edits[0]).toMatchObject({
+			path: [0, "content", 1],
+			value: partOf(writeWords(["Word.", "More."], "en") ?? ""),
+		});
 	});
 
 	it("takes in the words of an earlier drop, where these stand in front", () => {
