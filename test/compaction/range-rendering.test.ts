@@ -200,6 +200,8 @@ describe("the range where user and assistant must alternate", () => {
 		const call = messageOf({ calls: [{ id: "a", name: "ls" }] });
 		const result = messageOf({ role: "tool", results: [resultOf("a")] });
 		expect(picked(1, [user, assistant, user, call, result, user])).toEqual([1, 2]);
+		expect(picked(1, [user, call, result, assistant, user])).toEqual([1, 2]);
+		expect(picked(1, [assistant, user, assistant, user], false)).toEqual([0, 1, 2]);
 		expect(picked(1, [user, user])).toBeUndefined();
 	});
 });
