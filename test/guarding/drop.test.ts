@@ -137,6 +137,15 @@ describe("planDrop", () => {
 		expect(dropped(inTurn, 10, { keep_last_messages: 2 })).toEqual([1]);
 	});
 
+	it("keeps the results of calls that the task makes, and calls whose result is no longer sent", () => {
+		const asking = messageOf({ role: "user", calls: [{ id: "a", name: "ls" }] });
+		const chat = transcriptOf(asking, answering("a"), plain("assistant"), plain("user"));
+		expect(dropped(chat, 1_000, { pin_task: true })).toEqual([2]);
+		expect(dropped(chat, 1_000)).toEqual([0, 1, 2]);
+		const compacted = transcriptOf(calling("a"), { ...answering("a"), sent: false }, plain("assistant"), plain("user"));
+		expect(dropped(compacted, 1_000)).toEqual([2]);
+	});
+
 	it("without a user message pins nothing", () => {
 		expect(dropped(transcriptOf(plain("assistant"), plain("assistant")), 100, { pin_task: true })).toEqual([0]);
 	});
