@@ -135,7 +135,7 @@ describe("planGuard", () => {
 	});
 
 	it("cuts large results by the strategy of the policy", () => {
-		const lines = Array.from({ length: 900 }, (_, at) => (at === 450 ? "ERROR: it broke" : `INFO line ${at} is fine`));
+		const lines = Array.from({ length: 300 }, (_, at) => (at === 150 ? "ERROR: it broke" : `INFO line ${at} is fine`));
 		const log = transcriptFrom(openaiMessages(user("go"), toolTurn("log", lines.join("\n")), assistant("So.")));
 		const cutBy = (strategy: "head_tail" | "log", ends: readonly [number, number]) => {
 			const [truncate_head_chars, truncate_tail_chars] = ends;
