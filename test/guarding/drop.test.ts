@@ -146,6 +146,12 @@ describe("planDrop", () => {
 		expect(dropped(compacted, 1_000)).toEqual([2]);
 	});
 
+	it("pins the first user message that is sent", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const chat = transcriptOf({ ...ask, sent: false }, reply, ask, reply, ask);
+		expect(dropped(chat, 1_000, { pin_task: true })).toEqual([1, 3]);
+	});
+
 	it("without a user message pins nothing", () => {
 		expect(dropped(transcriptOf(plain("assistant"), plain("assistant")), 100, { pin_task: true })).toEqual([0]);
 	});
