@@ -49,10 +49,10 @@ function keeper(summary: string): (identifier: Identifier) => boolean {
 	return ({ text, kind }) => {
 		if (holdsAsWord(text)) return true;
 		if (kind === "url") return summary.includes(text.replace(/\/$/, ""));
-		if (kind === "hash") return text.length > shortHash && holdsAsWord(text.slice(0, shortHash));
+		if (kind === "hash") return holdsAsWord(text.slice(0, shortHash));
 		if (kind !== "path") return false;
 		const ending = text.split(/[/\\]/).filter(Boolean).slice(-2).join("/");
-		return ending !== "" && withSlashes.includes(ending);
+		return withSlashes.includes(ending);
 	};
 }
 

@@ -220,14 +220,14 @@ export function messageParts(message: Message, paired: readonly PairedResult[]):
 	});
 	for (const { result, call } of paired) {
 		const failed = result.isError === true ? " (error)" : "";
-		const text = [resultText(result), ...result.media.map(describeMedia)].filter((one) => one !== "").join("\n");
+		const text = [resultText(result), ...result.media.map(describeMedia)].join("\n");
 		add("result", `${nameOf(call?.name)}${failed}`, text);
 	}
 	return parts;
 }
 
 function nameOf(name: string | undefined): string {
-	return neutraliseSpecialTokens(cleanValue(name ?? "")) || "?";
+	return cleanValue(name ?? "") || "?";
 }
 
 function describeMedia(media: MediaNode): string {
@@ -246,7 +246,7 @@ export function splitInTwo(pieces: Pieces): readonly [Pieces, Pieces] | undefine
 		chars += piece.length;
 		return chars - piece.length / 2 > half;
 	});
-	const end = Math.max(1, cut === -1 ? pieces.length - 1 : cut);
+	const end = cut === -1 ? pieces.length - 1 : cut;
 	return [pieces.slice(0, end), pieces.slice(end)];
 }
 

@@ -91,7 +91,7 @@ interface SummaryPlanParameters {
 	readonly transcript: Transcript;
 	readonly base: Path;
 	readonly writer: MessageWriter;
-	readonly range: PickedRange;
+	readonly range: Pick<PickedRange, "messages" | "first">;
 	readonly sizes: readonly Size[];
 	readonly text: string;
 	readonly meter: TokenMeter;
@@ -208,8 +208,6 @@ const headings = Object.values(frameWordings).flatMap(({ plain, archived }) =>
 	[plain, archived].map((template) => templatePattern(template, { ref: refGrammar })),
 );
 
-const longestHeading = 200;
-
 /**
  * Puts a checked summary between two lines, so that a model does not take it for instructions or for the user's words.
  * Nothing in the summary can end the frame early.
@@ -234,7 +232,7 @@ export function readSummaryFrame(text: string): FramedSummary | undefined {
 	const kept = readWords(text);
 	if (kept?.at === 0) return { summary: "", ref: undefined, words: kept.texts };
 	const lineEnd = text.indexOf("\n");
-	if (lineEnd === -1 || lineEnd > longestHeading) return undefined;
+	if (lineEnd === -1) return undefined;
 	const found = headings.map((pattern) => pattern.exec(text.slice(0, lineEnd))).find((one) => one !== null);
 	if (!found) return undefined;
 	// No summary holds an end, but the words behind it may.

@@ -24,7 +24,7 @@ import type { Transcript } from "../conversation/transcript.ts";
 import { isOpen } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
 import type { MaskResultParameters } from "../masking/mask-result.ts";
-import { lazyMoments, type MomentOf, madeNow } from "../masking/thinking.ts";
+import { lazyMoments, type MomentOf } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
 import { type ByStrategy, planTruncate } from "../truncation/truncate-results.ts";
@@ -109,8 +109,8 @@ function guardMoments(parameters: GuardHistory): MomentOf {
 		acts[moment] = isOpen(messages[moment - 1]) ? (acts[moment + 1] as number) : moment;
 	}
 	const actOf = (moment: number) => acts[moment] ?? never;
-	const ofMasking = edited.some(({ step }) => step === "mask") ? parameters.maskMoments() : madeNow;
-	const ofResult: MomentOf = (edit) => (edit.reason === "mask" ? ofMasking(edit) : actOf(edit.message + 1));
+	const ofResult: MomentOf = (edit) =>
+		edit.reason === "mask" ? parameters.maskMoments()(edit) : actOf(edit.message + 1);
 
 	const begins = new Map<string, number>();
 	const lighter = new Map<number, Size[]>();
@@ -126,9 +126,8 @@ function guardMoments(parameters: GuardHistory): MomentOf {
 		}
 		begins.set(step, begin);
 		for (const edit of edits) {
-			const moment = Math.max(begin, ofResult(edit));
-			if (edit.unsent || moment === never) continue;
-			addToList(lighter, moment, subtractSizes(edit.before, edit.after));
+			if (edit.unsent) continue;
+			addToList(lighter, Math.max(begin, ofResult(edit)), subtractSizes(edit.before, edit.after));
 		}
 	}
 	return (edit) => {
@@ -172,7 +171,7 @@ function planSteps(parameters: GuardParameters) {
 		const truncated = new Map<number, number>();
 		for (const { message, unsent, before, after } of guard.ladder.includes("truncate") ? truncation() : []) {
 			if (unsent) continue;
-			add(message + 1, message, { chars: before.chars - after.chars, tokens: before.tokens - after.tokens });
+			add(message + 1, message, subtractSizes(before, after));
 			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);
 		}
 		if (!guard.ladder.includes("mask")) return byMoment;

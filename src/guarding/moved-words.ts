@@ -116,7 +116,7 @@ function moveWords(
 	const edits = planSummary({
 		...keeping,
 		transcript,
-		range: { messages, groups: [], first },
+		range: { messages, first },
 		sizes: measurement.messages,
 		text: writeWords(kept.texts, keeping.locale) ?? "",
 		meter,

@@ -140,7 +140,7 @@ function skipString(text: string, from: number): number {
 	}
 	for (let begin = at; ; ) {
 		const found = text.indexOf('"', begin);
-		if (found < 0) throw new Error("Expected a string to end.");
+		if (found === -1) throw new Error("Expected a string to end.");
 		let escapes = 0;
 		while (found - escapes > at && text.charCodeAt(found - escapes - 1) === backslash) escapes += 1;
 		if (escapes % 2 === 0) return found + 1;

@@ -134,7 +134,7 @@ function syntaxErrorIn(text: string): { readonly offset: number; readonly endsTo
 		const token: number = scanner.scan();
 		if (token === tokenKinds.blank || token === tokenKinds.lineBreak) continue;
 		const offset = scanner.getTokenOffset();
-		if (token === tokenKinds.end) return { offset, endsTooEarly: expected !== "end" };
+		if (token === tokenKinds.end) return { offset, endsTooEarly: true };
 		const isFaulty = scanner.getTokenError() !== 0 || token === tokenKinds.unknown;
 		if (isFaulty) return { offset, endsTooEarly: scanner.getPosition() === text.length && isCutOff(text, offset) };
 		if (!tokensThatFit[expected].includes(token)) return { offset, endsTooEarly: false };

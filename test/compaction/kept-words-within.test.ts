@@ -50,4 +50,38 @@ describe("words in a room of so many characters", () => {
 		expect(without).toContain(`a \n[… ${long.length - 600} characters …]\n`);
 		expect(within(300).text).toBeUndefined();
 	});
+
+	it("are as many as have room to the character, with their lines of dashes", () => {
+		const five = ["one..", "two..", "three", "four.", "five."];
+		const within = (mostChars: number) => {
+			const { text, short } = wordsWithin({ texts: five, mostChars, locale: "en" });
+			return [readWords(text ?? "")?.texts ?? [], short];
+		};
+		// One character more than they take: each counts with a line feed on either side of its dashes.
+		const room = (...kept: readonly string[]) => (writeWords(kept, "en")?.length ?? 0) + 1;
+		expect(within(room("one.."))).toEqual([["one.."], 4]);
+		expect(within(room("one..") - 1)).toEqual([[], 5]);
+		expect(within(room("one..", "five."))).toEqual([["one..", "five."], 3]);
+		expect(within(room("one..", "five.") - 1)).toEqual([["one.."], 4]);
+		expect(within(room("one..", "four.", "five."))).toEqual([["one..", "four.", "five."], 2]);
+		expect(within(room("one..", "three", "four.", "five."))).toEqual([["one..", "three", "four.", "five."], 1]);
+		expect(within(room("one..", "three", "four.", "five.") - 1)).toEqual([["one..", "four.", "five."], 2]);
+		expect(within(room(...five) - 1)).toEqual([five, 0]);
+		// A smaller one may have the room that a larger one has not.
+		expect(wordsWithin({ texts: ["a".repeat(90), "b"], mostChars: room("b"), locale: "en" })).toEqual({
+			text: writeWords(["b"], "en"),
+			short: 1,
+		});
+	});
+
+	it("with a rule stand before newer ones, and dashes are longer than those in a text", () => {
+		const given = ["task", "Never push.", "some words", "----", "y", "z"];
+		const room = (kept: readonly string[]) => (writeWords([...kept, "----"], "en")?.length ?? 0) - 9 + 1;
+		const { text } = wordsWithin({
+			texts: given,
+			mostChars: room(["task", "Never push.", "----", "y", "z"]),
+			locale: "en",
+		});
+		expect(readWords(text ?? "")?.texts).toEqual(["task", "Never push.", "----", "y", "z"]);
+	});
 });

@@ -68,10 +68,53 @@ describe("missing identifiers", () => {
 		expect(lost(["name_1 and parseOrder"], "name_12, reparseOrder")).toEqual(["name_1", "parseOrder"]);
 	});
 
+	it.each([
+		["file_path", '{"file_path": 1}', true],
+		["file_path", '{"xfile_path": 1}', false],
+		["file_path", '{"file_paths": 1}', false],
+		["file_path", '{"xfile_path": 1, "file_path": 2}', true],
+		["file_path", "file_path", true],
+		["/srv/data/", "see srv/data", true],
+		["/srv/data/", "see data", false],
+		["package.json", "in my package.json", true],
+		["/a/b/src/main.ts", "in src\\main.ts", true],
+		["https://example.com/a/src/main.ts", "in src/main.ts", false],
+		["https://example.com/some/page/x", "see https://example.com/somepagex", false],
+		["71e72fb0a1b2c3d4e5f6", "commit 71e72fb0", false],
+		["71e72fb", "commit 71e72fb0", false],
+		["name_12", "name_1", false],
+		["parse_order_by_date", "parse_o", false],
+		["a_dir.b_name.c_name", "b_name.c_name", false],
+	])("%s is kept by %s: %s", (identifier, summary, isKept) => {
+		expect(findIdentifiers(identifier).map(({ text }) => text)).toEqual([identifier]);
+		expect(lost([identifier], summary)).toEqual(isKept ? [] : [identifier]);
+	});
+
 	it("are sorted by how many texts contain them and how late, each once", () => {
 		const texts = ["oldOnce everyWhere", "everyWhere everyWhere", "everyWhere", "newOnce everyWhere"];
 		expect(lost(texts, "")).toEqual(["everyWhere", "newOnce", "oldOnce"]);
 		expect(lostIdentifiers({ texts, summary: "" }).lost[0]).toEqual({ text: "everyWhere", kind: "name", texts: 4 });
+	});
+
+	it("count for more the more of the texts hold them, up to eight, and the later the last one is", () => {
+		const texts = (count: number, places: Readonly<Record<string, readonly number[]>>) =>
+			Array.from({ length: count }, (_, at) =>
+				Object.keys(places)
+					.filter((name) => places[name]?.includes(at))
+					.join(" "),
+			);
+		const upTo = (end: number, start = 0) => Array.from({ length: end - start }, (_, at) => start + at);
+		expect(lost(texts(10, { in_nine: upTo(9), in_eight: upTo(10, 2) }), "")).toEqual(["in_eight", "in_nine"]);
+		expect(lost(texts(10, { in_eight: upTo(9, 1), in_seven: upTo(9, 2) }), "")).toEqual(["in_eight", "in_seven"]);
+		expect(lost(texts(11, { in_half: [2, 3, 4, 5], at_end: [10], in_many: upTo(8) }), "")).toEqual([
+			"in_many",
+			"at_end",
+			"in_half",
+		]);
+		expect(lost(texts(4, { in_three: [0, 1, 2], at_end: [3] }), "")).toEqual(["at_end", "in_three"]);
+		expect(lost(["a_first", "b_last"], "")).toEqual(["b_last", "a_first"]);
+		expect(lost(["c_name a_name b_name"], "")).toEqual(["a_name", "b_name", "c_name"]);
+		expect(lost(["", "c_name b_name d_name a_name"], "")).toEqual(["a_name", "b_name", "c_name", "d_name"]);
 	});
 
 	it("are listed up to a limit, with their total", () => {
@@ -89,6 +132,7 @@ describe("missing identifiers", () => {
 			messageOf({ role: "tool", results: [resultOf("a", "resultText")] }),
 		);
 		expect(textsOfMessages(transcript, [0, 1])).toEqual(["saidText", "resultText"]);
+		expect(textsOfMessages(transcript, [1, 2])).toEqual(["resultText"]);
 	});
 
 	test.prop([fc.array(fc.string({ maxLength: 60 }), { maxLength: 8 })])(

@@ -74,6 +74,28 @@ describe("planDrop", () => {
 		expect(dropped(inTurn, 0)).toEqual([]);
 	});
 
+	it("may drop an answer between an earlier one that has to stay and a question", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const chat = transcriptOf(ask, calling("a"), reply, ask, reply, answering("a"));
+		expect(dropped({ ...chat, opensWithUser: true, inTurn: true }, 10)).toEqual([2]);
+		const later = transcriptOf(ask, reply, ask, reply, ask);
+		expect(dropped({ ...later, opensWithUser: true, inTurn: true }, 10)).toEqual([1, 2]);
+	});
+
+	it("without a target looks at the whole conversation, not at how it grew", () => {
+		const tokens = [10, 30, 10, 10, 10];
+		const sizes = tokens.map((one) => ({ chars: 4 * one, tokens: one }));
+		const transcript = transcriptOf(calling("a"), plain("user"), answering("a"), plain("user"), plain("user"));
+		const { guard: policy } = policyOf({ guard: { pin_task: false } });
+		const fits = (most: number) => (context: Size) => context.tokens <= most;
+		const droppedFor = (most: number) =>
+			planDrop({ transcript, policy, measurement: measured(sizes), fits: fits(most) }).edits.map(
+				({ message }) => message,
+			);
+		expect(droppedFor(50)).toEqual([0, 2]);
+		expect(droppedFor(49)).toEqual([0, 1, 2]);
+	});
+
 	it("does not count system messages among those that alternate", () => {
 		const [ask, reply] = [plain("user"), plain("assistant")];
 		const chat = transcriptOf(ask, reply, plain("system"), ask, reply, ask, reply);
@@ -90,11 +112,44 @@ describe("planDrop", () => {
 		expect(planDrop({ ...given, held }).edits.map(({ message }) => message)).toEqual([1, 2, 3, 4]);
 	});
 
+	it("makes no room for what stays of an answer that is taken back", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const transcript = { ...transcriptOf(ask, reply, ask, reply, ask, reply), opensWithUser: true, inTurn: true };
+		const sizes = transcript.messages.map(() => ({ chars: 40, tokens: 10 }));
+		const { guard: policy } = policyOf({ guard: { keep_last_messages: 1 } });
+		const within = (most: number) => (context: Size) => context.tokens <= most;
+		const { edits, moments } = planDrop({
+			transcript,
+			policy,
+			measurement: measured(sizes),
+			fits: within(45),
+			held: [0, 0, 0, 20, 0, 0],
+			hysteresis: { reachesTarget: within(25), reliefs: new Map() },
+		});
+		expect(edits.map(({ message }) => message)).toEqual([1, 2]);
+		expect([moments[1], moments[2]]).toEqual([5, 5]);
+	});
+
 	it("does not require alternation that was absent before", () => {
 		const [ask, reply] = [plain("user"), plain("assistant")];
 		const inTurn = { ...transcriptOf(ask, ask, ask, reply), opensWithUser: true, inTurn: true };
 		expect(dropped(inTurn, 10)).toEqual([1]);
 		expect(dropped(inTurn, 10, { keep_last_messages: 2 })).toEqual([1]);
+	});
+
+	it("keeps the results of calls that the task makes, and calls whose result is no longer sent", () => {
+		const asking = messageOf({ role: "user", calls: [{ id: "a", name: "ls" }] });
+		const chat = transcriptOf(asking, answering("a"), plain("assistant"), plain("user"));
+		expect(dropped(chat, 1_000, { pin_task: true })).toEqual([2]);
+		expect(dropped(chat, 1_000)).toEqual([0, 1, 2]);
+		const compacted = transcriptOf(calling("a"), { ...answering("a"), sent: false }, plain("assistant"), plain("user"));
+		expect(dropped(compacted, 1_000)).toEqual([2]);
+	});
+
+	it("pins the first user message that is sent", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const chat = transcriptOf({ ...ask, sent: false }, reply, ask, reply, ask);
+		expect(dropped(chat, 1_000, { pin_task: true })).toEqual([1, 3]);
 	});
 
 	it("without a user message pins nothing", () => {

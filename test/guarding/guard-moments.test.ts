@@ -102,3 +102,78 @@ describe("with a target, messages are dropped", () => {
 		expect(acts).toBeGreaterThan(0);
 	});
 });
+
+it("what people wrote stands together since the first of their messages was dropped", () => {
+	const script = Array.from({ length: 30 }, (_, turn) => [
+		{ role: "user", content: `Word ${turn}.` },
+		{ role: "assistant", content: `Step ${turn}. `.padEnd(400, "x y ") },
+	]).flat();
+	const words = transcriptFrom(script);
+	const policy = policyOf({ guard: { ladder: ["drop"], target_ratio: 0.7, pin_task: false } });
+	const { plan, momentOf } = planGuard({
+		transcript: words,
+		policy,
+		budget: 1_500,
+		meter: { countTokens: roughCount, messageOverhead: 4 },
+		wording: wordings(policy),
+		isPlaceholder: () => false,
+		keeping: {
+			document: script,
+			base: [],
+			writer: { message: ({ text: content }) => ({ role: "user", content }), appends: true },
+			locale: "en",
+			most: 10_000,
+		},
+	});
+	const joined = plan.filter(({ reason }) => reason === "summary");
+	const dropped = plan.filter(({ reason }) => reason === "drop").map(momentOf);
+	expect(joined.length).toBe(1);
+	expect(dropped.length).toBeGreaterThan(20);
+	expect(joined.map(momentOf)).toEqual([Math.min(...dropped)]);
+	expect(new Set(dropped).size).toBeGreaterThan(1);
+	expect(Math.max(...dropped)).toBeLessThanOrEqual(script.length);
+});
+
+it("with a target and masking by use, as much is masked at once as the target says", () => {
+	const masked = (ratio: number | null, factor = 1) => {
+		const policy = policyOf({
+			mask: { window_turns: 3, selection: "use", cadence: "break_even" },
+			guard: { ...limits, ladder: ["mask"], target_ratio: ratio },
+		});
+		const { plan, tokensAfter } = planGuard({
+			transcript,
+			policy,
+			budget: factor * 3_000,
+			scale: { low: factor, factor, high: factor },
+			meter: { countTokens: roughCount, messageOverhead: 4 },
+			wording: wordings(policy),
+			isPlaceholder: () => false,
+		});
+		return { count: plan.length, tokensAfter };
+	};
+	// Counted at twice the size, twice the budget is the same.
+	expect([masked(0.6, 2).count, masked(0.5, 2).count]).toEqual([19, 20]);
+	expect([null, 0.7, 0.6, 0.5].map((ratio) => masked(ratio))).toEqual([
+		{ count: 17, tokensAfter: 2_481 },
+		{ count: 18, tokensAfter: 2_354 },
+		{ count: 19, tokensAfter: 2_227 },
+		{ count: 20, tokensAfter: 2_100 },
+	]);
+});
+
+it.each<[string, ("truncate" | "mask" | "drop")[]]>([
+	["truncated", ["truncate", "drop"]],
+	["masked", ["mask", "drop"]],
+])("messages that are no longer sent make no room when they are %s", (_, ladder) => {
+	const compacted = {
+		...transcript,
+		messages: transcript.messages.map((message, at) => (at > 1 && at < 22 ? { ...message, sent: false } : message)),
+	};
+	let dropped = 0;
+	for (let end = 23; end <= compacted.messages.length; end += 1) {
+		const { plan, fits } = planOf(beginningOf(compacted, end), { ladder, target_ratio: 0.7 }, 1_100);
+		expect(fits).toBe(true);
+		dropped += plan.filter(({ reason }) => reason === "drop").length;
+	}
+	expect(dropped).toBeGreaterThan(20);
+});

@@ -96,4 +96,68 @@ describe("planGuard", () => {
 		expect(plan(smallest)).toMatchObject({ fits: true, shortfall: 0 });
 		expect(plan(smallest - 1)).toMatchObject({ fits: false, shortfall: 1 });
 	});
+
+	it("counts a result of several texts, and a message of several values, once", () => {
+		const many = (text: string) => [text, text].map((one) => ({ type: "text", text: one }));
+		const results = {
+			model: "claude-sonnet-4-5",
+			messages: [
+				{ role: "user", content: "go" },
+				{ role: "assistant", content: [{ type: "tool_use", id: "a", name: "ls", input: {} }] },
+				{ role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: many(textOfLength(9_000)) }] },
+				{ role: "assistant", content: "So." },
+			],
+		};
+		const values = {
+			model: "gpt-5",
+			input: [
+				{ type: "message", role: "user", content: "go" },
+				{ type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Think." }] },
+				{ type: "function_call", call_id: "a", name: "ls", arguments: "{}" },
+				{ type: "function_call_output", call_id: "a", output: "x".repeat(900) },
+				{ type: "message", role: "user", content: "on" },
+			],
+		};
+		const countsOf = (document: unknown, guard: PolicyLayer["guard"]) => {
+			const policy = policyOf({ mask: { window_turns: 1 }, guard: { ...limits, ...guard } });
+			const { plan, steps } = planGuard({
+				transcript: transcriptFrom(document),
+				policy,
+				budget: 100,
+				meter: { countTokens: roughCount, messageOverhead: 4 },
+				wording: wordings(policy),
+				isPlaceholder: () => false,
+			});
+			return [plan.length, steps.map(({ count }) => count)];
+		};
+		expect(countsOf(results, { ladder: ["truncate"] })).toEqual([2, [1]]);
+		expect(countsOf(values, { ladder: ["drop"] })).toEqual([3, [2]]);
+	});
+
+	it("cuts large results by the strategy of the policy", () => {
+		const lines = Array.from({ length: 300 }, (_, at) => (at === 150 ? "ERROR: it broke" : `INFO line ${at} is fine`));
+		const log = transcriptFrom(openaiMessages(user("go"), toolTurn("log", lines.join("\n")), assistant("So.")));
+		const cutBy = (strategy: "head_tail" | "log", ends: readonly [number, number]) => {
+			const [truncate_head_chars, truncate_tail_chars] = ends;
+			const policy = policyOf({
+				truncate: { strategy },
+				guard: { ladder: ["truncate"], max_tool_result_chars: 2_000, truncate_head_chars, truncate_tail_chars },
+			});
+			const { plan: edits } = planGuard({
+				transcript: log,
+				policy,
+				budget: 100,
+				meter: { countTokens: roughCount, messageOverhead: 4 },
+				wording: wordings(policy),
+				isPlaceholder: () => false,
+			});
+			const [edit] = edits;
+			return edit?.kind === "replace" ? String(edit.replacement) : "";
+		};
+		const byLog = cutBy("log", [500, 500]);
+		expect(byLog).toContain("ERROR: it broke");
+		expect(cutBy("head_tail", [500, 500])).not.toContain("ERROR: it broke");
+		expect(cutBy("log", [0, 0])).toContain("ERROR: it broke");
+		expect(cutBy("head_tail", [0, 0])).not.toContain("line 3 ");
+	});
 });

@@ -69,6 +69,60 @@ describe("locateValues", () => {
 		expect(items.map(({ start, end }) => text.slice(start, end))).toEqual(["1", '"two"', "[3]"]);
 	});
 
+	it.each<[string, Path, string | undefined]>([
+		[' \t\r\n{ \t\r\n"a"\t:\r\n1\t}', ["a"], "1"],
+		['{"a" : 1 , "b" : 2 }', ["b"], "2"],
+		['{"a":1,"b":2}', ["a"], "1"],
+		['{"a":-1.5e3}', ["a"], "-1.5e3"],
+		["[1,2]", [1], "2"],
+		["[1\t,2\r]", [1], "2"],
+		["[1]", [0], "1"],
+		["[ ]", [0], undefined],
+		["{ }", ["a"], undefined],
+		["[[],{},[[1]],2]", [3], "2"],
+		["[[],{},[[1]],2]", [2], "[[1]]"],
+		["[[],{},[[1]],2]", [2, 0, 0], "1"],
+		["[[],{},[[1]],2]", [0], "[]"],
+		['{"a":{"b":[1,{"c":true}],"d":null}}', ["a", "b", 1, "c"], "true"],
+		['{"a":{"b":[1,{"c":true}],"d":null}}', ["a", "d"], "null"],
+		['["]","}","[{",1]', [3], "1"],
+		['[["]","\\"]"],"}",1]', [2], "1"],
+		['{"a]":"}","b":2}', ["b"], "2"],
+		['"text"', [], '"text"'],
+		["12 ", [], "12"],
+		["12,", [], "12"],
+		["true]", [], "true"],
+		["[1] ", [], "[1]"],
+		['["a"]', ["0"], undefined],
+		['{"0":1}', [0], undefined],
+		['{"0":1}', ["0"], "1"],
+		['{"":1}', [""], "1"],
+		['{"\\n":1}', ["\n"], "1"],
+	])("in %j, at %j, is %s", (text, path, expected) => {
+		expect(textAt(text, path)).toBe(expected);
+	});
+
+	it("begins where it is told to, and ends behind the value", () => {
+		const tree = pathTree([["a"]]);
+		expect(locateValues('xx {"a":1} {"a":2}', 2, tree)).toEqual({ start: 3, end: 10 });
+		expect(nodeAt(tree, ["a"])).toMatchObject({ span: { start: 8, end: 9 } });
+		expect(locateValues('{"a":1}  [2] ', 7, pathTree([]))).toEqual({ start: 9, end: 12 });
+	});
+
+	it("forgets all that it found in the earlier value of a repeated key", () => {
+		const tree = pathTree([["a", 0, "b"], ["a", 1], ["c"]]);
+		locateValues('{"a":[{"b":1},2],"c":[3],"a":[4,5,6]}', 0, tree);
+		expect(nodeAt(tree, ["a", 0, "b"])?.span).toBeUndefined();
+		expect(nodeAt(tree, ["a"])?.items?.length).toBe(3);
+		expect(nodeAt(tree, ["a", 1])?.span).toEqual({ start: 32, end: 33 });
+		expect(nodeAt(tree, ["c"])?.items).toBeUndefined();
+		const other = pathTree([["a", 0, "b"]]);
+		locateValues('{"a":[{"b":1},2],"a":{"b":1}}', 0, other);
+		expect(nodeAt(other, ["a"])?.items).toBeUndefined();
+		expect(nodeAt(other, ["a", 0])?.span).toBeUndefined();
+		expect(nodeAt(other, ["x", 0])).toBeUndefined();
+	});
+
 	it.each(["", "  ", "}", ",1", '{"a":', '"open', "[1"])("throws for %j, which holds no value", (text) => {
 		expect(() => locateValues(text, 0, pathTree([]))).toThrow();
 		expect(() => locateValues(text, 0, pathTree([["a"], [0]]))).toThrow();

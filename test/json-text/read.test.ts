@@ -25,6 +25,7 @@ describe("JSON Lines", () => {
 		["after a byte order mark", '\uFEFF{"a":1}\n{"a":2}', [{ a: 1 }, { a: 2 }]],
 		["two on one line", '{"a":1}{"a":2}\n', [{ a: 1 }, { a: 2 }]],
 		["two on one line, apart", '{"a":1}\n{"a":2} \t{"a":3}\n', [{ a: 1 }, { a: 2 }, { a: 3 }]],
+		["two on one line, with white space at its ends", ' {"a":1}{"a":2} \n', [{ a: 1 }, { a: 2 }]],
 		["with line separators of Unicode inside", '{"a":"\u2028"}\n{"a":"\u0085"}', [{ a: "\u2028" }, { a: "\u0085" }]],
 	])("%s", (_what, text, value) => {
 		const document = read(text);
@@ -33,6 +34,28 @@ describe("JSON Lines", () => {
 		expect(texts.map((one) => JSON.parse(one))).toEqual(value);
 		expect(texts.every((one) => one === one.trim())).toBe(true);
 	});
+});
+
+it.each([
+	["a comma between records", '{"a":1},{"a":2}'],
+	["a comment between records", '{"a":1}/* */{"a":2}'],
+	["numbers on a line", '{"a":1}\n1 2'],
+	["a record and a number", '{"a":1}\n{"a":2} 3'],
+	["a record and null", '{"a":1}\n{"a":2} null'],
+	["a record and half of one", '{"a":1}\n{"a":2} {"a":'],
+	["two records and half of one", '{"a":1}\n{"a":2} {"a":3} {"a":'],
+	["words", "[1]\nnope"],
+])("%s are no records", (_, text) => {
+	expect(() => read(text)).toThrow(PalimpsestError);
+});
+
+it("the places of records are those in the text", () => {
+	const text = '\uFEFF {"a":1} \r\n\n[2]  {"b":3}\n"s"\n null ';
+	const { value, roots } = read(text);
+	expect(value).toEqual([{ a: 1 }, [2], { b: 3 }, "s", null]);
+	expect(roots.map(({ start, end }) => text.slice(start, end))).toEqual(['{"a":1}', "[2]", '{"b":3}', '"s"', "null"]);
+	expect(read("\uFEFF[1]").roots).toEqual([{ start: 1, end: 4 }]);
+	expect(read(`${" ".repeat(5_000)}[1]`).value).toEqual([1]);
 });
 
 describe("refused, without quoting the text", () => {
@@ -77,6 +100,33 @@ describe("refused, without quoting the text", () => {
 		["records with a comma between", `{"a": "${secret}"}¦,{"a": 2}`],
 		["records with a comment between", `{"a": "${secret}"}¦/**/{"a": 2}`],
 		["texts on one line", `"${secret}" ¦"b"`],
+		["a value of each kind before it", `[true, false, null, -1.5e3, "${secret}", {}, [], [{}], ¦nope]`],
+		["a member of each kind before it", `{"a": true, "b": {}, "c": [], "d": [1], "e": null, "${secret}": 1 ¦nope}`],
+		["an object closed as a list", `{¦]`],
+		["a list closed as an object", `[¦}`],
+		["a list that begins with a comma", `["${secret}", [¦, 1]]`],
+		["an object that begins with a comma", `["${secret}", {¦, "a": 1}]`],
+		["an object that begins with a colon", `["${secret}", {¦: 1}]`],
+		["an object in place of a key", `["${secret}", {¦{}: 1}]`],
+		["two commas", `["${secret}",¦, 1]`],
+		["two colons", `{"${secret}":¦: 1}`],
+		["a key alone", `{"${secret}"¦}`],
+		["a key without a value", `{"${secret}":¦}`],
+		["a comma for a colon", `{"${secret}"¦, 1}`],
+		["a colon in a list", `["${secret}"¦: 1]`],
+		["two items without a comma", `["${secret}" ¦2]`],
+		["two members without a comma", `{"${secret}": 1 ¦"b": 2}`],
+		["a comma before the end of an object", `{"${secret}": 1,¦}`],
+		["two ends", `{"${secret}": 1}¦}`],
+		["a comma behind it all", `["${secret}"]¦,`],
+		["a nested object closed as a list", `{"a": [{"${secret}": 1¦]}`],
+		["half a word before the end", `["${secret}", ¦tru]`],
+		["a word in capitals at the end", `["${secret}", ¦TRUE`],
+		["a word that goes on", `["${secret}", ¦truex`],
+		["other beginnings of words", `["${secret}", ¦ta`],
+		["two signs at the end", `["${secret}", ¦--`],
+		["a plus at the end", `["${secret}", ¦+`],
+		["a point at the end", `["${secret}", ¦.`],
 	])("%s, with its position", (_what, marked) => {
 		expect(refusal(marked.replace("¦", ""))).toMatchObject({
 			code: "invalid_json",
@@ -94,6 +144,15 @@ describe("refused, without quoting the text", () => {
 		["in the last record, after a byte order mark", `\uFEFF{"a": 1}\r\n{"a": "${secret}"¦`],
 		["in a record before others", `{"a": 1}\n{"a": ¦"${secret}\n{"a": 2}\n`],
 		["after a blank line", `\n{"a": "${secret}", ¦`],
+		["after a colon", `{"${secret}":¦`],
+		["after a key", `{"${secret}"¦`],
+		["in a list", `["${secret}"¦`],
+		["at the start of a list", `["${secret}", [¦`],
+		["at the start of an object", `["${secret}", {¦`],
+		["in white space", `["${secret}",\n  ¦`],
+		...["t", "tr", "tru", "f", "fa", "fal", "fals", "n", "nu", "nul", "-", "-1.", "12.", "1e", "1.5E+", "-2e-"].map(
+			(end): [string, string] => [`in ${end}`, `["${secret}", ¦${end}`],
+		),
 	])("truncated text %s, with its position", (_what, marked) => {
 		expect(refusal(marked.replace("¦", ""))).toMatchObject({
 			code: "invalid_json",

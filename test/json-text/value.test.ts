@@ -15,3 +15,24 @@ it("a string's hash is that of its UTF-8, any other value's that of its JSON", (
 	expect(sha256Of("é")).toBe("4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c");
 	expect(sha256Of({ a: [1] })).toBe(sha256Of('{"a":[1]}'));
 });
+
+it("at most ten places are named, in order, as pointers", () => {
+	const unsafe = 2 ** 53;
+	expect(unsafeIntegers(Array.from({ length: 12 }, () => unsafe))).toEqual(
+		Array.from({ length: 10 }, (_, at) => `/${at}`),
+	);
+	expect(unsafeIntegers({ a: { "b/c": [unsafe, { "~": unsafe }] }, d: unsafe })).toEqual([
+		"/a/b~1c/0",
+		"/a/b~1c/1/~0",
+		"/d",
+	]);
+	expect(unsafeIntegers({ a: unsafe, b: [unsafe], c: unsafe })).toEqual(["/a", "/b/0", "/c"]);
+	expect(unsafeIntegers([2 ** 53 - 1, -(2 ** 53), 1e300, Number.POSITIVE_INFINITY, 2 ** 53 + 0.5, "x", true])).toEqual([
+		"/1",
+		"/2",
+		"/4",
+	]);
+	expect(unsafeIntegers({})).toEqual([]);
+	expect(unsafeIntegers("9007199254740993")).toEqual([]);
+	expect(unsafeIntegers(undefined)).toEqual([]);
+});

@@ -29,7 +29,11 @@ export const rooms: readonly Room[] = [
 		name: "truncation",
 		elsewhere: ["contract/context-window-guard-truncation", "contract/robustness-large", "properties/truncate."],
 	},
-	{ name: "compaction", elsewhere: ["contract/compaction-strategies-built-in", "operations/compact"] },
+	{
+		name: "compaction",
+		elsewhere: ["contract/compaction-strategies-built-in", "operations/compact"],
+		without: ["kept-words"],
+	},
 	{ name: "replaying", elsewhere: ["operations/replay", "operations/calibrate"] },
 	{ name: "json-text", without: ["value-deep"] },
 	{ name: "tokens" },
