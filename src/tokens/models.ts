@@ -33,7 +33,7 @@ function documentedWindow(model: string): number | undefined {
 const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/claude/, "claude"],
 	[/gemini|gemma|learnlm|palm-|bison/, "gemini"],
-	[/llama-?3|llama3/, "llama-3"],
+	[/llama-?3/, "llama-3"],
 	[/llama/, "unmeasured"],
 	[/mi[sx]tral|ministral|codestral|devstral|magistral|pixtral|voxtral/, "mistral"],
 	[/qwen|qwq/, "qwen"],
@@ -109,7 +109,7 @@ const makers = ["anthropic", "openai", "google", "x-ai", "mistral", "deepseek", 
 /** Names of models in the bundled catalogue that begin as typed, sorted. The first call loads the catalogue. */
 export async function modelNames(typed: string): Promise<string[]> {
 	const begin = typed.trim().toLowerCase();
-	const listed = (await Promise.all(makers.map(modelsOfProvider))).flat();
+	const listed = await modelsOfProviders(makers);
 	const names = new Set(listed.map(({ name }) => name));
 	return [...names].filter((name) => name.toLowerCase().startsWith(begin)).sort();
 }
@@ -152,7 +152,7 @@ type ModelName = NonNullable<ReturnType<typeof parseName>>;
 async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
 	if (!asked) return undefined;
-	const listed = (await Promise.all(asked.family.listedBy.map(modelsOfProvider))).flat();
+	const listed = await modelsOfProviders(asked.family.listedBy);
 	const relatives = listed.flatMap(({ name, contextWindow }) => {
 		const tokens = contextWindow ?? documentedWindow(name);
 		// A name with the family's in its middle is another maker's model, made from one of the family.
@@ -260,8 +260,8 @@ function positiveInteger(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-async function modelsOfProvider(providerId: string) {
+async function modelsOfProviders(providers: readonly string[]) {
 	const { findProvider } = await import("@pydantic/genai-prices");
-	const models = findProvider({ providerId })?.models ?? [];
+	const models = providers.flatMap((providerId) => findProvider({ providerId })?.models ?? []);
 	return models.map(({ id, context_window }) => ({ name: id, contextWindow: positiveInteger(context_window) }));
 }

@@ -6,7 +6,7 @@ export interface Room {
 	readonly name: string;
 	/** In other folders, as the beginnings of file names. */
 	readonly elsewhere?: readonly string[];
-	/** Tests of the room that take more than five seconds, or measure the stack, which is another in a thread. */
+	/** Tests of the room that take seconds for each mutant, or measure the stack, which is another in a thread. */
 	readonly without?: readonly string[];
 }
 
@@ -30,9 +30,15 @@ export const rooms: readonly Room[] = [
 		elsewhere: ["contract/context-window-guard-truncation", "contract/robustness-large", "properties/truncate."],
 	},
 	{ name: "compaction", elsewhere: ["contract/compaction-strategies-built-in", "operations/compact"] },
-	{ name: "replaying", elsewhere: ["operations/replay", "operations/calibrate"] },
+	{
+		name: "replaying",
+		elsewhere: ["operations/replay.", "operations/replay-rates", "operations/replay-tokens", "operations/calibrate"],
+	},
 	{ name: "json-text", without: ["value-deep"] },
-	{ name: "tokens" },
+	{
+		name: "tokens",
+		without: ["counter-known-differences", "counter-whole", "merge-whole", "request-example-whole", "table-whole"],
+	},
 	{
 		name: "operations",
 		elsewhere: ["contract/observation-masking-", "contract/compaction-strategies-", "contract/robustness-guard"],

@@ -4,6 +4,7 @@ import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
 import { optimalSchedule } from "../../src/replaying/optimum.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { timings, withTimes } from "../support/times.ts";
@@ -42,7 +43,7 @@ const prices = fc.constantFrom(
 	{ cache_read: 1, cache_write: 0.5 },
 );
 
-test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: 150 })(
+test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: numberOfCases(150) })(
 	"the optimum is the cheapest schedule of the boundary, and none of ours is cheaper",
 	(lengths, windowTurns, prices, timing) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns }, prices });
@@ -62,6 +63,6 @@ test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: 1
 );
 
 afterAll(() => {
-	expect(seen.schedules).toBeGreaterThan(1_000);
-	expect(seen.better).toBeGreaterThan(10);
+	expect(seen.schedules).toBeGreaterThan(numberOfCases(1_000));
+	expect(seen.better).toBeGreaterThan(numberOfCases(10));
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { functionTokens, inputTokensOf, requestOverhead } from "../../src/tokens/request.ts";
 
 describe("inputTokensOf", () => {
@@ -43,7 +42,8 @@ describe("inputTokensOf", () => {
 	});
 });
 
-const countTokens = await loadCounter("o200k_base");
+/** Words and marks: each is a token or two in every encoding. */
+const countTokens = (text: string) => text.match(/\w+|[^\w\s]/g)?.length ?? 0;
 
 const weather = {
 	name: "get_current_weather",
@@ -61,17 +61,6 @@ const weather = {
 const tools = [{ type: "function", function: weather }];
 
 describe("functionTokens", () => {
-	it.each([
-		["o200k_base", 7, 101],
-		["cl100k_base", 10, 105],
-	] as const)("matches OpenAI's own example in %s, and its API", async (encoding, functionStart, all) => {
-		const count = await loadCounter(encoding);
-		const texts = ["You are a helpful assistant that can answer to questions about the weather."];
-		texts.push("What's the weather like in San Francisco?", "system", "user");
-		const messages = texts.reduce((sum, text) => sum + count(text), 2 * 3 + 3);
-		expect(functionTokens(tools, { countTokens: count, functionStart })).toBe(all - messages);
-	});
-
 	it("reads the Responses form too, and functions without parameters", () => {
 		const flat = [{ type: "function", ...weather }];
 		const options = { countTokens, functionStart: 7 } as const;
