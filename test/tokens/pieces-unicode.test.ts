@@ -16,9 +16,7 @@ function bytesOf(text: string): { bytes: Uint8Array; length: number } {
 }
 
 /** One character of each class and each number of bytes, and the characters that the patterns name. */
-const characters = [
-	..."aSl'\u017f/7 .\n\r\tLé\u0416\u01c5ʰªº漢한\u0301\u20dd²\u0967\u00a0\u2028\u3000—，😀𝐀𠀀\u{1d7d8}\u{1d167}",
-];
+const characters = [..."aS'/7 .\n\té\u01c5ʰ漢\u0301²\u00a0\u3000—，😀𠀀\u{1d7d8}"];
 
 /** Texts in which any two and three of them meet, and random ones. */
 function* texts(): Generator<string> {
@@ -38,14 +36,12 @@ function* texts(): Generator<string> {
 	}
 }
 
-const all = Array.from(texts());
-
 describe.each(tableNames)("the end of a piece of %s", (name) => {
 	const endOf = ends[name];
 
 	it("is that of the pattern, for characters of every class side by side", () => {
 		const differing: string[] = [];
-		for (const text of all) {
+		for (const text of texts()) {
 			const { bytes, length } = bytesOf(text);
 			let start = 0;
 			for (const piece of piecesOf(name, text)) {
@@ -62,7 +58,7 @@ describe.each(tableNames)("the end of a piece of %s", (name) => {
 	it("is undecided, or the same, while the text is not read to its end, and decided soon after it", () => {
 		const differing: string[] = [];
 		let [early, late] = [0, 0];
-		for (const text of all) {
+		for (const text of texts()) {
 			const { bytes: whole } = bytesOf(text);
 			const [first = "", second = ""] = piecesOf(name, text);
 			const expected = Buffer.byteLength(first);
