@@ -66,4 +66,28 @@ describe("leastBills", () => {
 			}
 		}
 	});
+
+	/** Many results, to which later calls come back. */
+	function manyResults(): ReplayHistory {
+		const draw = createDraw(41);
+		const turns = Array.from({ length: 30 }, (_, turn): PlainMessage[] => {
+			const old = Array.from({ length: turn > 2 && draw(3) === 0 ? 1 + draw(2) : 0 }, () => draw(turn - 1));
+			const sizes = Array.from({ length: turn % 4 === 3 ? 2 : 1 }, () => {
+				const tokens = 1_000 + draw(5_000);
+				return [tokens, tokens - draw(60)] as const;
+			});
+			const held = old.length > 1 ? [old, [old[0] as number]] : [old];
+			return [answer({ identifiers: old.length > 0 ? held : [] }), tool(...sizes)];
+		});
+		return plainHistory([user(200), ...turns.flat(), answer()], 50);
+	}
+
+	it("finds as good a bound as ever where uses compete", () => {
+		const bills = leastBills(manyResults(), { ...prices, fault: 0.1 }, [0, 100, 400, 1_600, 1e6]);
+		expect(bills.map((bill) => Math.round(bill * 10) / 10)).toEqual([184300.9, 184800.9, 186300.9, 192133.7, 203133.9]);
+		const given = { ...prices, read: 0.3, write: 1, fault: 0.3 };
+		expect(leastBills(manyResults(), given, [50, 800]).map((bill) => Math.round(bill * 10) / 10)).toEqual([
+			182007.3, 185137.2,
+		]);
+	});
 });
