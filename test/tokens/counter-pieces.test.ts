@@ -121,6 +121,19 @@ describe("a remembered piece", () => {
 		}
 	});
 
+	it("is found whatever text stands behind it in the counter's buffer", () => {
+		for (let length = 3; length <= 15; length++) {
+			const ask = counting();
+			const piece = "!".repeat(length);
+			expect(ask(piece)).toBe(1);
+			for (const other of ["7".repeat(40), "\n".repeat(30)]) {
+				ask.count(other.slice(0, 2).padEnd(40, "7"));
+				ask.count(piece + other);
+				expect(ask(piece), piece).toBe(0);
+			}
+		}
+	});
+
 	it("is found among all of a larger memory", () => {
 		const ask = counting({ short: 1 << 10, slots: 1 << 10, words: 1 << 12 });
 		const pieces = tokens.filter((token) => token.length > 2 && !/[^ab!]/.test(token));
