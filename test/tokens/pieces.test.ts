@@ -74,6 +74,13 @@ describe.each(tableNames)("the table of plain pieces of %s", (name) => {
 		expect(answered).toBe(texts.length);
 	});
 
+	it("splits by itself whatever two characters a text begins with, but for a contraction without a word", () => {
+		const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+		const found = ascii.map((first) => differences(ascii.map((second) => `${first}${second}a x`)));
+		expect(ascii.filter((_, index) => found[index]?.answered !== 128)).toEqual(name === "cl100k_base" ? ["'"] : []);
+		expect(found.flatMap(({ differing }) => differing)).toEqual([]);
+	});
+
 	it("splits like the pattern after white space of any kind and length", () => {
 		const runs = [1, 2, 3, 4, 5].flatMap((length) => [...textsOf([" ", "\t", "\v", "\n", "\r"], length)]);
 		const { answered, differing } = differences(
