@@ -137,8 +137,8 @@ function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] 
 	for (const { call, holders } of uses) (recalls[smallestOf(holders, results)] as Set<number>).add(call);
 	return uses.map(({ call, holders }) => {
 		const some = holders.flatMap((place) => Array.from(recalls[place] as Set<number>));
-		const near = some.filter((other) => other < call && call - other <= carriedCalls);
-		return { call, holders, recalls: [...new Set([call, ...near])] };
+		const near = some.filter((other) => other <= call && call - other <= carriedCalls);
+		return { call, holders, recalls: [...new Set(near)] };
 	});
 }
 

@@ -31,7 +31,7 @@ function least(history: ReplayHistory, given: Prices, penalty: number): number {
 	return Math.min(...bills);
 }
 
-/** Turns of which one has a result that can be masked; the others' cannot. A call may come back to it. */
+/** Turns of which one has a result that can be masked; the others cannot. A call may come back to it and to the next one. */
 function oneResult(seed: number, uses: "identifiers" | "lines" | undefined): ReplayHistory {
 	const draw = createDraw(seed);
 	const turns = 3 + draw(5);
@@ -39,11 +39,15 @@ function oneResult(seed: number, uses: "identifiers" | "lines" | undefined): Rep
 	const tokens = 20 + draw(3_000);
 	const back = at + 2 + draw(turns - at - 1);
 	const messages = Array.from({ length: turns }, (_, turn): PlainMessage[] => [
-		answer({ tokens: 1 + draw(50), cold: draw(6) === 0, ...(uses && turn === back ? { [uses]: [[at]] } : {}) }),
+		answer({
+			tokens: 1 + draw(50),
+			cold: draw(6) === 0,
+			...(uses && turn === back ? { [uses]: [[at], [at + 1]] } : {}),
+		}),
 		turn === at ? tool([tokens, 1 + draw(tokens)]) : tool([1 + draw(400), 0]),
 		...(draw(4) === 0 ? [user(draw(90))] : []),
 	]).flat();
-	const last = answer(uses && back === turns ? { [uses]: [[at]] } : {});
+	const last = answer(uses && back === turns ? { [uses]: [[at], [at + 1]] } : {});
 	return plainHistory([user(draw(300)), ...messages, last], draw(100));
 }
 
