@@ -193,11 +193,11 @@ describe("the edges of the rules of calibration", () => {
 
 describe("the totals of calls", () => {
 	const costOf = ({ input, cached }: { input: number; cached: number }) => cached * 0.1 + (input - cached) * 1.25;
-	const calls = calibrated([user(0), answer(1, usage(9_000, 500)), tool(5), answer(6, usage(9_900, 500))]);
+	const callsOf = () => calibrated([user(0), answer(1, usage(9_000, 500)), tool(5), answer(6, usage(9_900, 500))]);
 
 	it("add up reads, writes and the bill, and the differences by cause", () => {
 		const causeBilled = (0.1 - 1.25) * 8_500;
-		expect(calibrationTotals([{ calls, costOf }])).toMatchObject({
+		expect(calibrationTotals([{ calls: callsOf(), costOf }])).toMatchObject({
 			conversations: 1,
 			calls: 2,
 			read: 1_000,
@@ -215,8 +215,8 @@ describe("the totals of calls", () => {
 
 	it("add up over sessions, each at its prices, and the causes explain the whole difference", () => {
 		const both = calibrationTotals([
-			{ calls, costOf },
-			{ calls, costOf: (call) => 2 * costOf(call) },
+			{ calls: callsOf(), costOf },
+			{ calls: callsOf(), costOf: (call) => 2 * costOf(call) },
 		]);
 		expect(both).toMatchObject({ conversations: 2, calls: 4, read: 2_000, predictedRead: 19_000 });
 		expect(both.billed).toBeCloseTo(3 * (1_000 * 0.1 + 17_900 * 1.25), 6);
@@ -226,7 +226,7 @@ describe("the totals of calls", () => {
 	});
 
 	it("leave out the calls that no rule explains, and only those", () => {
-		const [first, second] = calls as [(typeof calls)[number], (typeof calls)[number]];
+		const [first, second] = callsOf() as [ReturnType<typeof callsOf>[number], ReturnType<typeof callsOf>[number]];
 		const session = { calls: [first, second, { ...second, cause: "pause" as const }], costOf };
 		expect(withoutUnexplained(session).calls.map(({ cause }) => cause)).toEqual([undefined, "pause"]);
 	});

@@ -35,9 +35,9 @@ describe("meterFaults", () => {
 	const outputs = Array.from({ length: 6 }, (_, turn) => `src/part-${turn}.ts\n${"words of a file ".repeat(100)}`);
 	const said = Array.from({ length: 6 }, (_, turn) => (turn === 5 ? "I go back to src/part-0.ts" : "On."));
 	const history = historyOf(transcriptFrom(turnsOf(outputs, said)), policyOf({ mask: { window_turns: 1 } }));
-	const { billed: raw } = meterSchedule(history, never(history), policyOf({}).prices);
 
 	it("finds no fault and bills as before if nothing is masked", () => {
+		const { billed: raw } = meterSchedule(history, never(history), policyOf({}).prices);
 		expect(meterFaults(history, never(history), costs)).toEqual({ faults: 0, billed: expect.closeTo(raw, 6) });
 	});
 

@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
@@ -61,6 +61,14 @@ test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: n
 		}
 	},
 );
+
+it("masks nothing where that saves nothing", () => {
+	const history = historyOf(transcriptFrom(turnsOf(["word ".repeat(400), "word ".repeat(400), "Done."])), policyOf());
+	const { prices } = policyOf();
+	const never = history.results.map(() => Number.POSITIVE_INFINITY);
+	expect(Array.from(optimalSchedule(history, 1, { ...prices, cache_read: 0, cache_write: 0 }))).toEqual(never);
+	expect(Array.from(optimalSchedule(history, 1, prices))).not.toEqual(never);
+});
 
 afterAll(() => {
 	expect(seen.schedules).toBeGreaterThan(numberOfCases(1_000));

@@ -79,6 +79,20 @@ describe("opencode", () => {
 			never,
 			never,
 		]);
+		const answerWith: PlainMessage = { ...answer(), results: [{ tokens: 50, saves: 40, chars: 400_000 }] };
+		const kept = [
+			user(9),
+			...turnsOf(4),
+			answer(),
+			user(9),
+			answerWith,
+			answer(),
+			user(9),
+			answer(),
+			user(9),
+			answer(),
+		];
+		expect(scheduleOf(kept, opencode)).toEqual([never, never]);
 		const held: PlainMessage = { role: "user", tokens: 5, results: [{ tokens: 50, saves: 40, chars: 4 }] };
 		expect(scheduleOf([...old, answer(), held, answer(), held, answer(), held, answer()], opencode)[0]).toBe(never);
 	});
