@@ -24,7 +24,7 @@ export async function contextWindowOfModel(model: string): Promise<ModelWindow |
 
 /** For models that the catalogue lists without a window and that no other provider serves. */
 function documentedWindow(model: string): number | undefined {
-	const name = model.trim().toLowerCase().split("/").at(-1) ?? "";
+	const name = model.trim().toLowerCase().split("/").at(-1) as string;
 	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
 	return /^gemini-(?:2\.5|3)-pro(?:-|$)/.test(name) ? 1_048_576 : undefined;
 }
@@ -189,7 +189,7 @@ function startOf(pattern: RegExp, before: RegExp): RegExp {
 
 /** A name without providers and without the suffixes of Bedrock, OpenRouter and Claude Code. */
 function withoutProvider(model: string): string {
-	const last = model.trim().toLowerCase().split("/").at(-1) ?? "";
+	const last = model.trim().toLowerCase().split("/").at(-1) as string;
 	// Claude Code has names that are only a tier.
 	const name = last.replace(/^(?=(?:opus|sonnet|haiku)(?:\[|$))/, "claude-");
 	return name.replace(/\[\w*\]$/, "").replace(/(?:-v?\d+:\d+|:(?!\d+b)[a-z]+)$/, "");
@@ -245,7 +245,7 @@ export async function findInCatalogue(model: string) {
 function* spellings(model: string): Generator<{ readonly name: string; readonly provider?: string }> {
 	yield { name: model };
 	const segments = model.split("/");
-	const last = segments.at(-1) ?? model;
+	const last = segments.at(-1) as string;
 	const provider = segments.at(-2);
 	if (provider !== undefined) {
 		yield { name: last, provider };
