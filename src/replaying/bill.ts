@@ -1,4 +1,5 @@
 import { groupBy } from "../conversation/lists.ts";
+import type { Message } from "../conversation/transcript.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
 import type { Prices } from "../policy/schema.ts";
@@ -31,7 +32,7 @@ export function contextByPart(history: ReplayHistory, schedule: Schedule): Conte
 				now.results += tokens;
 				own -= tokens;
 			}
-			now[partOfRole[transcript.messages[arrived]?.role ?? "other"]] += own;
+			now[partOfRole[(transcript.messages[arrived] as Message).role]] += own;
 		}
 		for (; (schedule[maskedBy[masked] ?? -1] ?? Number.POSITIVE_INFINITY) <= call; masked += 1) {
 			const { saves, outcome } = results[maskedBy[masked] as number] as ReplayResult;

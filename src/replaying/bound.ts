@@ -74,7 +74,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 	});
 	const uses = usesOf(history, maskableFrom);
 	const usedAt = results.map(() => new Set<number>());
-	for (const { call, holders } of uses) for (const place of holders) usedAt[place]?.add(call);
+	for (const { call, holders } of uses) for (const place of holders) (usedAt[place] as Set<number>).add(call);
 
 	const nextCold = calls.map(() => calls.length);
 	for (let call = calls.length - 1; call >= 0; call -= 1) {
@@ -84,7 +84,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 	const options = results.map(({ saves }, place): Option[] => {
 		const from = maskableFrom[place] as number;
 		const starts =
-			from === Number.POSITIVE_INFINITY ? [] : [from, ...Array.from(usedAt[place] ?? [], (call) => call + 1)];
+			from === Number.POSITIVE_INFINITY ? [] : [from, ...Array.from(usedAt[place] as Set<number>, (call) => call + 1)];
 		const moments = new Set(starts.flatMap((call) => [call, nextCold[call] ?? calls.length]));
 		const some = Array.from(moments, (call) => {
 			const isCold = cold[calls[call] as number] === 1;
@@ -134,11 +134,11 @@ function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] 
 	const uses = Array.from(found.values());
 	/** For each result, the calls that may recall it. */
 	const recalls = results.map(() => new Set<number>());
-	for (const { call, holders } of uses) recalls[smallestOf(holders, results)]?.add(call);
+	for (const { call, holders } of uses) (recalls[smallestOf(holders, results)] as Set<number>).add(call);
 	return uses.map(({ call, holders }) => {
-		const some = holders.flatMap((place) => Array.from(recalls[place] ?? []));
-		const near = some.filter((other) => other < call && call - other <= carriedCalls);
-		return { call, holders, recalls: [...new Set([call, ...near])] };
+		const some = holders.flatMap((place) => Array.from(recalls[place] as Set<number>));
+		const near = some.filter((other) => other <= call && call - other <= carriedCalls);
+		return { call, holders, recalls: [...new Set(near)] };
 	});
 }
 
@@ -173,19 +173,19 @@ function ascend(
 ): number {
 	const ofResult = options.map((): number[] => []);
 	uses.forEach(({ holders }, use) => {
-		for (const place of holders) ofResult[place]?.push(use);
+		for (const place of holders) (ofResult[place] as number[]).push(use);
 	});
 	for (const some of ofResult) some.sort((a, b) => (uses[a] as Use).call - (uses[b] as Use).call);
 	// A schedule without faults: each result stays until its last use.
 	const feasible = options.reduce((sum, some, place) => {
-		const last = ofResult[place]?.at(-1);
+		const last = (ofResult[place] as number[]).at(-1);
 		const call = last === undefined ? -1 : (uses[last] as Use).call;
 		return sum + Math.min(...some.map(({ from, saves }) => (from > call ? -saves : 0)));
 	}, 0);
 	const slope = new Float64Array(uses.length);
 	const earned = new Float64Array(faultCosts.length);
 	let best = Number.NEGATIVE_INFINITY;
-	let bestPrices = prices.slice();
+	let bestPrices = prices;
 	let pace = 1;
 	let idle = 0;
 	for (let round = 0; round < rounds; round += 1) {

@@ -1,4 +1,4 @@
-import type { CallUsage, Transcript } from "../conversation/transcript.ts";
+import type { CallUsage, Message, Transcript } from "../conversation/transcript.ts";
 import { coldMoments } from "../masking/cache-time.ts";
 
 /**
@@ -55,42 +55,39 @@ export function calibrateCalls(
 	},
 ): readonly CalibratedCall[] {
 	const { messages } = transcript;
-	const calls = messages.flatMap(({ usage }, message) => (usage ? [{ message, usage }] : []));
+	const calls = messages.flatMap(({ usage, sent }, message) =>
+		usage ? [{ message, usage, isSent: sent !== false }] : [],
+	);
 	const cold = coldMoments(
 		transcript,
 		calls.map(({ message }) => message),
 		{ seconds: cacheSeconds },
 	);
 	const shared = calls[0]?.usage.cachedTokens ?? 0;
-	let turn = calls[0];
+	let turn = calls[0] as (typeof calls)[number];
 	return calls.map((call, index): CalibratedCall => {
 		const { message, usage } = call;
 		const before = calls[index - 1];
 		const { inputTokens: input, cachedTokens: read } = usage;
 		if (!before) return { message, input, read, predictedRead: read };
-		const isPrompt = messages[message - 1]?.role === "user" && messages[message - 1]?.results.length === 0;
-		const lastTurn = turn ?? before;
+		const last = messages[message - 1] as Message;
+		const isPrompt = last.role === "user" && last.results.length === 0;
+		const lastTurn = turn;
 		if (isPrompt) turn = call;
 		const interruptions = interruptionsBefore(message);
-		const lost = lossOf();
-		const predictedRead = Math.min(input, keptOf());
-		if (predictedRead === read) return { message, input, read, predictedRead };
-		return { message, input, read, predictedRead, cause: causeOf() };
-
-		function lossOf(): Cause | undefined {
+		const lossOf = (): Cause | undefined => {
 			const rewritten = interruptions.find((one) => one !== "fork");
 			if (rewritten) return rewritten;
-			const wasCompacted = messages[before?.message ?? 0]?.sent === false && messages[message]?.sent !== false;
-			if (wasCompacted) return "compaction";
-			if (before && isOtherModel(before.usage, usage)) return "model_change";
+			if (!before.isSent && call.isSent) return "compaction";
+			if (isOtherModel(before.usage, usage)) return "model_change";
 			if (cold[message] === 1) return "pause";
 			return isPrompt && dropsReasoning(usage) && lastTurn !== before ? "reasoning" : undefined;
-		}
-
-		function keptOf(): number {
-			if (lost === undefined) return before?.usage.inputTokens ?? 0;
-			return lost === "reasoning" ? lastTurn.usage.inputTokens : shared;
-		}
+		};
+		const lost = lossOf();
+		const kept = lost === undefined ? before : lost === "reasoning" ? lastTurn : undefined;
+		const predictedRead = Math.min(input, kept?.usage.inputTokens ?? shared);
+		if (predictedRead === read) return { message, input, read, predictedRead };
+		return { message, input, read, predictedRead, cause: causeOf() };
 
 		function causeOf(): Cause {
 			const isSmall = Math.abs(predictedRead - read) <= block || (read === 0 && predictedRead < leastPrompt);

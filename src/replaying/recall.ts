@@ -34,8 +34,7 @@ export function clairvoyantRecall(
 		return bargainsOf(ofResult, (at) => saves * (at + 1 - (nextCall[place] as number)));
 	});
 	for (const { tokens, strings } of bargains.sort((a, b) => b.strings / b.tokens - a.strings / a.tokens)) {
-		if (room <= 0) break;
-		inView += strings * Math.min(1, room / tokens);
+		inView += strings * Math.min(1, Math.max(0, room) / tokens);
 		room -= tokens;
 	}
 	return inView;
@@ -130,7 +129,7 @@ export function measureRecall(history: ReplayHistory, schedule: Schedule) {
 			for (const { text, holders } of ofMessage) {
 				used += 1;
 				if (holders.some((place) => (schedule[place] as number) > moment)) inView += 1;
-				else if (holders.some((place) => results[place]?.digest.includes(text))) inDigest += 1;
+				else if (holders.some((place) => (results[place] as ReplayResult).digest.includes(text))) inDigest += 1;
 			}
 		});
 		return { used, inView, inDigest };

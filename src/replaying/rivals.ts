@@ -1,3 +1,4 @@
+import type { Message, ToolResult } from "../conversation/transcript.ts";
 import { type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
 
@@ -81,7 +82,8 @@ function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => re
 	const messageOf = (place: number) => (results[place] as ReplayResult).message;
 	const isError = (place: number) => {
 		const message = messageOf(place);
-		return transcript.messages[message]?.results[place - (firstResult[message] as number)]?.isError === true;
+		const { results } = transcript.messages[message] as Message;
+		return (results[place - (firstResult[message] as number)] as ToolResult).isError === true;
 	};
 	/** Those older than the newest `protect` estimated tokens of them, if they hold more than `atLeast`. */
 	const beyondProtected = (places: readonly number[], { protect, atLeast }: typeof geminiCli) => {
@@ -107,14 +109,14 @@ function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => re
 			return ({ live, arrived }) => {
 				// The task counts as the first observation, and is never removed.
 				const removed = Math.floor((arrived + 1) / every) * every - keep - 1;
-				return (live[0] ?? Number.POSITIVE_INFINITY) < removed ? live.filter((place) => place < removed) : [];
+				return (live[0] as number) < removed ? live.filter((place) => place < removed) : [];
 			};
 		}
 		case "opencode": {
 			const requests: number[] = [];
 			return ({ live, index }) => {
-				const last = transcript.messages[index - 1];
-				if (last?.role !== "user" || last.results.length > 0) return [];
+				const last = transcript.messages[index - 1] as Message;
+				if (last.role !== "user" || last.results.length > 0) return [];
 				// It prunes once an answer is complete: the next request of the user is the first to show it.
 				const end = requests.at(-opencode.turns) ?? 0;
 				requests.push(index - 1);

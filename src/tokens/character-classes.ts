@@ -89,9 +89,9 @@ readRuns();
 
 function readRuns(): void {
 	let codePoint = 0;
-	for (const [, name = "", length] of characterClassRuns.matchAll(/([A-Z])([0-9a-z]*)/g)) {
-		const end = codePoint + (length === "" || length === undefined ? 1 : Number.parseInt(length, 36));
-		classes.fill(1 << classLetters.indexOf(name), codePoint, end);
+	for (const [run] of characterClassRuns.matchAll(/[A-Z][0-9a-z]*/g)) {
+		const end = codePoint + Number.parseInt(run.slice(1) || "1", 36);
+		classes.fill(1 << classLetters.indexOf(run.charAt(0)), codePoint, end);
 		codePoint = end;
 	}
 	byteClasses.set(classes.subarray(0, 128));

@@ -58,7 +58,7 @@ export function createCountMemo(
 		const known = counts.get(key);
 		if (known !== undefined) return known;
 		const counted = countAnew(text);
-		if (counts.size >= entries) counts.delete(counts.keys().next().value ?? "");
+		if (counts.size >= entries) counts.delete(counts.keys().next().value as string);
 		counts.set(key, counted);
 		return counted;
 	};
@@ -167,7 +167,7 @@ export function createCounter(encoding: ReturnType<typeof readEncoding>, cacheSi
 		const known = findLongPiece(cache, view, start, length, hash);
 		if (known !== 0) return known;
 		let tokens = 1;
-		if (length > table.longest || findToken(table, view, start, length, hash) < 0) {
+		if (findToken(table, view, start, length, hash) < 0) {
 			tokens = length <= longestQuadratic ? mergePiece(view, start, length).tokens : countLong(view, start, length);
 		}
 		rememberLongPiece(cache, { view, start, length, hash, tokens });

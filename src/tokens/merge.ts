@@ -7,26 +7,20 @@ const sharedWords = 1 << 11;
  * Byte-pair encoding in linear time, after the backtracking encoder of GitHub's crate `bpe` (github.com/github/rust-gems):
  * at each place it takes the longest token that may follow the previous one; if none may, it steps back and tries a shorter
  * one. Two tokens may be neighbours if merging the bytes of both yields these two. A row of such neighbours is the result
- * of merging all its bytes, so there is one row up to each place, and a dead end is never tried again. The memory is two
- * bits for each byte. In the table, merging the bytes of each token must yield that token, as in every trained one.
+ * of merging all its bytes, so there is one row up to each place, and none that ended there is tried again. The memory is
+ * one bit for each byte. In the table, merging the bytes of each token must yield that token, as in every trained one.
  */
 export function createLongPieceCounter(table: TokenTable) {
 	const { starts } = table;
 	const longestTokens = createLongestTokens(table);
 	const findNeighbour = createFindNeighbour(table, longestTokens.within);
-	let dead = new Int32Array(sharedWords);
 	let ends = new Int32Array(sharedWords);
 	let steps = 0;
 
 	function prepare(length: number): void {
 		const words = (length >>> 5) + 1;
-		if (words > dead.length || dead.length > sharedWords) {
-			dead = new Int32Array(Math.max(words, sharedWords));
-			ends = new Int32Array(dead.length);
-			return;
-		}
-		dead.fill(0, 0, words);
-		ends.fill(0, 0, words);
+		if (words > ends.length || ends.length > sharedWords) ends = new Int32Array(Math.max(words, sharedWords));
+		else ends.fill(0, 0, words);
 	}
 
 	function previousEnd(place: number): number {
@@ -47,7 +41,6 @@ export function createLongPieceCounter(table: TokenTable) {
 			if (before >= 0 && token >= 0) token = findNeighbour(view, start + place, before, token);
 			if (token < 0) {
 				// No token can follow, so the last one was too long.
-				set(dead, place);
 				flip(ends, place);
 				counted--;
 				token = longestTokens.within(before);
@@ -56,14 +49,9 @@ export function createLongPieceCounter(table: TokenTable) {
 				before = place === 0 ? -1 : rankOf(table, view, start + previous, place - previous);
 				continue;
 			}
-			const end = place + lengthOf(token);
-			if (has(dead, end)) {
-				token = longestTokens.within(token);
-				continue;
-			}
-			flip(ends, end);
+			place += lengthOf(token);
+			flip(ends, place);
 			counted++;
-			place = end;
 			before = token;
 			if (place < length) token = longestTokens.at(view, start + place, length - place);
 		}
@@ -80,10 +68,6 @@ export function createLongPieceCounter(table: TokenTable) {
 
 function has(places: Int32Array, place: number): boolean {
 	return (((places[place >>> 5] as number) >>> (place & 31)) & 1) !== 0;
-}
-
-function set(places: Int32Array, place: number): void {
-	places[place >>> 5] = (places[place >>> 5] as number) | (1 << (place & 31));
 }
 
 function flip(places: Int32Array, place: number): void {

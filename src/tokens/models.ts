@@ -24,7 +24,7 @@ export async function contextWindowOfModel(model: string): Promise<ModelWindow |
 
 /** For models that the catalogue lists without a window and that no other provider serves. */
 function documentedWindow(model: string): number | undefined {
-	const name = model.trim().toLowerCase().split("/").at(-1) ?? "";
+	const name = model.trim().toLowerCase().split("/").at(-1) as string;
 	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
 	return /^gemini-(?:2\.5|3)-pro(?:-|$)/.test(name) ? 1_048_576 : undefined;
 }
@@ -33,7 +33,7 @@ function documentedWindow(model: string): number | undefined {
 const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/claude/, "claude"],
 	[/gemini|gemma|learnlm|palm-|bison/, "gemini"],
-	[/llama-?3|llama3/, "llama-3"],
+	[/llama-?3/, "llama-3"],
 	[/llama/, "unmeasured"],
 	[/mi[sx]tral|ministral|codestral|devstral|magistral|pixtral|voxtral/, "mistral"],
 	[/qwen|qwq/, "qwen"],
@@ -109,7 +109,7 @@ const makers = ["anthropic", "openai", "google", "x-ai", "mistral", "deepseek", 
 /** Names of models in the bundled catalogue that begin as typed, sorted. The first call loads the catalogue. */
 export async function modelNames(typed: string): Promise<string[]> {
 	const begin = typed.trim().toLowerCase();
-	const listed = (await Promise.all(makers.map(modelsOfProvider))).flat();
+	const listed = await modelsOfProviders(makers);
 	const names = new Set(listed.map(({ name }) => name));
 	return [...names].filter((name) => name.toLowerCase().startsWith(begin)).sort();
 }
@@ -152,7 +152,7 @@ type ModelName = NonNullable<ReturnType<typeof parseName>>;
 async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
 	if (!asked) return undefined;
-	const listed = (await Promise.all(asked.family.listedBy.map(modelsOfProvider))).flat();
+	const listed = await modelsOfProviders(asked.family.listedBy);
 	const relatives = listed.flatMap(({ name, contextWindow }) => {
 		const tokens = contextWindow ?? documentedWindow(name);
 		// A name with the family's in its middle is another maker's model, made from one of the family.
@@ -189,7 +189,7 @@ function startOf(pattern: RegExp, before: RegExp): RegExp {
 
 /** A name without providers and without the suffixes of Bedrock, OpenRouter and Claude Code. */
 function withoutProvider(model: string): string {
-	const last = model.trim().toLowerCase().split("/").at(-1) ?? "";
+	const last = model.trim().toLowerCase().split("/").at(-1) as string;
 	// Claude Code has names that are only a tier.
 	const name = last.replace(/^(?=(?:opus|sonnet|haiku)(?:\[|$))/, "claude-");
 	return name.replace(/\[\w*\]$/, "").replace(/(?:-v?\d+:\d+|:(?!\d+b)[a-z]+)$/, "");
@@ -245,7 +245,7 @@ export async function findInCatalogue(model: string) {
 function* spellings(model: string): Generator<{ readonly name: string; readonly provider?: string }> {
 	yield { name: model };
 	const segments = model.split("/");
-	const last = segments.at(-1) ?? model;
+	const last = segments.at(-1) as string;
 	const provider = segments.at(-2);
 	if (provider !== undefined) {
 		yield { name: last, provider };
@@ -260,8 +260,8 @@ function positiveInteger(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-async function modelsOfProvider(providerId: string) {
+async function modelsOfProviders(providers: readonly string[]) {
 	const { findProvider } = await import("@pydantic/genai-prices");
-	const models = findProvider({ providerId })?.models ?? [];
+	const models = providers.flatMap((providerId) => findProvider({ providerId })?.models ?? []);
 	return models.map(({ id, context_window }) => ({ name: id, contextWindow: positiveInteger(context_window) }));
 }

@@ -39,7 +39,7 @@ const toolPrompts: readonly (readonly [RegExp, number])[] = [
 	[/haiku-3|3-5-haiku|3-haiku/, 264],
 	[/opus-3|3-opus/, 530],
 	[/3-sonnet/, 159],
-	[/3[.-][57]/, 346],
+	[/3-[57]/, 346],
 	[/opus-4-8/, 290],
 	[/opus-4-7/, 675],
 ];

@@ -6,6 +6,7 @@ import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf } from "../support/replay-history.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
+import { answer, plainHistory, tool, user } from "./plain-history.ts";
 
 const turns = 6;
 
@@ -82,5 +83,86 @@ describe("outputByCall", () => {
 		const [short, long] = [outputOf("few words"), outputOf("many words ".repeat(500))];
 		expect(short).toHaveLength(2);
 		expect(long).toEqual(short);
+	});
+});
+
+describe("a history in plain numbers", () => {
+	const never = Number.POSITIVE_INFINITY;
+	/** Calls are at messages 3, 5 and 8. */
+	const history = plainHistory(
+		[
+			{ role: "system", tokens: 7 },
+			user(20),
+			{ role: "other", tokens: 2 },
+			answer(),
+			tool([100, 80], [50, 40]),
+			answer(),
+			answer(),
+			tool([30, 20]),
+			answer({ cold: true }),
+		],
+		3,
+	);
+	const prices = policyOf({ prices: { cache_read: 0.1, cache_write: 1.25 } }).prices;
+
+	it("has the parts of each call", () => {
+		expect(contextByPart(history, [never, never, never])).toEqual([
+			{ system: 10, user: 22, assistant: 0, results: 0, placeholders: 0 },
+			{ system: 10, user: 22, assistant: 5, results: 150, placeholders: 0 },
+			{ system: 10, user: 22, assistant: 15, results: 180, placeholders: 0 },
+		]);
+		// A result that is masked as a call is made is not part of it.
+		expect(contextByPart(history, [8, 5, 8]).slice(1)).toEqual([
+			{ system: 10, user: 22, assistant: 5, results: 100, placeholders: 10 },
+			{ system: 10, user: 22, assistant: 15, results: 0, placeholders: 40 },
+		]);
+		expect(contextByPart(history, [9, 9, 9]).at(-1)).toMatchObject({ results: 180, placeholders: 0 });
+	});
+
+	it("counts no placeholder for what is left out without one", () => {
+		const results = history.results.map((one) => {
+			const [edit] = one.outcome as Exclude<typeof one.outcome, string>;
+			return { ...one, outcome: [edit, { ...edit, unsent: true }] as typeof one.outcome };
+		});
+		expect(contextByPart({ ...history, results }, [5, never, never])[1]).toMatchObject({
+			results: 50,
+			placeholders: 20,
+		});
+	});
+
+	it("has the output of each answer, of several messages", () => {
+		expect(outputByCall(history)).toEqual([5, 10, 5]);
+		const first = plainHistory([{ ...answer(), role: "user" }, tool([9, 8]), answer(), user(1), answer({ tokens: 7 })]);
+		expect(outputByCall(first)).toEqual([5, 7]);
+		const holding = plainHistory([
+			user(1),
+			{ ...answer(), results: [{ tokens: 50, saves: 40 }] },
+			answer({ tokens: 6 }),
+		]);
+		expect(outputByCall(holding)).toEqual([5, 6]);
+	});
+
+	it("is billed by what each call reads and writes", () => {
+		// After the pause nothing is read.
+		expect(meterSchedule(history, [never, never, never], prices)).toEqual({
+			calls: [
+				{ input: 32, cached: 0 },
+				{ input: 187, cached: 32 },
+				{ input: 227, cached: 0 },
+			],
+			inputTokens: 446,
+			cachedTokens: 32,
+			billed: expect.closeTo(32 * 0.1 + 414 * 1.25, 9),
+			peakTokens: 227,
+			maskedResults: 0,
+		});
+		const masked = meterSchedule(history, [8, 5, 8], prices);
+		expect(masked.calls).toEqual([
+			{ input: 32, cached: 0 },
+			{ input: 147, cached: 32 },
+			{ input: 87, cached: 0 },
+		]);
+		expect(masked).toMatchObject({ inputTokens: 266, cachedTokens: 32, peakTokens: 147, maskedResults: 3 });
+		expect(meterSchedule(plainHistory([user(3)]), [], prices)).toMatchObject({ calls: [], billed: 0, peakTokens: 0 });
 	});
 });

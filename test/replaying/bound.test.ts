@@ -6,6 +6,7 @@ import type { ReplayHistory } from "../../src/masking/history.ts";
 import { leastBills } from "../../src/replaying/bound.ts";
 import { type CallCosts, meterFaults } from "../../src/replaying/faults.ts";
 import { realTranscripts } from "../real/real-transcripts.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";
@@ -48,7 +49,7 @@ const turns = fc.array(fc.tuple(words, words, fc.integer({ min: 0, max: 3_000 })
 const penalties = [0, 50, 100, 200, 400, 800, 1_600, 3_200, 10_000];
 const seen = { faulty: 0, masked: 0, saved: 0, atMost: 0 };
 
-test.prop([turns, timings], { numRuns: 250 })(
+test.prop([turns, timings], { numRuns: numberOfCases(250) })(
 	"is below the bill of each schedule, and near the least",
 	(given, timing) => {
 		const outputs = given.map(([held, , length]) => `${held.join(" ")}\n${"x ".repeat(length)}`);
@@ -69,7 +70,7 @@ test.prop([turns, timings], { numRuns: 250 })(
 	},
 );
 
-test.prop([conversations, timings, fc.infiniteStream(fc.integer({ min: 0, max: 4 }))], { numRuns: 200 })(
+test.prop([conversations, timings, fc.infiniteStream(fc.integer({ min: 0, max: 4 }))], { numRuns: numberOfCases(200) })(
 	"is below the bill of any schedule of a conversation of any shape",
 	({ document }, timing, delays) => {
 		const transcript = withTimes(readConversation(document).transcript, timing);
@@ -126,7 +127,7 @@ function untilLastUse({ calls, results, uses }: ReplayHistory): number[] {
 }
 
 afterAll(() => {
-	expect(seen.masked).toBeGreaterThan(50);
+	expect(seen.masked).toBeGreaterThan(numberOfCases(50));
 	expect(seen.faulty).toBeGreaterThan(0);
 	// Of the most that the bound allows, the best schedule saves nearly all: 0.99 to 1 of it in 14 runs.
 	expect(seen.saved).toBeGreaterThan(0.98 * seen.atMost);

@@ -3,10 +3,12 @@ import type { CallUsage, Message } from "../../src/conversation/transcript.ts";
 import {
 	calibrateCalls,
 	calibrationTotals,
+	causes,
 	type Interruption,
+	unexplainedCauses,
 	withoutUnexplained,
 } from "../../src/replaying/calibration.ts";
-import { messageOf, transcriptOf } from "../support/transcripts.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const start = 1_700_000_000_000;
 const at = (seconds: number) => ({ time: start + 1_000 * seconds });
@@ -84,13 +86,118 @@ describe("a calibrated call", () => {
 	});
 });
 
+describe("the edges of the rules of calibration", () => {
+	const second = (given: CallUsage, interruptions: Interruption[] = [], first = usage(9_000, 500)) =>
+		calibrated([user(0), answer(1, first), tool(5), answer(6, given)], { 3: interruptions })[1];
+
+	it.each([
+		["a block less", 9_000 - 1_024, "granularity"],
+		["more than a block less", 9_000 - 1_025, "provider"],
+		["a block more", 9_000 + 1_024, "granularity"],
+		["more than a block more", 9_000 + 1_025, "surplus"],
+		["nothing", 0, "provider"],
+	] as const)("a call that reads %s than predicted", (_what, read, cause) => {
+		expect(second(usage(19_000, read))).toMatchObject({ input: 19_000, read, predictedRead: 9_000, cause });
+	});
+
+	it.each([
+		[4_095, "granularity"],
+		[4_096, "provider"],
+	])("a prompt of %i tokens that is not cached", (input, cause) => {
+		expect(second(usage(9_000, 0), [], usage(input, 0))).toMatchObject({ predictedRead: input, cause });
+	});
+
+	it("predicts no more than the input, has no cause without a difference, and no prediction for the first call", () => {
+		const calls = calibrated([user(0), answer(1, usage(9_000, 500)), tool(5), answer(6, usage(8_000, 8_000))]);
+		expect(calls).toEqual([
+			{ message: 1, input: 9_000, read: 500, predictedRead: 500 },
+			{ message: 3, input: 8_000, read: 8_000, predictedRead: 8_000 },
+		]);
+		expect(calibrated([user(0), messageOf({ role: "assistant" })])).toEqual([]);
+	});
+
+	it("takes the first interruption that is no fork, before all other causes", () => {
+		expect(second(usage(9_900, 9_000, { model: "n" }), ["fork", "restart", "compaction"])?.cause).toBe("restart");
+		expect(second(usage(9_900, 9_000), ["compaction", "restart"])?.cause).toBe("compaction");
+		expect(second(usage(19_900, 12_000), ["fork"])?.cause).toBe("fork");
+	});
+
+	it("takes a model for another only if both calls name theirs", () => {
+		const unnamed = { model: undefined } as unknown as Partial<CallUsage>;
+		expect(second(usage(9_900, 9_000, unnamed))?.predictedRead).toBe(9_000);
+		expect(second(usage(9_900, 9_000), [], usage(9_000, 500, unnamed))?.predictedRead).toBe(9_000);
+		expect(second(usage(9_900, 9_000, { model: "n" }))?.cause).toBe("model_change");
+	});
+
+	it("takes a message with results for no prompt of the user", () => {
+		const held = tool(5, { role: "user", results: [resultOf("c")] });
+		const calls = calibrated([user(0), answer(1, usage(9_000, 500)), held, answer(6, usage(9_900, 500))]);
+		expect(calls[1]?.cause).toBe("provider");
+	});
+
+	it.each([
+		["gpt-5", 9_000],
+		["openai/gpt-9-mini", 9_000],
+		["o3", 9_000],
+		["codex-mini", 9_000],
+		["gpt-4o", 11_900],
+		["my-gpt-5", 11_900],
+		["my-o3", 11_900],
+		["x/codex", 11_900],
+		["other/gpt-5", 11_900],
+		["o-3", 11_900],
+		["gpt-x", 11_900],
+		[undefined, 11_900],
+	])("a new turn of %s reads %i tokens", (model, predictedRead) => {
+		const named = { model } as Partial<CallUsage>;
+		const turns = [
+			answer(1, usage(9_000, 500, named)),
+			tool(5),
+			answer(6, usage(12_000, 9_000, named)),
+			user(10),
+			answer(11, usage(11_900, 9_000, named)),
+			tool(12),
+			answer(13, usage(12_500, 11_900, named)),
+			user(14),
+			answer(15, usage(20_000, 11_900, named)),
+		];
+		const calls = calibrated([user(0), ...turns]);
+		expect(calls[2]?.predictedRead).toBe(predictedRead);
+		expect(calls[3]?.predictedRead).toBe(11_900);
+		expect(calls[4]?.predictedRead).toBe(predictedRead === 9_000 ? 11_900 : 12_500);
+	});
+
+	it("loses no reasoning at a turn whose last one had a single call", () => {
+		const named = { model: "gpt-5" };
+		const turns = [answer(1, usage(9_000, 500, named)), user(5), answer(6, usage(9_900, 7_000, named))];
+		expect(calibrated([user(0), ...turns])[1]).toMatchObject({ predictedRead: 9_000, cause: "prompt" });
+		const wrong = [answer(1, usage(9_000, 500, named)), tool(2), answer(3, usage(9_500, 9_000, named)), user(5)];
+		const last = calibrated([user(0), ...wrong, answer(6, usage(9_900, 3_000, named))]).at(-1);
+		expect(last).toMatchObject({ predictedRead: 9_000, cause: "reasoning" });
+	});
+
+	it("names the causes that a rule explains before the others", () => {
+		expect(causes).toEqual([
+			...["granularity", "compaction", "model_change", "restart", "pause", "reasoning"],
+			...["fork", "prompt", "provider", "surplus"],
+		]);
+		expect(unexplainedCauses).toEqual(["fork", "prompt", "provider", "surplus"]);
+		const costOf = () => 0;
+		const calls = causes.map((cause) => ({ message: 1, input: 1, read: 0, predictedRead: 1, cause }));
+		const explained = withoutUnexplained({ calls, costOf });
+		expect(explained.calls.map(({ cause }) => cause)).toEqual(causes.slice(0, 6));
+		expect(explained.costOf).toBe(costOf);
+		expect(Object.keys(calibrationTotals([]).causes)).toEqual(causes);
+	});
+});
+
 describe("the totals of calls", () => {
 	const costOf = ({ input, cached }: { input: number; cached: number }) => cached * 0.1 + (input - cached) * 1.25;
-	const calls = calibrated([user(0), answer(1, usage(9_000, 500)), tool(5), answer(6, usage(9_900, 500))]);
+	const callsOf = () => calibrated([user(0), answer(1, usage(9_000, 500)), tool(5), answer(6, usage(9_900, 500))]);
 
 	it("add up reads, writes and the bill, and the differences by cause", () => {
 		const causeBilled = (0.1 - 1.25) * 8_500;
-		expect(calibrationTotals([{ calls, costOf }])).toMatchObject({
+		expect(calibrationTotals([{ calls: callsOf(), costOf }])).toMatchObject({
 			conversations: 1,
 			calls: 2,
 			read: 1_000,
@@ -108,8 +215,8 @@ describe("the totals of calls", () => {
 
 	it("add up over sessions, each at its prices, and the causes explain the whole difference", () => {
 		const both = calibrationTotals([
-			{ calls, costOf },
-			{ calls, costOf: (call) => 2 * costOf(call) },
+			{ calls: callsOf(), costOf },
+			{ calls: callsOf(), costOf: (call) => 2 * costOf(call) },
 		]);
 		expect(both).toMatchObject({ conversations: 2, calls: 4, read: 2_000, predictedRead: 19_000 });
 		expect(both.billed).toBeCloseTo(3 * (1_000 * 0.1 + 17_900 * 1.25), 6);
@@ -119,7 +226,7 @@ describe("the totals of calls", () => {
 	});
 
 	it("leave out the calls that no rule explains, and only those", () => {
-		const [first, second] = calls as [(typeof calls)[number], (typeof calls)[number]];
+		const [first, second] = callsOf() as [ReturnType<typeof callsOf>[number], ReturnType<typeof callsOf>[number]];
 		const session = { calls: [first, second, { ...second, cause: "pause" as const }], costOf };
 		expect(withoutUnexplained(session).calls.map(({ cause }) => cause)).toEqual([undefined, "pause"]);
 	});

@@ -3,6 +3,7 @@ import { afterAll, expect } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
 import { optimalSchedule } from "../../src/replaying/optimum.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
@@ -22,7 +23,7 @@ const windows = fc.integer({ min: 1, max: 4 });
 
 const sizes = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 30 });
 
-test.prop([sizes, windows, prices, timings], { numRuns: 300 })(
+test.prop([sizes, windows, prices, timings], { numRuns: numberOfCases(300) })(
 	"the schedule costs as much as the optimum, and masks complete turns outside the window only, oldest first",
 	(lengths, windowTurns, given, timing) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns }, prices: given });
@@ -50,7 +51,7 @@ test.prop([sizes, windows, prices, timings], { numRuns: 300 })(
 	},
 );
 
-test.prop([conversations, windows, prices, timings], { numRuns: 200 })(
+test.prop([conversations, windows, prices, timings], { numRuns: numberOfCases(200) })(
 	"the same holds in conversations of any shape",
 	({ document }, windowTurns, given, timing) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns, keep_errors: false }, prices: given });
@@ -63,9 +64,9 @@ test.prop([conversations, windows, prices, timings], { numRuns: 200 })(
 );
 
 afterAll(() => {
-	expect(seen.advances).toBeGreaterThan(150);
-	expect(seen.several).toBeGreaterThan(40);
-	expect(seen.nothing).toBeGreaterThan(40);
-	expect(seen.cold).toBeGreaterThan(200);
-	expect(seen.messy).toBeGreaterThan(150);
+	expect(seen.advances).toBeGreaterThan(numberOfCases(150));
+	expect(seen.several).toBeGreaterThan(numberOfCases(40));
+	expect(seen.nothing).toBeGreaterThan(numberOfCases(40));
+	expect(seen.cold).toBeGreaterThan(numberOfCases(200));
+	expect(seen.messy).toBeGreaterThan(numberOfCases(150));
 });

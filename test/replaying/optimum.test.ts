@@ -1,9 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
 import { optimalSchedule } from "../../src/replaying/optimum.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { timings, withTimes } from "../support/times.ts";
@@ -42,7 +43,7 @@ const prices = fc.constantFrom(
 	{ cache_read: 1, cache_write: 0.5 },
 );
 
-test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: 150 })(
+test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: numberOfCases(150) })(
 	"the optimum is the cheapest schedule of the boundary, and none of ours is cheaper",
 	(lengths, windowTurns, prices, timing) => {
 		const policy = policyOf({ mask: { window_turns: windowTurns }, prices });
@@ -61,7 +62,15 @@ test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices, timings], { numRuns: 1
 	},
 );
 
+it("masks nothing where that saves nothing", () => {
+	const history = historyOf(transcriptFrom(turnsOf(["word ".repeat(400), "word ".repeat(400), "Done."])), policyOf());
+	const { prices } = policyOf();
+	const never = history.results.map(() => Number.POSITIVE_INFINITY);
+	expect(Array.from(optimalSchedule(history, 1, { ...prices, cache_read: 0, cache_write: 0 }))).toEqual(never);
+	expect(Array.from(optimalSchedule(history, 1, prices))).not.toEqual(never);
+});
+
 afterAll(() => {
-	expect(seen.schedules).toBeGreaterThan(1_000);
-	expect(seen.better).toBeGreaterThan(10);
+	expect(seen.schedules).toBeGreaterThan(numberOfCases(1_000));
+	expect(seen.better).toBeGreaterThan(numberOfCases(10));
 });

@@ -29,6 +29,8 @@ describe("encodingForModel", () => {
 		["openai.gpt-oss-120b-1:0", "o200k_harmony"],
 		["us.openai.gpt-oss-20b-1:0", "o200k_harmony"],
 		[" gpt-4o\n", "o200k_base"],
+		["us-gov.openai.gpt-oss-20b-1:0", "o200k_harmony"],
+		["models/ gpt-4o", "o200k_base"],
 	])("ignores provider and fine-tune in %s", (model, encoding) => {
 		expect(encodingForModel(model)).toBe(encoding);
 	});
@@ -57,6 +59,10 @@ describe("encodingForModel", () => {
 		"gpt-6",
 		"gpt-5.99",
 		"gpt-4oo",
+		"gpt-4ft:o",
+		"gpt-4openai.o",
+		"9.openai.gpt-4o",
+		"openaigpt-4o",
 		"claude-sonnet-4-5",
 		"anthropic/claude-sonnet-4.5",
 		"gemini-2.5-pro",

@@ -42,18 +42,23 @@ export function createOracle(name: TableName): { count: CountTokens; longestPiec
 
 	function count(text: string): number {
 		let counted = 0;
-		for (const [piece] of text.toWellFormed().matchAll(patterns[name])) counted += countPiece(toBytes(piece), ranks);
+		for (const piece of piecesOf(name, text)) counted += countPiece(toBytes(piece), ranks);
 		return counted;
 	}
 
 	/** The longest piece of a text in UTF-16 code units: tiktoken and gpt-tokenizer take its square in time. */
 	function longestPiece(text: string): number {
 		let longest = 0;
-		for (const [piece] of text.toWellFormed().matchAll(patterns[name])) longest = Math.max(longest, piece.length);
+		for (const piece of piecesOf(name, text)) longest = Math.max(longest, piece.length);
 		return longest;
 	}
 
 	return { count, longestPiece };
+}
+
+/** The pieces of a text by the pattern. */
+export function piecesOf(name: TableName, text: string): string[] {
+	return Array.from(text.toWellFormed().matchAll(patterns[name]), ([piece]) => piece);
 }
 
 /** The tokens of one piece: one where it is a token, else what merging leaves. */

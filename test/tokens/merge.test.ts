@@ -1,16 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { createLongPieceCounter, createPieceMerger, longestMergedPiece } from "../../src/tokens/merge.ts";
-import { rankOf, readTokenTable } from "../../src/tokens/table.ts";
-import { mergeWithHeap, readRanks } from "./heap-oracle.ts";
+import { createLongPieceCounter } from "../../src/tokens/merge.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 import { createDraw, pick } from "./random-text.ts";
-import { tableNames } from "./reference.ts";
 import { mergePlainly, tableOf, trainedTokens, viewOf } from "./trained-table.ts";
 
 describe("createLongPieceCounter", () => {
 	it("agrees with plain merging on trained tables with frequent backtracking", () => {
 		const draw = createDraw(3);
 		let steppedBack = 0;
-		for (let run = 0; run < 400; run++) {
+		for (let run = 0; run < numberOfCases(400); run++) {
 			const letters = pick(["a", "ab", "abc"], draw);
 			const trained = trainedTokens(draw, letters, 1 + draw(60));
 			// One behind the last, so that a trained one at the end is no special case.
@@ -24,7 +22,34 @@ describe("createLongPieceCounter", () => {
 				if (counter.steps() - before > counted) steppedBack++;
 			}
 		}
-		expect(steppedBack).toBeGreaterThan(500);
+		expect(steppedBack).toBeGreaterThan(numberOfCases(500));
+	});
+
+	it("takes the longest of tokens that begin alike, of every length", () => {
+		const letters = Array.from({ length: 60 }, (_, index) => String.fromCharCode(48 + index)).join("");
+		const begun = Array.from({ length: 59 }, (_, index) => letters.slice(0, index + 2));
+		const doubled = Array.from({ length: 7 }, (_, index) => "~".repeat(2 << index));
+		const tokens = [...begun.slice(0, 40), ...doubled, ...begun.slice(40), "0~"];
+		const counter = createLongPieceCounter(tableOf(tokens));
+		for (let length = 1; length <= 60; length++) {
+			const part = letters.slice(0, length);
+			for (const piece of [part, part + part, `${part}~${part}`, `~~${part}0~`, "~".repeat(length * 5), `x${part}`]) {
+				expect(counter.count(viewOf(piece), 0, piece.length), piece).toBe(mergePlainly(piece, tokens));
+				// Other bytes behind the piece are not of it.
+				expect(counter.count(viewOf(`~${piece}${letters}`), 1, piece.length), piece).toBe(mergePlainly(piece, tokens));
+			}
+		}
+	});
+
+	it("takes few steps for each byte", () => {
+		const counter = createLongPieceCounter(tableOf(["aa", "aaaa", "ab", "ba", "aaab"]));
+		counter.count(viewOf("aab".repeat(400)), 0, 1_200);
+		expect(counter.steps()).toBe(1_598);
+	});
+
+	it("refuses a table in which no merges make a token that it has to take apart", () => {
+		const counter = createLongPieceCounter(tableOf(["abc", "cd"]));
+		expect(() => counter.count(viewOf("abcd"), 0, 4)).toThrow(/no merges make token 256/);
 	});
 
 	it("counts within a longer text, and again after a long piece", () => {
@@ -32,50 +57,5 @@ describe("createLongPieceCounter", () => {
 		expect(counter.count(viewOf("xxababxx"), 2, 4)).toBe(1);
 		expect(counter.count(viewOf("ab".repeat(100_001)), 0, 200_002)).toBe(50_001);
 		expect(counter.count(viewOf("abababb"), 0, 7)).toBe(3);
-	});
-});
-
-describe.each(tableNames)("the merges of %s", (name) => {
-	const table = readTokenTable(name);
-	const { starts, tokens, size } = table;
-
-	it("make each token from two of lower ranks, as counting long pieces requires", () => {
-		const merge = createPieceMerger(table);
-		let checked = 0;
-		for (let rank = 0; rank < size; rank++) {
-			const start = starts[rank] ?? 0;
-			const length = (starts[rank + 1] ?? 0) - start;
-			if (length === 1) continue;
-			const merged = merge(tokens.view, start, length);
-			const first = rankOf(table, tokens.view, start, merged.lastSplit);
-			const second = rankOf(table, tokens.view, start + merged.lastSplit, length - merged.lastSplit);
-			if (merged.tokens !== 1 || first < 0 || second < 0 || first >= rank || second >= rank) {
-				expect([rank, merged.tokens, first, second]).toBe("two tokens of lower ranks");
-			}
-			checked++;
-		}
-		expect(checked).toBe(size - 256);
-	});
-
-	it("are the same by plain merging, by backtracking and by a heap", () => {
-		const ranks = readRanks(name);
-		const merge = createPieceMerger(table);
-		const counter = createLongPieceCounter(table);
-		const draw = createDraw(11);
-		let several = 0;
-		for (let run = 0; run < 4000; run++) {
-			// Bytes of tokens side by side, cut anywhere: they merge across, and back.
-			let piece = "";
-			while (piece.length < 10 + draw(100)) {
-				const rank = draw(size);
-				piece += Buffer.from(tokens.bytes.subarray(starts[rank], starts[rank + 1])).toString("latin1");
-			}
-			piece = piece.slice(draw(4), longestMergedPiece);
-			const expected = mergeWithHeap(piece, ranks);
-			expect(merge(viewOf(piece), 0, piece.length).tokens).toBe(expected);
-			expect(counter.count(viewOf(piece), 0, piece.length)).toBe(expected);
-			if (expected > 2) several++;
-		}
-		expect(several).toBeGreaterThan(2000);
 	});
 });

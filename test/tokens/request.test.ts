@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { functionTokens, inputTokensOf, requestOverhead } from "../../src/tokens/request.ts";
 
 describe("inputTokensOf", () => {
 	it.each([
 		["only the number", { input_tokens: 7 }, 7],
+		["a prompt of nothing", { input_tokens: 0 }, 0],
 		[
 			"Anthropic's",
 			{ input_tokens: 4, cache_creation_input_tokens: 248, cache_read_input_tokens: 1_800, output_tokens: 503 },
@@ -36,6 +36,10 @@ describe("inputTokensOf", () => {
 		{ input_tokens: -1 },
 		{ input_tokens: 0.5 },
 		{ input_tokens: 7, cache_read_input_tokens: "many" },
+		{ input_tokens: 7, cache_creation_input_tokens: -1 },
+		{ inputTokens: 7, cacheReadInputTokens: "many" },
+		{ inputTokens: 7, cacheWriteInputTokens: 0.5 },
+		[7],
 	])("refuses %j", (usage) => {
 		expect(() => inputTokensOf(usage)).toThrow(
 			expect.objectContaining({ code: "invalid_argument", message: expect.stringContaining("`input_tokens`") }),
@@ -43,7 +47,8 @@ describe("inputTokensOf", () => {
 	});
 });
 
-const countTokens = await loadCounter("o200k_base");
+/** Words and marks: each is a token or two in every encoding. */
+const countTokens = (text: string) => text.match(/\w+|[^\w\s]/g)?.length ?? 0;
 
 const weather = {
 	name: "get_current_weather",
@@ -61,15 +66,22 @@ const weather = {
 const tools = [{ type: "function", function: weather }];
 
 describe("functionTokens", () => {
-	it.each([
-		["o200k_base", 7, 101],
-		["cl100k_base", 10, 105],
-	] as const)("matches OpenAI's own example in %s, and its API", async (encoding, functionStart, all) => {
-		const count = await loadCounter(encoding);
-		const texts = ["You are a helpful assistant that can answer to questions about the weather."];
-		texts.push("What's the weather like in San Francisco?", "system", "user");
-		const messages = texts.reduce((sum, text) => sum + count(text), 2 * 3 + 3);
-		expect(functionTokens(tools, { countTokens: count, functionStart })).toBe(all - messages);
+	it("adds up names, types, descriptions without their full stops, and values", () => {
+		const properties = {
+			p: { type: "integer", description: "e." },
+			q: { type: "boolean" },
+			r: { type: "number", enum: ["x", "yy", 3] },
+			s: { type: "string", enum: "none", description: 7 },
+		};
+		const tool = { type: "function", function: { name: "ab", description: "C.d.", parameters: { properties } } };
+		const how = { countTokens: (text: string) => text.length, functionStart: 7 } as const;
+		// "ab:C.d", "p:integer:e", "q:boolean:", "r:number:", three values and "s:string:".
+		const tokens = 7 + 6 + 3 + (3 + 11) + (3 + 10) + (3 + 9 + 4 + 5 + 3 - 3) + (3 + 9) + 12;
+		expect(functionTokens([tool], how)).toBe(tokens);
+		expect(functionTokens([tool, tool], how)).toBe(2 * tokens);
+		expect(functionTokens([tool], { ...how, functionStart: 10 })).toBe(tokens + 3);
+		const bare = { type: "function", name: "ab", parameters: { type: "object" } };
+		expect(functionTokens([bare], how)).toBe(7 + 3 + 12);
 	});
 
 	it("reads the Responses form too, and functions without parameters", () => {
@@ -86,17 +98,26 @@ describe("functionTokens", () => {
 		["a list", { properties: { paths: { type: "array", items: { type: "string" } } } }],
 		["alternatives", { properties: { a: { anyOf: [{ type: "string" }, { type: "number" }] } } }],
 		["no list of properties", { properties: [] }],
+		["nothing that names them", "none"],
+		["a property that is no object", { properties: { a: { type: "string" }, b: "string" } }],
 	])("knows nothing of parameters with %s", (_what, parameters) => {
 		const deep = [...tools, { type: "function", function: { ...weather, parameters } }];
 		expect(functionTokens(deep, { countTokens, functionStart: 7 })).toBeUndefined();
 	});
 
-	it.each([undefined, null, "tools", {}, [null], [{ type: "web_search" }], [{ type: "function" }]])(
-		"knows nothing of %j",
-		(anything) => {
-			expect(functionTokens(anything, { countTokens, functionStart: 7 })).toBeUndefined();
-		},
-	);
+	it.each([
+		undefined,
+		null,
+		"tools",
+		{},
+		[null],
+		[{ type: "web_search" }],
+		[{ type: "web_search", name: "a" }],
+		[{ type: "function" }],
+		[{ type: "function", function: { name: 7 } }],
+	])("knows nothing of %j", (anything) => {
+		expect(functionTokens(anything, { countTokens, functionStart: 7 })).toBeUndefined();
+	});
 });
 
 describe("requestOverhead", () => {
@@ -111,6 +132,8 @@ describe("requestOverhead", () => {
 		expect(overhead("gpt-4") - overhead("gpt-4o")).toBe(3);
 		expect(overhead("gpt-4o", [{ type: "web_search" }])).toBe(0);
 		expect(overhead("gpt-oss-120b")).toBe(0);
+		expect(overhead("gpt-4o", [])).toBe(0);
+		expect(overhead("gpt-4o", { a: 1 })).toBe(0);
 	});
 
 	it.each([
@@ -126,8 +149,19 @@ describe("requestOverhead", () => {
 		["claude-opus-4-7", 675],
 		["claude-opus-4-8", 290],
 		["claude-sonnet-5", 354],
+		["claude-haiku-3", 264],
+		["claude-opus-3-latest", 530],
+		["claude-3.5-sonnet", 346],
+		["claude-3.7-sonnet", 346],
+		["Claude-Opus-4.8", 290],
+		["us.anthropic.claude-opus-4-7-v1:0", 675],
+		["claude-4.4", 313],
+		["claude-sonnet-4.6", 497],
+		["claude-haiku-4.7", 354],
+		["claude", 354],
 	])("adds the prompt for tools of %s", (model, tokens) => {
 		expect(overhead(model)).toBe(tokens);
+		expect(overhead(model, { search: {} })).toBe(tokens);
 		for (const none of [[], {}, null, "tools"]) expect(overhead(model, none)).toBe(0);
 	});
 

@@ -1,56 +1,110 @@
 import { describe, expect, it } from "vitest";
-import { parseTokenTable, rankOf, readTokenTable } from "../../src/tokens/table.ts";
-import { readRanks } from "./heap-oracle.ts";
-import { tableNames } from "./reference.ts";
+import { hashBytes } from "../../src/tokens/piece-cache.ts";
+import { findToken, isToken, parseTokenTable, rankOf } from "../../src/tokens/table.ts";
+import { createDraw, pick } from "./random-text.ts";
 import { tableOf, viewOf } from "./trained-table.ts";
-
-describe.each(tableNames)("the table of %s", (name) => {
-	const table = readTokenTable(name);
-	const ranks = readRanks(name);
-
-	it("has each token at its rank", () => {
-		let wrong = 0;
-		for (const [token, rank] of ranks) if (rankOf(table, viewOf(token), 0, token.length) !== rank) wrong++;
-		expect(wrong).toBe(0);
-		expect(table.size).toBe(ranks.size);
-		expect(table.longest).toBe(128);
-	});
-
-	it("has no other tokens", () => {
-		let asked = 0;
-		for (const token of ranks.keys()) {
-			const changed = `${token.slice(0, -1)}${String.fromCharCode(token.charCodeAt(token.length - 1) ^ 1)}`;
-			const longer = `${token}q`;
-			for (const other of [changed, longer]) {
-				if (ranks.has(other)) continue;
-				asked++;
-				if (rankOf(table, viewOf(other), 0, other.length) !== -1) expect(other).toBe("unknown");
-			}
-		}
-		expect(asked).toBeGreaterThan(table.size);
-	});
-
-	it("takes at most 6 MB, none of it as objects", () => {
-		const { tokens, starts, singles, pairs, slots, filter } = table;
-		const arrays = [tokens.bytes, starts, singles, pairs, slots, filter];
-		expect(arrays.reduce((sum, array) => sum + array.byteLength, 0)).toBeLessThan(6e6);
-	});
-});
 
 describe("createTokenTable", () => {
 	it("finds tokens of every length up to the longest", () => {
 		const tokens = Array.from({ length: 60 }, (_, index) => "ab".repeat(index + 1).slice(0, index + 2));
 		const table = tableOf(tokens);
+		expect(table.longest).toBe(61);
+		expect(table.size).toBe(316);
 		for (const [index, token] of tokens.entries()) {
 			expect(rankOf(table, viewOf(`${token}b`), 0, token.length)).toBe(256 + index);
 			expect(rankOf(table, viewOf(`x${token}`), 1, token.length)).toBe(256 + index);
 		}
 		expect(rankOf(table, viewOf("ab".repeat(40)), 0, 80)).toBe(-1);
 	});
+
+	it("finds each of many tokens, and no other piece", () => {
+		const draw = createDraw(7);
+		const letters = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
+		const drawn = Array.from({ length: 3_000 }, () =>
+			Array.from({ length: 2 + draw(12) }, () => pick(letters, draw)).join(""),
+		);
+		const tokens = [...new Set(drawn)];
+		const table = tableOf(tokens);
+		const found = tokens.map((token) => rankOf(table, viewOf(token), 0, token.length));
+		expect(found).toEqual(tokens.map((_, index) => 256 + index));
+		for (let byte = 0; byte < 256; byte++) {
+			expect(rankOf(table, viewOf(String.fromCharCode(byte)), 0, 1)).toBe(byte);
+			expect(table.singles[byte]).toBe(byte);
+		}
+		const known = new Set(tokens);
+		const others = tokens.flatMap((token) => [
+			`${token}\0`,
+			`${token.slice(0, -1)}${String.fromCharCode(token.charCodeAt(token.length - 1) ^ 1)}`,
+		]);
+		const unknown = others.filter((other) => other.length > 1 && !known.has(other));
+		expect(unknown.length).toBeGreaterThan(5_000);
+		expect(unknown.filter((other) => rankOf(table, viewOf(other), 0, other.length) !== -1)).toEqual([]);
+		const twos = new Map(tokens.flatMap((token, index) => (token.length === 2 ? [[token, 256 + index]] : [])));
+		const pairs = letters.flatMap((first) => letters.map((second) => twos.get(first + second) ?? -1));
+		expect(Array.from(table.pairs)).toEqual(pairs);
+	});
+
+	it("tells tokens of the same hash by their bytes", () => {
+		const table = tableOf(["abc", "abd", "abcdefgh"]);
+		const hash = hashBytes(viewOf("abc"), 0, 3);
+		expect(findToken(table, viewOf("abc"), 0, 3, hash)).toBe(256);
+		for (const other of ["abd", "xbc", "axc", "abx"]) expect(findToken(table, viewOf(other), 0, 3, hash)).toBe(-1);
+		const long = hashBytes(viewOf("abcdefgh"), 0, 8);
+		for (let at = 0; at < 8; at++) {
+			const other = `${"abcdefgh".slice(0, at)}x${"abcdefgh".slice(at + 1)}`;
+			expect(findToken(table, viewOf(other), 0, 8, long), other).toBe(-1);
+			expect(isToken(table, 258, viewOf(other), 0, 8), other).toBe(false);
+		}
+		expect(isToken(table, 258, viewOf("xabcdefgh"), 1, 8)).toBe(true);
+		expect(isToken(table, 256, viewOf("abcdefgh"), 0, 4)).toBe(false);
+		expect(isToken(table, 256, viewOf("abc"), 0, 2)).toBe(false);
+	});
+
+	it("reads hardly any place of the table for a piece that is no token, and few for one that is", () => {
+		const tokens = Array.from({ length: 4_000 }, (_, index) => `token ${index * 7}`);
+		const { slots, ...rest } = tableOf(tokens);
+		let reads = 0;
+		const watched = new Proxy(slots, {
+			get(target, key) {
+				if (key === "length") return target.length;
+				reads++;
+				return Reflect.get(target, key);
+			},
+		});
+		const table = { ...rest, slots: watched };
+		expect(slots.length).toBeGreaterThan(2 * 4_256);
+		expect(slots.length).toBeLessThanOrEqual(4 * 4_256);
+		const readsFor = (texts: readonly string[]) => {
+			reads = 0;
+			for (const text of texts) rankOf(table, viewOf(text), 0, text.length);
+			return reads / texts.length;
+		};
+		expect(readsFor(tokens)).toBeLessThan(1.8);
+		expect(readsFor(tokens.map((token) => `${token}x`))).toBeLessThan(0.1);
+		expect(readsFor(["token 1".repeat(9), "xy", "ab"])).toBe(0);
+	});
 });
 
 describe("parseTokenTable", () => {
+	const bytes = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
+	const lineOf = (token: string, rank: number) => `${Buffer.from(token, "latin1").toString("base64")} ${rank}\n`;
+	const tokens = [...bytes, "ab", "abc", "abcd", "\xff\xfe\xfd\xfc\xfb", "~".repeat(70)];
+
+	it("reads each token's bytes, of every value and length", () => {
+		const table = parseTokenTable(Buffer.from(tokens.map(lineOf).join("")), tokens.length);
+		expect(tokens.map((token) => rankOf(table, viewOf(token), 0, token.length))).toEqual(tokens.map((_, rank) => rank));
+		expect(table.tokens.capacity).toBe(tokens.join("").length);
+		expect(Array.from(table.starts.slice(255))).toEqual([255, 256, 258, 261, 265, 270, 340]);
+	});
+
+	it("reads a file whose last line has no end, and no more tokens than asked for", () => {
+		const text = tokens.map(lineOf).join("").trimEnd();
+		expect(parseTokenTable(Buffer.from(text), tokens.length).size).toBe(tokens.length);
+		expect(parseTokenTable(Buffer.from(text), 257).size).toBe(257);
+	});
+
 	it("refuses a file with another number of tokens", () => {
 		expect(() => parseTokenTable(Buffer.from("YQ== 0\nYg== 1\n"), 3)).toThrow(/3 tokens, got 2/);
+		expect(() => parseTokenTable(Buffer.from(""), 1)).toThrow(/1 tokens, got 0/);
 	});
 });

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { callsAfter, clairvoyantRecall, measureRecall } from "../../src/replaying/recall.ts";
+import { answer, plainHistory, tool, user } from "./plain-history.ts";
+
+const never = Number.POSITIVE_INFINITY;
+
+/** Calls are at messages 1, 3, 5, 7 and 9; results 0 to 3 at 2, 4, 6 and 8. */
+const history = plainHistory([
+	user(20),
+	answer(),
+	tool([100, 80]),
+	answer(),
+	tool([50, 40]),
+	answer({ identifiers: [[0]], lines: [[1]] }),
+	tool([10, 0]),
+	answer({ identifiers: [[0], [1]] }),
+	tool([30, 20]),
+	answer({ identifiers: [[1], [2], [0, 1], [2, 3]] }),
+]);
+
+describe("callsAfter", () => {
+	it("has the first call that shows each result, or the number of calls", () => {
+		expect(callsAfter(history)).toEqual([1, 2, 3, 4]);
+		expect(callsAfter(plainHistory([user(1), answer(), tool([9, 8], [7, 6])]))).toEqual([1, 1]);
+		expect(callsAfter(plainHistory([tool([9, 8]), answer(), user(1), answer()]))).toEqual([0]);
+		expect(callsAfter(plainHistory([user(1), answer()]))).toEqual([]);
+	});
+});
+
+describe("clairvoyantRecall", () => {
+	// All results but their placeholders: 20 + 45 + 60 + 75 + 90.
+	const least = 290;
+
+	it.each([
+		// Without any room only the two strings count that a result holds which cannot be masked.
+		[0, 2],
+		[least, 2],
+		// Result 1 costs 40 in three calls, for three strings; result 0 costs 80 in three, for two.
+		[least + 60, 3.5],
+		[least + 120, 5],
+		[least + 180, 5.5],
+		[least + 360, 7],
+		[1e9, 7],
+	])("with %i tokens of input has %d strings in view", (inputTokens, strings) => {
+		expect(clairvoyantRecall(history, { inputTokens, kind: "identifiers" })).toBeCloseTo(strings, 9);
+	});
+
+	it("counts lines apart", () => {
+		expect(clairvoyantRecall(history, { inputTokens: least + 20, kind: "lines" })).toBeCloseTo(0.5, 9);
+		expect(clairvoyantRecall(history, { inputTokens: least + 40, kind: "lines" })).toBe(1);
+	});
+
+	it("keeps a result for its early uses alone where the late ones cost more", () => {
+		const one = plainHistory([
+			user(10),
+			answer(),
+			tool([100, 80]),
+			answer({ identifiers: [[0], [0]] }),
+			tool([10, 0]),
+			answer(),
+			tool([10, 0]),
+			answer({ identifiers: [[0]] }),
+		]);
+		// 10 + 35 + 50 + 65; the first call of the result costs 80, the third 160 more.
+		const recalled = [0, 40, 80, 160, 240].map((room) =>
+			clairvoyantRecall(one, { inputTokens: 160 + room, kind: "identifiers" }),
+		);
+		expect(recalled.map((one) => Number(one.toFixed(9)))).toEqual([0, 1, 2, 2.5, 3]);
+	});
+
+	it("counts a string of several results for the one that has to stay for the fewest tokens", () => {
+		const recalledOf = (holders: readonly number[], more: readonly number[] = []) =>
+			[0, 40, 80, 160].map((room) => {
+				const messages = [
+					user(10),
+					answer(),
+					tool([100, 80], [50, 40], [50, 40]),
+					answer({ identifiers: [holders, more] }),
+				];
+				return clairvoyantRecall(plainHistory(messages), { inputTokens: 10 + 10 + 45 + room, kind: "identifiers" });
+			});
+		expect(recalledOf([0, 1], [1])).toEqual([0, 2, 2, 2]);
+		expect(recalledOf([1, 0], [1])).toEqual([0, 2, 2, 2]);
+		expect(recalledOf([0], [1])).toEqual([0, 1, 1.5, 2]);
+		// Of two that cost the same, the later one.
+		expect(recalledOf([1, 2], [2])).toEqual([0, 2, 2, 2]);
+	});
+
+	it("is nothing without uses", () => {
+		expect(clairvoyantRecall(plainHistory([user(1), answer()]), { inputTokens: 1e9, kind: "lines" })).toBe(0);
+	});
+
+	it("counts the tokens around each request", () => {
+		const messages = [user(10), answer(), tool([100, 80]), answer({ identifiers: [[0]] })];
+		const recalled = (inputTokens: number) =>
+			clairvoyantRecall(plainHistory(messages, 7), { inputTokens, kind: "identifiers" });
+		expect([59, 59 + 40, 59 + 80].map(recalled)).toEqual([0, 0.5, 1]);
+	});
+});
+
+describe("measureRecall", () => {
+	it("counts the strings that a call sees, by kind", () => {
+		const all = measureRecall(history, [never, never, never, never]);
+		expect(all).toEqual({
+			identifiers: { used: 7, inView: 7, inDigest: 0 },
+			lines: { used: 1, inView: 1, inDigest: 0 },
+		});
+	});
+
+	it("counts a result as gone from the call at which it is masked", () => {
+		const countOf = (...schedule: number[]) => {
+			const { identifiers, lines } = measureRecall(history, schedule);
+			return [identifiers.inView, lines.inView];
+		};
+		expect(countOf(5, never, never, never)).toEqual([5, 1]);
+		expect(countOf(6, never, never, never)).toEqual([6, 1]);
+		expect(countOf(7, never, never, never)).toEqual([6, 1]);
+		expect(countOf(9, never, never, never)).toEqual([7, 1]);
+		expect(countOf(never, 5, never, never)).toEqual([5, 0]);
+		expect(countOf(5, 5, 5, never)).toEqual([1, 0]);
+		expect(countOf(5, 5, 5, 9)).toEqual([0, 0]);
+	});
+
+	it("counts what only a digest names apart", () => {
+		const digests = [["0", "0,1"], ["x"], [], []];
+		const results = history.results.map((one, place) => ({ ...one, digest: digests[place] ?? [] }));
+		expect(measureRecall({ ...history, results }, [5, 5, never, never]).identifiers).toEqual({
+			used: 7,
+			inView: 2,
+			inDigest: 3,
+		});
+	});
+
+	it("takes a string before the first call for one that is in view", () => {
+		const early = plainHistory([{ role: "user", tokens: 5, identifiers: [[0]] }, tool([9, 8]), answer()]);
+		expect(measureRecall(early, [never]).identifiers).toEqual({ used: 1, inView: 1, inDigest: 0 });
+	});
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { addTotals, figuresOf, type PolicyTotals } from "../../src/replaying/report.ts";
+
+const uses = (used: number, inView: number, inDigest: number, bound: number) => ({ used, inView, inDigest, bound });
+
+const one: PolicyTotals = {
+	conversations: 1,
+	calls: 40,
+	inputTokens: 1_000.4,
+	cachedTokens: 700.6,
+	billed: 500,
+	outputTokens: 60.5,
+	billedOutput: 300,
+	faults: 3,
+	billedForFaults: 20,
+	billedWithFaults: 530,
+	raw: { inputTokens: 2_000, billed: 1_000, billedOutput: 400 },
+	optimum: 400,
+	bound: [
+		{ penalty: 0, bill: 410 },
+		{ penalty: 10, bill: 450 },
+		{ penalty: 50, bill: 460 },
+	],
+	worst: 0.8,
+	worstWithFaults: 0.9,
+	peakTokens: 99.5,
+	callsOverWindow: 2,
+	callsOfKnownWindow: 30,
+	maskedResults: 12,
+	identifiers: uses(10, 6, 2, 7.5),
+	lines: uses(4, 1, 3, 2),
+};
+
+describe("figuresOf", () => {
+	it("has each figure of the totals", () => {
+		expect(figuresOf("window:8", one)).toEqual({
+			policy: "window:8",
+			conversations: 1,
+			llm_calls: 40,
+			input_tokens: 1_000,
+			cached_tokens: 701,
+			output_tokens: 61,
+			billed: 500,
+			ratio_to_raw: 0.5,
+			worst_ratio_to_raw: 0.8,
+			faults_per_100_calls: 7.5,
+			billed_with_faults: 530,
+			ratio_with_faults: 0.53,
+			// The largest of 410, 450 - 3 × 10 and 460 - 3 × 50.
+			bound_with_faults: 0.42,
+			worst_ratio_with_faults: 0.9,
+			fault_cost_to_raw: 0.02,
+			billed_output: 300,
+			ratio_with_output: 830 / 1_400,
+			ratio_to_optimum: 1.25,
+			average_context_ratio: 1_000.4 / 2_000,
+			peak_context_tokens: 100,
+			calls_over_window: 2,
+			calls_of_known_window: 30,
+			masked_tool_results: 12,
+			recall: { identifiers: 0.6, lines: 0.25 },
+			recall_in_digests: { identifiers: 0.2, lines: 0.75 },
+			recall_bound: { identifiers: 0.75, lines: 0.5 },
+		});
+	});
+
+	it("takes a ratio to nothing for 1, and has no share of nothing", () => {
+		const nothing: PolicyTotals = {
+			...one,
+			calls: 0,
+			billed: 0,
+			faults: 0,
+			raw: { inputTokens: 0, billed: 0, billedOutput: 0 },
+			optimum: null,
+			worst: Number.NEGATIVE_INFINITY,
+			worstWithFaults: Number.NEGATIVE_INFINITY,
+			identifiers: uses(0, 0, 0, 0),
+			lines: uses(0, 0, 0, 0),
+		};
+		const none = { identifiers: null, lines: null };
+		expect(figuresOf("raw", nothing)).toMatchObject({
+			ratio_to_raw: 1,
+			worst_ratio_to_raw: 1,
+			worst_ratio_with_faults: 1,
+			faults_per_100_calls: 0,
+			ratio_with_faults: 1,
+			bound_with_faults: 1,
+			fault_cost_to_raw: 0,
+			ratio_with_output: 1,
+			ratio_to_optimum: null,
+			average_context_ratio: 1,
+			recall: none,
+			recall_in_digests: none,
+			recall_bound: none,
+		});
+		expect(figuresOf("optimum:1", { ...nothing, optimum: 0 }).ratio_to_optimum).toBe(1);
+	});
+});
+
+describe("addTotals", () => {
+	it("adds up what is a sum, and keeps the largest of what is not", () => {
+		const other: PolicyTotals = {
+			...one,
+			billed: 7,
+			raw: { inputTokens: 1, billed: 2, billedOutput: 3 },
+			optimum: 5,
+			bound: [
+				{ penalty: 0, bill: 1 },
+				{ penalty: 10, bill: 2 },
+			],
+			worst: 1.5,
+			worstWithFaults: 0.1,
+			peakTokens: 3,
+			identifiers: uses(1, 1, 1, 1),
+			lines: uses(2, 2, 2, 2),
+		};
+		expect(addTotals(one, other)).toEqual({
+			conversations: 2,
+			calls: 80,
+			inputTokens: 2_000.8,
+			cachedTokens: 1_401.2,
+			billed: 507,
+			outputTokens: 121,
+			billedOutput: 600,
+			faults: 6,
+			billedForFaults: 40,
+			billedWithFaults: 1_060,
+			raw: { inputTokens: 2_001, billed: 1_002, billedOutput: 403 },
+			optimum: 405,
+			bound: [
+				{ penalty: 0, bill: 411 },
+				{ penalty: 10, bill: 452 },
+				{ penalty: 50, bill: 460 },
+			],
+			worst: 1.5,
+			worstWithFaults: 0.9,
+			peakTokens: 99.5,
+			callsOverWindow: 4,
+			callsOfKnownWindow: 60,
+			maskedResults: 24,
+			identifiers: uses(11, 7, 3, 8.5),
+			lines: uses(6, 3, 5, 4),
+		});
+		expect(addTotals(other, one)).toMatchObject({ worst: 1.5, worstWithFaults: 0.9, peakTokens: 99.5 });
+	});
+
+	it("has no optimum unless both have one", () => {
+		expect(addTotals({ ...one, optimum: null }, one).optimum).toBeNull();
+		expect(addTotals(one, { ...one, optimum: null }).optimum).toBeNull();
+	});
+});
