@@ -235,6 +235,7 @@ describe("a path", () => {
 		["file://a", "a", "/r/s/a"],
 		["1a://b", "1a:/b", "/r/s/1a:/b"],
 		["dev/null", "dev/null", "/r/s/dev/null"],
+		["cache/ftp://a", "cache/ftp:/a", "/r/s/cache/ftp:/a"],
 		["a/../../b", "../b", "/r/b"],
 		["a/b/../../..", "..", "/r"],
 		["..", "..", "/r"],

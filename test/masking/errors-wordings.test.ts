@@ -255,6 +255,7 @@ describe("the wrapping of an output", () => {
 	it("is not the text itself", () => {
 		expect(ruleOf("read", "see <error>no</error>")).toBeUndefined();
 		expect(ruleOf("read", "<errors>no</errors>")).toBeUndefined();
+		expect(ruleOf("read", "\n <error>no</error>")).toBe("error_tag");
 		expect(ruleOf("read", "<output></output>")).toBeUndefined();
 		expect(ruleOf("run", "\n\n(exit)\n10 failing\n\n")).toBe("failed_run");
 	});
@@ -535,7 +536,7 @@ describe("outcomeOf", () => {
 		["0 failed, 0 passed, 0 errors", ["0 failed", "0 errors"]],
 		["10 PASSED\n3 passed", ["3 passed"]],
 		["1 pass 2 fail 3 failing 4 passing 5 error", ["1 pass", "2 fail", "3 failing", "4 passing"]],
-		["1 error 2 errors 1 failure 2 failures 3 skipped".slice(8), ["2 errors", "1 failure", "2 failures", "3 skipped"]],
+		["1 error, 1 failure, 2 failures, 3 skipped", ["1 error", "1 failure", "2 failures", "3 skipped"]],
 		["1 warning, 2 warnings, 1 problem, 2 problems", ["1 warning", "2 warnings", "1 problem", "2 problems"]],
 		["1 test, 2 tests, 3 matches, 1 file changed", ["1 test", "2 tests", "3 matches", "1 file changed"]],
 		["12 files changed, 3 insertions, 4 deletions", ["12 files changed", "3 insertions", "4 deletions"]],

@@ -317,6 +317,25 @@ describe("shellTarget of one command line", () => {
 		["echo 3> a", "write; paths a; writes a"],
 		["cat \\\\n", "read; paths /n; /n:whole"],
 		["cat\ta", "read; paths a; a:whole"],
+		["sed -i '' s/a/b/ f", "write; paths f; writes f"],
+		["sed -n -e3p a b", "read; paths a,b; a:part; b:part"],
+		["goto 12 | head -3", "read; openFile read"],
+		["find_file -x a b", "list; paths b"],
+		["head --x-c 3 f", "read; paths 3,f; 3:1-10; f:1-10"],
+		["tail --x-n 3 f", "read; paths 3,f; 3:part; f:part"],
+		["grep --x-e a b", "search; paths b"],
+		["rg --x-g a b", "search; paths b"],
+		["sed --x-e a b", "read; paths b; b:part"],
+		["nl --x-w a b", "read; paths a,b; a:whole; b:whole"],
+		["git --x-C a b", "run; program git"],
+		["git -Cx status", "run; program git status"],
+		["nl -bt f", "read; paths f; f:whole"],
+		["npm --x--prefix test", "run; program npm test"],
+		["npm --prefixes test", "run; program npm test"],
+		["pnpm --x-C test", "run; program pnpm test"],
+		["pnpm -Cx test", "run; program pnpm test"],
+		["gh --x-R pr", "run; program gh pr"],
+		["gh -Rx pr", "run; program gh pr"],
 	])("%s", (script, expected) => {
 		expect(inOneLine(shellTarget(script))).toBe(expected);
 	});
@@ -367,6 +386,7 @@ describe("shellTarget of several lines", () => {
 		["sed -n 1,5p f\ncat f", "read; paths f; f:whole"],
 		["sed p f\nsed -n 1,5p f", "read; paths f; f:part"],
 		["sed -n 1,5p f\nsed p f", "read; paths f; f:part"],
+		["python <<EOF;\nopen('a','w')\nEOF", "run; writes a"],
 	])("%j", (script, expected) => {
 		expect(inOneLine(shellTarget(script))).toBe(expected);
 	});
@@ -374,6 +394,7 @@ describe("shellTarget of several lines", () => {
 	it("reads the first 2000 commands", () => {
 		expect(shellTarget(`${"true\n".repeat(1_999)}cat a`).paths).toEqual(["a"]);
 		expect(shellTarget(`${"true\n".repeat(2_000)}cat a`).paths).toEqual([]);
+		expect(shellTarget(`${"\n;".repeat(2_000)}cat a`).paths).toEqual(["a"]);
 	});
 
 	it("gives the folder in which a script starts", () => {

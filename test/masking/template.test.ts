@@ -16,6 +16,11 @@ describe("fillTemplate", () => {
 		expect(fillTemplate("{a}-{b}-{a}", { a: "{b}", b: 2 })).toBe("{b}-2-{b}");
 	});
 
+	it("keeps a brace that nothing closes", () => {
+		expect(fillTemplate("{size} {sizes", { size: 1 })).toBe("1 {sizes");
+		expect(fillTemplate("}{size}{", { size: 1 })).toBe("}1{");
+	});
+
 	it("reads no value from a prototype", () => {
 		expect(fillTemplate("{constructor}", {})).toBe("{constructor}");
 	});
@@ -122,6 +127,13 @@ describe("a custom template with adjacent variables", () => {
 		expect(read(digits)).toBeUndefined();
 		expect(read(`${digits.slice(0, 2_050)}!`)).toMatchObject({ ref: "1" });
 		expect(read("see a.ts, b.tsreadcall_112abc!")).toMatchObject({ ref: expect.any(String) });
+	});
+
+	it("is matched to its end", () => {
+		const pattern = templatePattern("{name}{size}{ref}", { name: "\\w{0,64}", size: "\\w{0,64}", ref: "\\d+" });
+		expect([pattern.test("ab12"), pattern.test("ab"), pattern.test("ab1 ")]).toEqual([true, false, false]);
+		expect(pattern.exec("ab12")?.groups).toEqual({ name: "ab1", size: "", ref: "2" });
+		expect(pattern.exec("ab")).toBeNull();
 	});
 
 	it("is not searched for within texts", () => {
