@@ -294,7 +294,7 @@ function lineCount(words: readonly string[]): { lines: number; fromStart: boolea
 }
 
 function printedLines(words: readonly string[]) {
-	if (!words.some((word) => /^-[a-z]*n[a-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
+	if (!words.some((word) => /^-[A-Za-z]*n[A-Za-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
 	for (const word of words.slice(1)) {
 		const found = /^(\d{1,9})(?:,(\d{1,9}|\$))?p$/.exec(word);
 		if (!found) continue;

@@ -289,6 +289,12 @@ describe("findIdentifiers", () => {
 		expect(found(`x ${text} y`)).toEqual(expected);
 	});
 
+	it("keeps signs within an identifier, and tells a number of letters from a hash", () => {
+		expect(found("-a/b?c=d.ts")).toEqual(["path a/b?c=d.ts"]);
+		expect(found(".,:totalPrice")).toEqual(["name totalPrice"]);
+		expect(found("0000000 ABCDEFA 12e4567")).toEqual(["number 0000000", "hash 12e4567"]);
+	});
+
 	it("finds names of up to 80 characters, hashes of up to 64, and others of up to 200", () => {
 		const kindOf = (text: string) => findIdentifiers(text)[0]?.kind;
 		expect([`${"x".repeat(79)}Y`, `${"x".repeat(80)}Y`].map(kindOf)).toEqual(["name", undefined]);

@@ -67,6 +67,7 @@ describe("affectedThinking", () => {
 	it("ignores edits of what is not sent, and of no message", () => {
 		expect(affectedBy([editAt(1, 0, { unsent: true })])).toEqual([]);
 		expect(affectedBy([editAt(-1, 0)])).toEqual([]);
+		expect(affectedBy([editAt(-1, 0), editAt(3, 0)])).toEqual([[4, 0]]);
 		expect(affectedBy([editAt(0, 1)])).toHaveLength(4);
 	});
 
