@@ -144,6 +144,16 @@ describe("a message that says an error", () => {
 		expect(ruleOf("run", 'a ["m" does not exist')).toBe("error_message");
 	});
 
+	it("may go on to show a file after a refused edit only", () => {
+		const long = `Error: no\n${filler}`;
+		expect(ruleOf("write", long)).toBe("error_message");
+		expect((["read", "other", "run"] as const).map((kind) => ruleOf(kind, long))).toEqual([
+			undefined,
+			undefined,
+			undefined,
+		]);
+	});
+
 	it.each([";", '"', "{", "}", "="])("takes a line with %s for a line of a program that was read", (sign) => {
 		expect(ruleOf("read", `a does not exist ${sign}`)).toBeUndefined();
 		expect(ruleOf("other", `a does not exist ${sign}`)).toBe("error_message");

@@ -292,6 +292,8 @@ describe("findIdentifiers", () => {
 	it("keeps signs within an identifier, and tells a number of letters from a hash", () => {
 		expect(found("-a/b?c=d.ts")).toEqual(["path a/b?c=d.ts"]);
 		expect(found(".,:totalPrice")).toEqual(["name totalPrice"]);
+		expect(found("a=b/c.ts")).toEqual(["path a=b/c.ts"]);
+		expect(found("ERR_AB+c ERR_ab")).toEqual(["name ERR_ab"]);
 		expect(found("0000000 ABCDEFA 12e4567")).toEqual(["number 0000000", "hash 12e4567"]);
 	});
 

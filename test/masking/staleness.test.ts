@@ -85,6 +85,15 @@ describe("findStale", () => {
 		expect(staleOf(read("/a", whole), edit("/a", "done"), read("/a", whole))[0]).toEqual(["edited", 1]);
 	});
 
+	it("finds no repeated write, nor a repeated call of which nothing is known", () => {
+		const write = (text: string) => bash("echo x > /a", text);
+		expect(staleOf(write("one"), write("two"))[0]?.[0]).not.toBe("repeated");
+		const poll = (text: string) => ({ name: "poll", given: { id: 5 }, text });
+		expect(staleOf(poll("one"), poll("two"))[0]).toBeUndefined();
+		expect(staleOf(bash("ls /x", "one"), bash("ls /x", "two"))[0]).toEqual(["repeated", 1]);
+		expect(staleOf(bash("grep a /x", "one"), bash("grep a /x", "two"))[0]).toEqual(["repeated", 1]);
+	});
+
 	it("does not count lines as covered by an unknown part, nor an unknown part by lines", () => {
 		const part = bash("tail -3 /a", "x".repeat(40));
 		expect(staleOf(part, read("/a", "y".repeat(60), [1, 99]))[0]).toBeUndefined();

@@ -153,6 +153,20 @@ describe("a custom template with adjacent variables", () => {
 		expect(groupsOf("<{name}{ref}>{size}", `${long(50)}>ab`)).toBeUndefined();
 	});
 
+	it("takes a grammar with a number, a range or one character, and braces of other names literally", () => {
+		const grammar = { name: "[a-z]{0,64}", size: "\\d+", sign: "[+-]" };
+		const parts = templateParts("{sign}{size}{name}{other}{name}x", grammar);
+		expect(parts).toEqual([
+			{ kind: "value", variable: "sign", isAgain: false, characters: "[+-]", least: 1, most: Number.POSITIVE_INFINITY },
+			{ kind: "value", variable: "size", isAgain: false, characters: "\\d", least: 1, most: Number.POSITIVE_INFINITY },
+			{ kind: "value", variable: "name", isAgain: false, characters: "[a-z]", least: 0, most: 64 },
+			{ kind: "literal", text: "{other}" },
+			{ kind: "value", variable: "name", isAgain: true, characters: "[a-z]", least: 0, most: 64 },
+			{ kind: "literal", text: "x" },
+		]);
+		expect(templateParts("{name", grammar)).toEqual([{ kind: "literal", text: "{name" }]);
+	});
+
 	it("is searched for within texts where it can be divided in 100 ways at most", () => {
 		const finds = (most: number) => "ab".match(templateFinder("{name}{ref}", { name: `\\w{1,${most}}`, ref: "\\w+" }));
 		expect([finds(100), finds(101)]).toEqual([["ab"], null]);

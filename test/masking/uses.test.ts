@@ -53,17 +53,17 @@ describe("findUses", () => {
 
 	it("reads messages of the user that name a path of a call, and thousands of names", () => {
 		const asked = { role: "user", content: "Look at src/file-0.ts again." };
-		const names = Array.from({ length: 3_000 }, (_, index) => `name_${index}`);
+		const names = Array.from({ length: 2_100 }, (_, index) => `name_${index}`);
 		const told = [
 			...turnsOf([names.join(" "), padding]),
 			asked,
-			{ role: "assistant", content: "name_2999 name_1500 name_7" },
+			{ role: "assistant", content: "name_2099 name_1500 name_7" },
 		];
 		const { touches, identifiers, fresh } = findUses(transcriptFrom(told));
 		expect(touches[6]).toEqual([]);
-		expect(identifiers[7]?.map(({ text }) => text)).toEqual(["name_2999", "name_1500", "name_7"]);
+		expect(identifiers[7]?.map(({ text }) => text)).toEqual(["name_2099", "name_1500", "name_7"]);
 		expect(touches[7]).toEqual([{ result: 0, weight: 3 }]);
-		expect(fresh).toEqual([3_000, 0]);
+		expect(fresh).toEqual([2_100, 0]);
 	});
 
 	it("counts a repeated path of a result's call as a use of it", () => {
