@@ -471,6 +471,7 @@ describe("exit codes", () => {
 		["x\n<the shell exit code: 12>  ", 12],
 		["x\n<a exited with exit code: -12>", -12],
 		["x\n<a exited code 1>", 1],
+		["Exit Code: 12\n", 12],
 		["x\nExit Code: 12\n  ", 12],
 		["x\nExit Code: -12\nSignal: none\nProcess Group: 5\n", -12],
 		["x\n[exit 12]  ", 12],
