@@ -54,7 +54,7 @@ export function replay(
 		let excess = view.total() - tokens;
 		return selector.released().filter((place) => {
 			const isExcess = excess > 0;
-			if (isExcess) excess -= (history.results[place] as ReplayResult).saves;
+			excess -= (history.results[place] as ReplayResult).saves;
 			return isExcess;
 		});
 	};

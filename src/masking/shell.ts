@@ -35,7 +35,7 @@ export function shellTarget(script: string, startFolder?: string): CallTarget {
 		const effect = effectOfPipeline(pipeline);
 		if (weight[effect.kind] > weight[kind]) kind = effect.kind;
 		openFile ??= effect.openFile;
-		if (effect.kind === "run") program ??= effect.program;
+		program ??= effect.program;
 		scripted.push(...pipeline.flatMap(pathsOfWrittenScripts));
 		for (const { path, lines } of effect.reads) {
 			const known = normalisePath(path, folder);
@@ -152,7 +152,6 @@ const valued: Readonly<Record<string, RegExp>> = {
 	npm: /^(?:-w|--workspace|--prefix)$/,
 	pnpm: /^(?:--filter|-F|-C|--dir)$/,
 	gh: /^(?:-R|--repo)$/,
-	find_file: /^$/,
 };
 
 function effectOf(command: SimpleCommand): CommandEffect {
@@ -193,13 +192,12 @@ function reading(paths: readonly string[], lines: FileRead["lines"]): CommandEff
 }
 
 function effectOfSed(words: readonly string[]): CommandEffect {
-	const given = operands("sed", words.slice(1));
-	const hasScript = words.some((word) => word === "-e" || word === "-f");
+	// On a Mac `-i` takes a suffix, which may be an empty word.
+	const given = operands("sed", words.slice(1)).filter((word) => word !== "");
+	const hasScript = words.some((word) => /^-[ef]/.test(word));
 	const files = hasScript ? given : given.slice(1);
-	if (words.some((word) => /^-(?:[A-Za-z]*i|-in-place)/.test(word))) {
-		// On a Mac `-i` takes a suffix, which may be an empty word.
-		return { ...nothing, kind: "write", writes: files.filter((file) => file !== "") };
-	}
+	if (words.some((word) => /^-(?:[A-Za-z]*i|-in-place)/.test(word)))
+		return { ...nothing, kind: "write", writes: files };
 	if (files.length === 0) return nothing;
 	return reading(files, printedLines(words) ?? "part");
 }
@@ -296,7 +294,7 @@ function lineCount(words: readonly string[]): { lines: number; fromStart: boolea
 }
 
 function printedLines(words: readonly string[]) {
-	if (!words.some((word) => /^-[a-z]*n[a-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
+	if (!words.some((word) => /^-[A-Za-z]*n[A-Za-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
 	for (const word of words.slice(1)) {
 		const found = /^(\d{1,9})(?:,(\d{1,9}|\$))?p$/.exec(word);
 		if (!found) continue;

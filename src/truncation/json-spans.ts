@@ -147,6 +147,6 @@ function startOfEscape(text: string, start: number, at: number): number {
 
 function lengthOfEscape(text: string, at: number): number {
 	if (text[at + 1] !== "u") return 2;
-	const isPair = /^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]/.test(text.slice(at, at + 9));
+	const isPair = /^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]/.test(text.slice(at, at + 10));
 	return isPair ? 12 : 6;
 }

@@ -34,6 +34,12 @@ describe("the cache", () => {
 		expect(coldAt([user(0), turn])).toEqual([2]);
 	});
 
+	it("is not lost before the first call, whatever the times", () => {
+		expect(coldAt([user(0), user(60)])).toEqual([]);
+		expect(coldAt([user(0), user(60), answer(60), user()])).toEqual([]);
+		expect(coldAt([user(), answer(), user(60)])).toEqual([]);
+	});
+
 	it("lasts where no times are known, and before the first call", () => {
 		expect(coldAt([user(), answer(), user(), answer()])).toEqual([]);
 		expect(coldAt([user(0), user(60), answer(60)])).toEqual([]);

@@ -155,6 +155,10 @@ describe("resultTargets", () => {
 		]);
 	});
 
+	it("finds the folder by a path that was read twice", () => {
+		expect(pathsOf(read("/p/src/a.ts"), read("/p/src/a.ts"), read("src/a.ts"), read("b.ts"))[3]).toEqual(["/p/b.ts"]);
+	});
+
 	it("does not guess when two paths end alike, or by a name only", () => {
 		const twice = [read("/x/src/a.ts"), read("/y/src/a.ts"), bash("cat src/a.ts")];
 		expect(pathsOf(...twice)[2]).toEqual(["src/a.ts"]);

@@ -37,6 +37,12 @@ describe("digestOf", () => {
 		expect(digest(`${"aVeryLongName".repeat(5)} x`, 1)).toBe("");
 	});
 
+	it("reads 200 000 characters at both ends", () => {
+		const far = "x ".repeat(100_000);
+		expect(digest(`firstName ${far}${far}middleName ${far}${far}lastName`)).toBe("lastName firstName");
+		expect(digest(`${far.slice(0, -12)}middleName ${far}`)).toBe("middleName");
+	});
+
 	it("names the error that a program ended with", () => {
 		const text = "Traceback (most recent call last):\n  File \"a.py\", line 3, in load_orders\nKeyError: 'id'";
 		expect(digest(text)).toBe("KeyError, a.py load_orders");

@@ -73,6 +73,50 @@ describe("findStale", () => {
 		expect(staleOf(poll("a"), poll("b"))).toEqual([undefined, undefined]);
 	});
 
+	it("gives the first reason, and of several at once the one that says most", () => {
+		const whole = "x".repeat(60);
+		expect(staleOf(bash("npm test", "same"), bash("npm test", "same"), bash("npm test", "same"))).toEqual([
+			["identical", 1],
+			["identical", 2],
+			undefined,
+		]);
+		expect(staleOf(bash("npm test", "one"), bash("npm test", "two"), bash("ls", "one"))[0]).toEqual(["repeated", 1]);
+		expect(staleOf(read("/a", whole), read("/a", `${whole}!`), edit("/a"))[0]).toEqual(["reread", 1]);
+		expect(staleOf(read("/a", whole), edit("/a", "done"), read("/a", whole))[0]).toEqual(["edited", 1]);
+	});
+
+	it("finds no repeated write, nor a repeated call of which nothing is known", () => {
+		const write = (text: string) => bash("echo x > /a", text);
+		expect(staleOf(write("one"), write("two"))[0]?.[0]).not.toBe("repeated");
+		const poll = (text: string) => ({ name: "poll", given: { id: 5 }, text });
+		expect(staleOf(poll("one"), poll("two"))[0]).toBeUndefined();
+		expect(staleOf(bash("ls /x", "one"), bash("ls /x", "two"))[0]).toEqual(["repeated", 1]);
+		expect(staleOf(bash("grep a /x", "one"), bash("grep a /x", "two"))[0]).toEqual(["repeated", 1]);
+	});
+
+	it("does not count lines as covered by an unknown part, nor an unknown part by lines", () => {
+		const part = bash("tail -3 /a", "x".repeat(40));
+		expect(staleOf(part, read("/a", "y".repeat(60), [1, 99]))[0]).toBeUndefined();
+		expect(staleOf(read("/a", "y".repeat(40), [1, 9]), part)[0]).toBeUndefined();
+		expect(staleOf(part, { ...part, text: "z".repeat(40) })[0]).toBeUndefined();
+		expect(staleOf(read("/a", "y".repeat(40), [2, 9]), read("/a", "x".repeat(60), [2, 9]))[0]).toEqual(["covered", 1]);
+		for (const [from, to] of [
+			[3, 9],
+			[2, 8],
+			[9, 12],
+		] as const) {
+			expect(staleOf(read("/a", "y".repeat(40), [2, 9]), read("/a", "x".repeat(60), [from, to]))[0]).toBeUndefined();
+		}
+	});
+
+	it("takes a read of less than half the length for a notice, by the files of a result", () => {
+		const again = (length: number) => staleOf(read("/a", "x".repeat(100)), read("/a", "y".repeat(length)))[0];
+		expect([again(49), again(50)]).toEqual([undefined, ["reread", 1]]);
+		const ofTwo = (length: number) =>
+			staleOf(bash("cat /a /b", "x".repeat(100)), read("/a", "y".repeat(length)), read("/b", "z".repeat(length)))[0];
+		expect([ofTwo(24), ofTwo(25)]).toEqual([undefined, ["reread", 2]]);
+	});
+
 	it("waits until all files of a result are outdated", () => {
 		expect(staleOf(bash("cat /a /b"), read("/a"), bash("ls"), read("/b"))[0]).toEqual(["reread", 3]);
 	});

@@ -16,6 +16,11 @@ describe("fillTemplate", () => {
 		expect(fillTemplate("{a}-{b}-{a}", { a: "{b}", b: 2 })).toBe("{b}-2-{b}");
 	});
 
+	it("keeps a brace that nothing closes", () => {
+		expect(fillTemplate("{size} {sizes", { size: 1 })).toBe("1 {sizes");
+		expect(fillTemplate("}{size}{", { size: 1 })).toBe("}1{");
+	});
+
 	it("reads no value from a prototype", () => {
 		expect(fillTemplate("{constructor}", {})).toBe("{constructor}");
 	});
@@ -91,6 +96,11 @@ describe("waysToDivide", () => {
 		["{name}{ref}{size}", 12],
 		["{name}-{name}{name}", 1],
 		["nothing", 1],
+		["{name}aa{size}", 3],
+		["{name}aba{size}", 2],
+		["{name}abab{size}", 2],
+		["{name}", 1],
+		["{size}a", 1],
 	])("of %s is %i", (template, ways) => {
 		expect(waysToDivide(templateParts(template, grammar))).toBe(ways);
 	});
@@ -122,6 +132,44 @@ describe("a custom template with adjacent variables", () => {
 		expect(read(digits)).toBeUndefined();
 		expect(read(`${digits.slice(0, 2_050)}!`)).toMatchObject({ ref: "1" });
 		expect(read("see a.ts, b.tsreadcall_112abc!")).toMatchObject({ ref: expect.any(String) });
+	});
+
+	it("is matched to its end", () => {
+		const pattern = templatePattern("{name}{size}{ref}", { name: "\\w{0,64}", size: "\\w{0,64}", ref: "\\d+" });
+		expect([pattern.test("ab12"), pattern.test("ab"), pattern.test("ab1 ")]).toEqual([true, false, false]);
+		expect(pattern.exec("ab12")?.groups).toEqual({ name: "ab1", size: "", ref: "2" });
+		expect(pattern.exec("ab")).toBeNull();
+	});
+
+	it("has values of at least and at most so many characters, as long as possible from the first on", () => {
+		const grammar = { name: "\\w{1,40}", size: "\\w{0,3}", ref: "\\w{1,40}" };
+		const groupsOf = (template: string, text: string) => templatePattern(template, grammar).exec(text)?.groups;
+		expect(groupsOf("{name}{ref}{size}", "a")).toBeUndefined();
+		expect(groupsOf("{name}{ref}{size}", "ab")).toEqual({ name: "a", ref: "b", size: "" });
+		const long = (length: number) => "x".repeat(length);
+		expect(groupsOf("{name}{ref}{size}", long(83))).toEqual({ name: long(40), ref: long(40), size: long(3) });
+		expect(groupsOf("{name}{ref}{size}", long(84))).toBeUndefined();
+		expect(groupsOf("<{name}{ref}>{size}", `<${long(50)}>ab`)).toEqual({ name: long(40), ref: long(10), size: "ab" });
+		expect(groupsOf("<{name}{ref}>{size}", `${long(50)}>ab`)).toBeUndefined();
+	});
+
+	it("takes a grammar with a number, a range or one character, and braces of other names literally", () => {
+		const grammar = { name: "[a-z]{0,64}", size: "\\d+", sign: "[+-]" };
+		const parts = templateParts("{sign}{size}{name}{other}{name}x", grammar);
+		expect(parts).toEqual([
+			{ kind: "value", variable: "sign", isAgain: false, characters: "[+-]", least: 1, most: Number.POSITIVE_INFINITY },
+			{ kind: "value", variable: "size", isAgain: false, characters: "\\d", least: 1, most: Number.POSITIVE_INFINITY },
+			{ kind: "value", variable: "name", isAgain: false, characters: "[a-z]", least: 0, most: 64 },
+			{ kind: "literal", text: "{other}" },
+			{ kind: "value", variable: "name", isAgain: true, characters: "[a-z]", least: 0, most: 64 },
+			{ kind: "literal", text: "x" },
+		]);
+		expect(templateParts("{name", grammar)).toEqual([{ kind: "literal", text: "{name" }]);
+	});
+
+	it("is searched for within texts where it can be divided in 100 ways at most", () => {
+		const finds = (most: number) => "ab".match(templateFinder("{name}{ref}", { name: `\\w{1,${most}}`, ref: "\\w+" }));
+		expect([finds(100), finds(101)]).toEqual([["ab"], null]);
 	});
 
 	it("is not searched for within texts", () => {

@@ -51,6 +51,21 @@ describe("findUses", () => {
 		expect(fresh).toEqual([1, 0, 0]);
 	});
 
+	it("reads messages of the user that name a path of a call, and thousands of names", () => {
+		const asked = { role: "user", content: "Look at src/file-0.ts again." };
+		const names = Array.from({ length: 2_100 }, (_, index) => `name_${index}`);
+		const told = [
+			...turnsOf([names.join(" "), padding]),
+			asked,
+			{ role: "assistant", content: "name_2099 name_1500 name_7" },
+		];
+		const { touches, identifiers, fresh } = findUses(transcriptFrom(told));
+		expect(touches[6]).toEqual([]);
+		expect(identifiers[7]?.map(({ text }) => text)).toEqual(["name_2099", "name_1500", "name_7"]);
+		expect(touches[7]).toEqual([{ result: 0, weight: 3 }]);
+		expect(fresh).toEqual([2_100, 0]);
+	});
+
 	it("counts a repeated path of a result's call as a use of it", () => {
 		const again = turnsOf([padding, padding, padding], ["a", "b", "As src/file-0.ts says."]);
 		expect(findUses(transcriptFrom(again)).touches[6]).toEqual([{ result: 0, weight: 1 }]);
@@ -113,6 +128,26 @@ describe("wholeLines", () => {
 		expect(wholeLines(JSON.stringify({ text: 'x\nprint("a whole line of it")\ny' }))).toEqual(
 			new Set(['print("a whole line of it")']),
 		);
+	});
+
+	it("takes lines of 20 to 1000 characters, without numbers of up to seven digits before them", () => {
+		const of = (length: number) => "x".repeat(length);
+		expect([19, 20, 1_000, 1_001].map((length) => wholeLines(of(length)).size)).toEqual([0, 1, 1, 0]);
+		expect([...wholeLines(`  ${of(18)}  `)]).toEqual([]);
+		expect([...wholeLines(`12: ${of(19)}`), ...wholeLines(`12: ${of(20)}`)]).toEqual([of(20)]);
+		for (const number of ["1:", "1234567:", "   12→", "7\t", "7|", "7   |", "7  |"]) {
+			expect([...wholeLines(`${number} ${of(20)}`)], number).toEqual([of(20)]);
+		}
+		for (const start of ["12345678:", "a7:", "7;", "7    |", "7 :", "x|"]) {
+			expect([...wholeLines(`${start} ${of(20)}`)], start).toEqual([`${start} ${of(20)}`]);
+		}
+	});
+
+	it("splits at line ends of any kind, also escaped", () => {
+		const [a, b] = ["a".repeat(25), "b".repeat(25)];
+		for (const end of ["\n", "\r\n", "\\n", "\\r\\n"]) expect([...wholeLines(`${a}${end}${b}`)]).toEqual([a, b]);
+		expect([...wholeLines(`${a}\r${b}`)]).toEqual([`${a}\r${b}`]);
+		expect([...wholeLines(`\\t${a}\\tb`)]).toEqual([`${a}\tb`]);
 	});
 
 	it("omits short lines and data", () => {

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { focusFinder, focusWords } from "../../src/truncation/focus.ts";
+
+const entries = (words: ReadonlyMap<string, number>) => [...words].map(([word, weight]) => `${word} ${weight}`);
+
+const found = (focus: string, text: string) => focusFinder(focusWords(focus))(text);
+
+describe("the words of a focus", () => {
+	it("weigh by their kind", () => {
+		expect(
+			entries(
+				focusWords(
+					"Where is totalPrice computed in src/order-list.ts, HTTPServer load_users E404 v2 x 12 123 the file?",
+				),
+			),
+		).toEqual([
+			"totalprice 2",
+			"order 2",
+			"list 2",
+			"ts 2",
+			"load_users 2",
+			"e404 2",
+			"is 1",
+			"total 0.5",
+			"price 0.5",
+			"computed 1",
+			"in 1",
+			"httpserver 1",
+			"http 0.5",
+			"server 0.5",
+			"load 0.5",
+			"404 0.5",
+			"v2 2",
+			"123 2",
+		]);
+	});
+
+	it("are those of other writing too", () => {
+		expect(entries(focusWords("déjà naïveTest 读取文件 ひらがな 한국"))).toEqual([
+			"vetest 2",
+			"déjà 1",
+			"naïvetest 2",
+			"naïve 0.5",
+			"读取文件 1",
+			"读取 0.5",
+			"取文 0.5",
+			"文件 0.5",
+			"ひらがな 1",
+			"ひら 0.5",
+			"らが 0.5",
+			"がな 0.5",
+			"한국 1",
+		]);
+	});
+
+	it("are at most 400", () => {
+		expect([
+			focusWords(
+				Array.from(
+					{ length: 900 },
+					(_, index) =>
+						`word${"abcdefghij"[index % 10]}${"abcdefghij"[Math.floor(index / 10) % 10]}${"abcdefghij"[Math.floor(index / 100)]}`,
+				).join(" "),
+			).size,
+		]).toEqual([400]);
+	});
+
+	it("are read in 4000 characters at both ends", () => {
+		expect(entries(focusWords(`first ${"x ".repeat(2_500)} middle ${"x ".repeat(2_500)} last`))).toEqual(["last 1"]);
+	});
+
+	it("are read in all of 8000 characters", () => {
+		expect(entries(focusWords(`${"x ".repeat(1_990)} middle ${"x ".repeat(1_990)}`))).toEqual(["middle 1"]);
+	});
+
+	it("are none in common words", () => {
+		expect(entries(focusWords("the and for 1 12 a"))).toEqual([]);
+	});
+});
+
+describe("words of a focus in a text", () => {
+	it("are found whole, in any case, and in parts", () => {
+		expect([
+			found("total price", "The TotalPrice of it"),
+			found("total", "total_price totals subtotal TOTAL"),
+			found("totalPrice", "totalPrice price total"),
+			found("ab", "ab AB abc a_b"),
+			found("déjà", "déjà vu"),
+			found("déjà total", "total é"),
+			found("x9", "x9 x"),
+			found("load", "loadUser _load $load load9"),
+			found("", "anything"),
+			found("total price", "price total price"),
+		]).toEqual([
+			["total", "price"],
+			["total"],
+			["totalprice", "total", "price"],
+			["ab"],
+			["déjà"],
+			["total"],
+			["x9"],
+			["load"],
+			[],
+			["price", "total"],
+		]);
+	});
+});
