@@ -1,10 +1,20 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";
-import { bothRounds, check } from "./both-rounds.ts";
+import { bothRounds, check, checkBothRounds, roundsCases } from "./both-rounds.ts";
+
+it("combines both rounds in one list of edits, in a few fixed cases of the property", async () => {
+	const results: string[] = [];
+	for (const one of fc.sample(roundsCases, { seed: 5, numRuns: 16 })) {
+		const { report } = await checkBothRounds(one);
+		results.push(report.compaction?.result ?? "none");
+	}
+	expect(new Set(results).size).toBeGreaterThan(2);
+});
 
 describe("a value inserted by the first round", () => {
 	const strategyOf = (change: (history: readonly unknown[]) => readonly unknown[]): CompactionStrategy => ({

@@ -98,14 +98,14 @@ describe("restoring in rounds", () => {
 			const [ref] = await archive.put([{ kind: "result", text, toolCallId: "a" }]);
 			if (chain.length < 11) chain.push(`[gone: ${ref}]`);
 		}
-		const after = async (rounds: number) => {
+		const resultAfter = async (rounds: number) => {
 			const conversation = conversationOf("a", chain[rounds]);
 			const back = await restoreConversation({ conversation, archive, policy: template });
 			return [resultContents(back.conversation)[0], back.report.restored];
 		};
-		expect(await after(1)).toEqual(["the first", 1]);
-		expect(await after(7)).toEqual(["the first", 7]);
-		expect(await after(10)).toEqual([chain[2], 8]);
+		expect(await resultAfter(1)).toEqual(["the first", 1]);
+		expect(await resultAfter(7)).toEqual(["the first", 7]);
+		expect(await resultAfter(10)).toEqual([chain[2], 8]);
 	});
 });
 
