@@ -6,6 +6,7 @@ import {
 	equalsPath,
 	inFrame,
 	isListed,
+	type MediaNode,
 	recordOf,
 	repeatedPlaces,
 	resultCharacters,
@@ -17,10 +18,10 @@ import { roughCount } from "../support/rough-count.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const write = (text: string) => text;
-const image = {
+const image: MediaNode = {
 	...{ kind: "image", mediaType: undefined, bytes: undefined, dimensions: undefined, tokens: 85, write },
 	path: ["m", 3, "content", 1],
-} as const;
+};
 const repeated: ToolResult = {
 	...resultOf("a", "text"),
 	texts: [{ path: ["m", 3, "content", 0], text: "text" }],
