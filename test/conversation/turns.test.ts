@@ -22,6 +22,8 @@ describe("callArguments", () => {
 		expect(callArguments(messageOf({ calls: named("read", "search"), counted }))).toEqual(["{}", undefined]);
 		expect(callArguments(messageOf({ calls: named("ls"), counted: ["ls"] }))).toEqual([undefined]);
 		expect(callArguments(messageOf({ counted }))).toEqual([]);
+		expect(callArguments(messageOf({ calls: named("ls"), counted: ["", "x", "ls", "{}"] }))).toEqual(["{}"]);
+		expect(callArguments(messageOf({ counted: ["", "x"] }))).toEqual([]);
 	});
 
 	it("treats a call without a name as one with an empty name", () => {

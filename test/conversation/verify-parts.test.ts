@@ -269,6 +269,50 @@ describe("links, system messages and pairs", () => {
 	});
 });
 
+describe("where a message of the result comes from", () => {
+	it("is known by any of its values", () => {
+		const items = [
+			{ role: "user", content: "The task." },
+			{ type: "function_call", call_id: "a", name: "ls", arguments: "{}" },
+			{ type: "function_call_output", call_id: "a", output: outputOf("a") },
+		];
+		const words = { type: "message", role: "assistant", content: [{ type: "output_text", text: "I look." }] };
+		expect(found(items, [insert(1, words)])).toEqual([]);
+	});
+
+	it("is not its number, where as many messages are put in as are taken out", () => {
+		const critic = insert(5, { role: "critic", content: "x" });
+		const expected = ["inserted_as_planned: message 4 of the result"];
+		expect(found(messages, [remove(4), critic])).toEqual(expected);
+		expect(found(messages, [replace([3, "content"]), remove(4), critic])).toEqual(expected);
+	});
+
+	it("is no message twice, nor in another order", () => {
+		const before = read(messages);
+		const as = (change: (list: readonly Message[]) => readonly Message[]) => {
+			const after = { ...before, transcript: { ...before.transcript, messages: change(before.transcript.messages) } };
+			const violations = verify(before, after, { plan: [], base: [], countTokens: roughCount });
+			return violations.map(({ promise, detail }) => `${promise}: ${detail}`);
+		};
+		expect(as((list) => list)).toEqual([]);
+		expect(as((list) => [...list, ...list.slice(4)])).toEqual(["order_kept: message 4"]);
+		expect(as((list) => [...list.slice(0, 1), ...list.slice(4), ...list.slice(1, 4)])).toContain(
+			"order_kept: message 1",
+		);
+		expect(as((list) => list.slice(0, 4))).toEqual(["order_kept: message 4 is not read any more"]);
+	});
+
+	it("is nowhere for a record that is no message", () => {
+		const body = { meta: { name: "old" }, messages };
+		const plan: Plan = [
+			replace(["meta", "name"], { reason: "relink", message: -1, replacement: "new" }),
+			remove(4, { path: ["messages", 4] }),
+			insert(5, { role: "user", content: "More." }, { path: ["messages", 5] }),
+		];
+		expect(found(body, plan, { base: ["messages"], isLink: (path) => path[1] === "name" })).toEqual([]);
+	});
+});
+
 it("a plan of edits that name no message of the document is refused by their places", () => {
 	const stray: Edit = { ...replace([1, "content"]), message: 40 };
 	expect(found(messages, [stray])).toEqual(["only_tool_results_edited: /1/content is no tool result"]);
