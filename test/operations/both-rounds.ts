@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
 import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
 import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
@@ -17,10 +18,11 @@ interface Rounds {
 	readonly contextWindow: number;
 	readonly strategy?: CompactionStrategy;
 	readonly lastResponse?: unknown;
+	readonly archive?: Archive | undefined;
 }
 
 /** Compacts and guards in one call, which answers with the edits of both rounds as one list. */
-export async function bothRounds({ document, layer = {}, contextWindow, strategy, lastResponse }: Rounds) {
+export async function bothRounds({ document, layer = {}, contextWindow, strategy, lastResponse, archive }: Rounds) {
 	const policy = policyOf({
 		locale: "en",
 		...layer,
@@ -33,6 +35,7 @@ export async function bothRounds({ document, layer = {}, contextWindow, strategy
 		policy,
 		contextWindow,
 		lastResponse,
+		archive,
 		compaction: async () => ({
 			strategy: strategy ? { kind: "external", name: "own", strategy } : named,
 			answer: { kind: "summariser", summariser: standInSummariser() },

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -55,6 +57,28 @@ describe("a value inserted by the first round", () => {
 		});
 		check(document, outcome);
 		expect(outcome.edits.map(({ kind }) => kind)).toEqual(["remove", "remove"]);
+		expect(outcome.edits.map(({ message }) => message)).toEqual([1, 2]);
+	});
+
+	it("names no message of the input when it is dropped, and keeps its references", async () => {
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		const document = [
+			...openaiMessages(user("Go.")),
+			...turn("a", outputOf("a", 400)),
+			...turn("b", outputOf("b", 40)),
+			...turn("c", outputOf("c", 20)),
+		];
+		const note = { role: "user", content: "x ".repeat(600) };
+		const strategy = strategyOf((history) => [...history.slice(0, 1), note, ...history.slice(3)]);
+		const layer: PolicyLayer = { guard: { ladder: ["drop"] } };
+		const outcome = await bothRounds({ document, contextWindow: 500, strategy, layer, archive });
+		check(document, outcome);
+		const groups = outcome.report.dropped_groups ?? [];
+		expect(groups.map(({ messages }) => messages)).toEqual([[1, 2], [], [3, 4]]);
+		const texts = await Promise.all(groups.map(async ({ ref }) => JSON.parse((await archive.get(ref)).text)));
+		expect(texts).toEqual([document.slice(1, 3), [note], document.slice(3, 5)]);
+		const refs = outcome.edits.map(({ message, ref }) => [message, ref]);
+		expect(refs).toEqual([1, 2, 3, 4].map((message) => [message, groups[message < 3 ? 0 : 2]?.ref]));
 	});
 
 	it("moves the parts after it: appended content comes after them", async () => {
