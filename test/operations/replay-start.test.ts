@@ -237,3 +237,36 @@ it("input that is not a conversation is refused, and not counted", async () => {
 	});
 	expect(replay.report()).toMatchObject({ masked_tool_results: 0, policies: [], files: [] });
 });
+
+it("without policies there are no figures, and nothing is drawn", async () => {
+	const replay = await startReplay({ policy, policies: [], rates: ratesOfPrices(policy.prices), mostSeries: 1 });
+	for (const one of conversations) expect(await replay.add(one)).toBe(true);
+	expect(replay.report()).toMatchObject({
+		policies: [],
+		files: [{ file: "long" }, { file: "middle" }, { file: "short" }],
+	});
+	expect(replay.series()).toEqual([]);
+	const few = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), minTurns: 13 });
+	expect(await Promise.all(conversations.map((one) => few.add(one)))).toEqual([true, true, false]);
+});
+
+it.each<[PolicyLayer["mask"], boolean]>([
+	[{}, true],
+	[{ keep_last_k_per_tool: 0 }, true],
+	[{ keep_last_k_per_tool: 1 }, false],
+	[{ tools: { ls: "never" } }, false],
+	[{ keep_errors: true, error_detection: "structural" }, false],
+	[{ keep_errors: false, error_detection: "structural" }, true],
+	[{ selection: "use" }, false],
+	[{ window_turns: 0 }, false],
+	[{ enabled: false }, false],
+])("masking with %j has an optimum of its window or not", async (mask, has) => {
+	const one = {
+		name: "one",
+		kind: "replayed",
+		policy: policyOf({ ...layer, mask: { ...layer.mask, ...mask } }),
+	} as const;
+	const replay = await startReplay({ policy, policies: [one], rates: ratesOfPrices(policy.prices) });
+	await replay.add({ file: "short", conversation: conversation(5, 1) });
+	expect(replay.report().policies[0]?.ratio_to_optimum === null).toBe(!has);
+});

@@ -8,6 +8,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { type JsonMessage, openaiMessages, toolTurn, user } from "../support/script.ts";
+import { protocolConversation, protocolSamples } from "../support/text-protocols.ts";
 
 let archive: Archive;
 
@@ -48,6 +49,17 @@ describe("what is archived beside the text, so that it comes back to the byte", 
 		const { conversation: back, report } = await restore(masked);
 		expect(back).toEqual(conversation);
 		expect(report).toMatchObject({ missing: [], ambiguous: [], without_reference: [], redacted: [], summaries: [] });
+	});
+
+	it("has the place of an observation, which stands in other words", async () => {
+		const [sample] = protocolSamples;
+		if (!sample) throw new Error("Expected a protocol.");
+		const conversation = protocolConversation(sample);
+		const { conversation: masked, report } = await mask(conversation);
+		const kinds = await kindsIn(archive);
+		const count = (wanted: OriginalKind) => kinds.filter((kind) => kind === wanted).length;
+		expect([count("places"), count("result")]).toEqual([report.masked_tool_results, report.masked_tool_results]);
+		expect((await restore(masked)).conversation).toEqual(conversation);
 	});
 
 	it("is written once for the same results in a later call", async () => {
