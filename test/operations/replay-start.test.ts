@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { type ReplaySettings, startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
-import type { PolicyFigures, ReplayReport } from "../../src/replaying/report.ts";
+import type { PolicyFigures } from "../../src/replaying/report.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { estimateTokens } from "../../src/tokens/estimate.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
@@ -53,13 +53,7 @@ async function run(more: Partial<ReplaySettings> = {}) {
 	return { report: replay.report(), series: replay.series(), policies };
 }
 
-let report: ReplayReport;
-
-let policies: Awaited<ReturnType<typeof run>>["policies"];
-
-beforeAll(async () => {
-	({ report, policies } = await run({ contextWindow: 3_000 }));
-});
+const { report, policies } = await run({ contextWindow: 3_000 });
 
 /** The figures of a policy call by call: each beginning is masked by itself, as a session would have been. */
 async function naively(messages: readonly ChatMessage[], index: number) {
