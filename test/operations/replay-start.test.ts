@@ -156,6 +156,13 @@ describe("the figures", () => {
 		expect(named(report.policies, "raw")).toMatchObject({ recall: { lines: 1 }, recall_bound: { lines: 1 } });
 	});
 
+	it("have a least bill with as many faults, which none is below", () => {
+		for (const { policy: name, bound_with_faults, ratio_with_faults } of report.policies) {
+			expect(bound_with_faults, name).toBeGreaterThan(0);
+			expect(bound_with_faults).toBeLessThanOrEqual((ratio_with_faults ?? 0) + 1e-9);
+		}
+	});
+
 	it("of the offline benchmark equal those of one masking", async () => {
 		for (const [index, one] of conversations.entries()) {
 			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
