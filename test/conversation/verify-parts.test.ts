@@ -49,7 +49,9 @@ const messages = openaiMessages(system("S"), user("The task."), toolTurn("a", ou
 const rewriting = { rewrite: { meter: { countTokens: roughCount, messageOverhead: 4 } } };
 
 describe("a part that is put into a message", () => {
-	const speakers = transcriptOf(messageOf({ role: "user" }), messageOf(), messageOf({ role: "tool" }));
+	const placed = transcriptOf(messageOf({ role: "user" }), messageOf(), messageOf({ role: "tool" }));
+	const ofTwoValues = messageOf({ role: "user", paths: [[3], [4]] });
+	const speakers = { ...placed, messages: [...placed.messages, ofTwoValues] };
 
 	/** Only the place is checked: there is no document. */
 	function isTaken(message: number, path: Path, reason: "summary" | "append" | "mask"): boolean {
@@ -62,6 +64,8 @@ describe("a part that is put into a message", () => {
 	it.each<[string, number, Path, "summary" | "append" | "mask", boolean]>([
 		["of the user, as a summary", 0, [0, "content", 1], "summary", true],
 		["of the user, at the end", 0, [0, "content", 1], "append", true],
+		["of the user, in its first value", 3, [3, "content", 1], "summary", true],
+		["of the user, in its last value", 3, [4, "content", 1], "summary", true],
 		["of the assistant, at the end", 1, [1, "content", 1], "append", true],
 		["of the assistant, as a summary", 1, [1, "content", 1], "summary", false],
 		["of a tool", 2, [2, "content", 1], "append", false],
