@@ -77,9 +77,10 @@ describe("a text that is shown with a report", () => {
 		const cut = await truncateToShow({ ...request, policy: without, archive: full }, withReport(100, 20));
 		expect(cut.outcome.report.truncated).toBe(true);
 		expect("ref" in cut.outcome.report).toBe(false);
-		const mistake = new TypeError("A mistake.");
-		const broken = { ...archive, put: () => Promise.reject(mistake) };
-		await expect(truncateText({ ...request, policy: without, archive: broken })).rejects.toBe(mistake);
+		for (const mistake of [new TypeError("A mistake."), new PalimpsestError("invalid_argument", "Not this one.")]) {
+			const broken = { ...archive, put: () => Promise.reject(mistake) };
+			await expect(truncateText({ ...request, policy: without, archive: broken })).rejects.toBe(mistake);
+		}
 	});
 });
 
