@@ -4,7 +4,6 @@ import type { Message, ToolCall, ToolResult, Transcript } from "./transcript.ts"
 /** By call, the index of its arguments in `counted`, right after its name; `undefined` if it is counted otherwise. */
 export function locateCallArguments({ calls, counted }: Message): readonly (number | undefined)[] {
 	const places = new Array<number | undefined>(calls.length).fill(undefined);
-	if (calls.length === 0) return places;
 	const byName = new Map<string, number[]>();
 	for (let call = calls.length - 1; call >= 0; call -= 1) {
 		addToList(byName, calls[call]?.name ?? "", call);

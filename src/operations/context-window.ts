@@ -148,7 +148,8 @@ export function calibrate(
 const tooLarge =
 	"The usage given is larger than this conversation explains: pass the system prompt and the tools that were sent along too, or all of it will be estimated too large.";
 
-function startOfLastAnswer({ messages }: Transcript): number {
+/** The message before which the request of the last answer ends. */
+export function startOfLastAnswer({ messages }: Transcript): number {
 	let start = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
 	if (start === -1) return messages.length;
 	// A message that holds the results of its own calls ends a request; the next one answers them.

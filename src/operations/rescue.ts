@@ -2,6 +2,7 @@ import { measure, sizeOfResult, type TokenMeter } from "../conversation/measure.
 import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
+import { startOfLastAnswer } from "./context-window.ts";
 import type { ConversationRequest, Outcome } from "./conversation.ts";
 import { modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
 import { type GuardReport, guardConversation } from "./guard.ts";
@@ -65,7 +66,7 @@ function policiesOf(policy: Policy, target: number): readonly Policy[] {
 	return [gentle, firm, { ...firm, guard: { ...firm.guard, ladder: ["truncate", "mask", "drop"] } }];
 }
 
-/** Tokens that the provider would bill for the whole session, scaled from the last recorded call. A failed call has no usage. */
+/** Tokens that the provider would bill for the call of the last answer, scaled from the last recorded one. A failed call has no usage. */
 async function recordedTokens({
 	transcript,
 	policy,
@@ -80,9 +81,10 @@ async function recordedTokens({
 	if (usage === undefined) return undefined;
 	const { meter } = await tokenMeter(policy, model);
 	const { messages, total } = measure(transcript, meter);
-	const later = messages.slice(place).reduce((sum, { tokens }) => sum + tokens, 0);
-	const before = total.tokens - later - repeatedTokens(transcript.messages.slice(0, place), meter);
-	return before > 0 ? Math.round(usage.inputTokens * (total.tokens / before)) : undefined;
+	const tokensBefore = (end: number) => messages.slice(end).reduce((left, { tokens }) => left - tokens, total.tokens);
+	const before = tokensBefore(place) - repeatedTokens(transcript.messages.slice(0, place), meter);
+	const last = tokensBefore(startOfLastAnswer(transcript));
+	return before > 0 ? Math.round(usage.inputTokens * (last / before)) : undefined;
 }
 
 /** Gemini CLI records a result twice, and sends it twice only when it resumes the session: the usage has it once. */

@@ -33,7 +33,7 @@ describe("parseJsonPointer", () => {
 		expect(parseJsonPointer("/a~1b/c~0d", document)).toEqual(["a/b", "c~d"]);
 	});
 
-	it.each(["list", "/list/1", "/list/00", "/list/length", "/none", "/list/0/length"])(
+	it.each(["list", "xlist", "xlist/0", "/list/1", "/list/00", "/list/length", "/none", "/list/0/length"])(
 		"finds nothing at %s",
 		(pointer) => {
 			expect(parseJsonPointer(pointer, document)).toBeUndefined();

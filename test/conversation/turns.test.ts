@@ -22,6 +22,16 @@ describe("callArguments", () => {
 		expect(callArguments(messageOf({ calls: named("read", "search"), counted }))).toEqual(["{}", undefined]);
 		expect(callArguments(messageOf({ calls: named("ls"), counted: ["ls"] }))).toEqual([undefined]);
 		expect(callArguments(messageOf({ counted }))).toEqual([]);
+		expect(callArguments(messageOf({ calls: named("ls"), counted: ["", "x", "ls", "{}"] }))).toEqual(["{}"]);
+		expect(callArguments(messageOf({ counted: ["", "x"] }))).toEqual([]);
+	});
+
+	it("are those in the message's own words, if nothing else has them", () => {
+		const calls = [
+			{ id: "a", name: "bash", input: "ls -la" },
+			{ id: "b", name: "read", input: "no" },
+		];
+		expect(callArguments(messageOf({ calls, counted: ["I run ls -la.", "read", "{}"] }))).toEqual(["ls -la", "{}"]);
 	});
 
 	it("treats a call without a name as one with an empty name", () => {

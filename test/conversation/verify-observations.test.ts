@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Message } from "../../src/conversation/transcript.ts";
 import { verifyObservations } from "../../src/conversation/verify-observations.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { protocolConversation, protocolSamples } from "../support/text-protocols.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const [sample] = protocolSamples as [(typeof protocolSamples)[number]];
 const messages = protocolConversation(sample);
@@ -65,5 +67,32 @@ describe("verifyObservations", () => {
 				{ origins: kept },
 			),
 		).toEqual([`pairing_kept: message ${left} and its action or observation`]);
+	});
+
+	it("compares the calls and results in words of each message that stays, and of no other", () => {
+		const framed = { ...resultOf("r"), texts: [{ path: [0], text: "x", frame: { before: "<", after: ">" } }] };
+		const spoken = { id: "s", name: "bash", input: "ls" };
+		const structured = { id: "t", name: "bash" };
+		const mixed = messageOf({ calls: [structured, spoken], results: [resultOf("q"), framed] });
+		const check = (before: Message, after: Message, origin = 0) => {
+			const details: string[] = [];
+			verifyObservations({
+				before: transcriptOf(before),
+				after: transcriptOf(after),
+				plan: [],
+				origins: [origin],
+				report: (_promise, detail) => details.push(detail),
+			});
+			return details;
+		};
+		const lost = ["message 0 and its action or observation"];
+		expect(check(mixed, mixed)).toEqual([]);
+		expect(check(mixed, { ...mixed, calls: [structured] })).toEqual(lost);
+		expect(check({ ...mixed, calls: [structured] }, mixed)).toEqual(lost);
+		expect(check(mixed, { ...mixed, results: [resultOf("q")] })).toEqual(lost);
+		expect(check(mixed, { ...mixed, calls: [spoken], results: [framed] })).toEqual([]);
+		expect(check(mixed, { ...mixed, calls: [{ ...spoken, id: "u" }] })).toEqual(lost);
+		expect(check(mixed, messageOf(), -1)).toEqual([]);
+		expect(check(messageOf({ calls: [structured] }), messageOf())).toEqual([]);
 	});
 });

@@ -47,6 +47,11 @@ const piAnswer = (id: string, parentId: string, usage: object) => {
 	return pi(id, parentId, { role: "assistant", content, model: "m", usage: { input: 0, ...usage } });
 };
 
+/** Of the last of three records, a call of 10 000 tokens. */
+const difference = (read_tokens: number, predicted_read_tokens: number, cause: string) => {
+	return { message: 2, input_tokens: 10_000, read_tokens, predicted_read_tokens, cause };
+};
+
 describe("calibration", () => {
 	it("bills a session by the lifetime that its own usage has", () => {
 		const one = calibration();
@@ -104,6 +109,80 @@ describe("calibration", () => {
 			{ has_forks: false, differences: [] },
 			{ has_forks: false, differences: [] },
 		]);
+	});
+
+	it("gives all figures of all sessions, of each, and of those without forks", () => {
+		const one = calibration();
+		const exact = [record("a", null, 0, 100, 9_000), prompt("b", "a", 10), record("c", "b", 11, 9_100, 900)];
+		const near = [record("a", null, 0, 0, 9_000), prompt("b", "a", 10), record("c", "b", 11, 9_400, 600)];
+		const far = [record("a", null, 0, 0, 9_000), prompt("b", "a", 10), record("c", "b", 11, 500, 9_500)];
+		for (const [file, conversation] of Object.entries({ exact, near, far })) one.add({ file, conversation });
+		const { total, within_5_percent, files, without_forks, without_unexplained } = one.report();
+		expect(total).toMatchObject({
+			conversations: 3,
+			llm_calls: 6,
+			read_tokens: 100 + 9_100 + 9_400 + 500,
+			predicted_read_tokens: 100 + 9_100 + 9_000 + 9_000,
+			written_tokens: 9_000 + 900 + 9_000 + 600 + 9_000 + 9_500,
+			predicted_written_tokens: 9_000 + 900 + 9_000 + 1_000 + 9_000 + 1_000,
+		});
+		expect(total.read_difference).toBeCloseTo(27_200 / 19_100 - 1, 9);
+		expect(total.written_difference).toBeCloseTo(29_900 / 38_000 - 1, 9);
+		expect(total.billed_difference).toBeCloseTo(total.predicted_billed / total.billed - 1, 9);
+		expect(within_5_percent).toEqual({ read: 2, written: 2, billed: 2 });
+		expect(files.map(({ file, conversations, differences }) => ({ file, conversations, differences }))).toEqual([
+			{ file: "exact", conversations: 1, differences: [] },
+			{ file: "near", conversations: 1, differences: [difference(9_400, 9_000, "granularity")] },
+			{ file: "far", conversations: 1, differences: [difference(500, 9_000, "prompt")] },
+		]);
+		expect(total.causes.prompt).toMatchObject({ calls: 1, tokens: 8_500 });
+		expect(without_forks).toEqual(total);
+		expect(without_unexplained).toMatchObject({ conversations: 3, llm_calls: 5, read_tokens: 18_600 });
+	});
+
+	it.each<[string, object, boolean]>([
+		["an answer", {}, true],
+		["an answer of another agent", { isSidechain: true }, false],
+		["an answer that Claude Code wrote itself", { message: { ...resumed, content: [] } }, false],
+		["a message of the user", { type: "user", message: { role: "user", content: "c" } }, false],
+	])("counts %s on a branch that was rewound as a fork or not", (_, change, isFork) => {
+		const one = calibration();
+		const branch = { ...record("c", "b", 11, 9_000, 1_000), ...change };
+		const [first, question] = [record("a", null, 0, 0, 9_000), prompt("b", "a", 10)];
+		const rest = [prompt("d", "a", 20), record("e", "d", 21, 9_000, 1_000)];
+		one.add({ file: "s.jsonl", conversation: [first, question, branch, ...rest] });
+		const { without_forks, files } = one.report();
+		expect(files.map(({ has_forks }) => has_forks)).toEqual([isFork]);
+		expect(without_forks.conversations).toBe(isFork ? 0 : 1);
+	});
+
+	it.each([
+		["an answer", { type: "message", role: "assistant", content: [{ type: "output_text", text: "So." }] }, true],
+		["a call", { type: "function_call", name: "shell", arguments: "{}", call_id: "x" }, true],
+		["an output", { type: "function_call_output", call_id: "x", output: "done" }, false],
+	])("counts %s of a turn that Codex rolled back as a fork or not", (_, item, isFork) => {
+		const one = calibration();
+		const codex = (type: string, payload: object) => ({ timestamp: new Date(start).toISOString(), type, payload });
+		const asked = (text: string) => codex("response_item", { type: "message", role: "user", content: [{ text }] });
+		const answered = (input_tokens: number, cached_input_tokens: number) => [
+			codex("response_item", { type: "message", role: "assistant", content: [{ type: "output_text", text: "Yes." }] }),
+			codex("event_msg", {
+				type: "token_count",
+				info: {
+					total_token_usage: { total_tokens: input_tokens },
+					last_token_usage: { input_tokens, cached_input_tokens },
+				},
+			}),
+		];
+		const rolledBack = codex("event_msg", { type: "thread_rolled_back", num_turns: 1 });
+		const conversation = [
+			codex("session_meta", { id: "s" }),
+			...[asked("One."), ...answered(9_000, 0)],
+			...[asked("Two."), codex("response_item", item), rolledBack],
+			...[asked("Three."), ...answered(10_000, 9_000)],
+		];
+		expect(one.add({ file: "c.jsonl", conversation })).toBe("calibrated");
+		expect(one.report().files).toMatchObject([{ has_forks: isFork, differences: [] }]);
 	});
 
 	it("leaves out sessions without usage, and those whose provider cached nothing", () => {

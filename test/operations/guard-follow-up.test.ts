@@ -245,4 +245,28 @@ describe("a follow-up", () => {
 		const document = [called, { role: "user", content: "Never mind." }];
 		expect(planFor(document, cut("One"))).toMatchObject({ edits: [{}, {}] });
 	});
+
+	it("is refused behind calls of which only others are answered", () => {
+		const call = (id: string) => ({ id, function: { name: "ls", arguments: "{}" } });
+		const called = { role: "assistant", content: null, tool_calls: [call("a"), call("b")] };
+		const answered = (id: string) => ({ role: "tool", tool_call_id: id, content: "x" });
+		const two = (...ids: string[]) => [called, ...ids.map(answered)];
+		for (const ids of [["z", "y"], ["a"], ["a", "a"]]) {
+			expect(() => planFor(two(...ids), cut("One"))).toThrow("Pass the conversation without that message.");
+		}
+		expect(planFor(two("b", "a"), cut("One"))).toMatchObject({ edits: [{}, {}] });
+	});
+
+	it("recognises the answer in parts, with the same reasoning between them", () => {
+		const thinking = { type: "thinking", thinking: "Hm.", signature: "s" };
+		const said = (text: string) => ({ type: "text", text });
+		const content = [said("As far "), thinking, said("as it "), thinking, said("goes")];
+		const document = [
+			{ role: "user", content: "Go." },
+			{ role: "assistant", content },
+		];
+		const plan = planFor(document, cut("As far as it goes"));
+		expect(plan.edits.map(({ value }) => JSON.stringify(value))).toEqual([expect.stringContaining("[Système]")]);
+		expect(planFor(document, cut("As far as it ")).edits).toHaveLength(2);
+	});
 });

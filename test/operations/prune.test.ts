@@ -53,4 +53,26 @@ describe("pruneConversation", () => {
 		expect(report.tokens.before - report.tokens.after).toBe(freed);
 		expect(report.economics.first_changed_message).toBe(2);
 	});
+
+	it("lists and masks results of calls without a name, results without a call, and errors", async () => {
+		const nameless = { id: "n", type: "function", function: { arguments: "{}" } };
+		const long = (text: string) => `Error: ${outputOf(text, 60)}`;
+		const given = [
+			...[
+				{ role: "user", content: "Look." },
+				{ role: "assistant", content: null, tool_calls: [nameless] },
+			],
+			...[result("n", long("n")), result("lost", outputOf("lost", 50)), { role: "user", content: "More." }],
+		];
+		const results = await listPrunable({ conversation: given, policy });
+		expect(results.map(({ place, tool, target, age_turns }) => [place, tool, target, age_turns])).toEqual([
+			[0, null, null, 0],
+			[1, null, null, 0],
+		]);
+		const { edits, report } = await pruneConversation({ conversation: given, policy, places: [0, 1, 7] });
+		expect(edits.map(({ path }) => path)).toEqual(["/2/content", "/3/content"]);
+		expect(report.economics.first_changed_message).toBe(2);
+		const none = await pruneConversation({ conversation: given, policy, places: [] });
+		expect(none.conversation).toBe(given);
+	});
 });

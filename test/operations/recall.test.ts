@@ -84,6 +84,15 @@ describe("recallOriginal", () => {
 		await expect(altered).rejects.toMatchObject({ code: "original_not_found" });
 	});
 
+	it("refuses two references in one text, and reads one that stands there twice", async () => {
+		const { archive, refs } = await archiveOf([{ text: "x", kind: "result", toolCallId: "c" }]);
+		const [ref = ""] = refs;
+		const several = recallOriginal({ archive, policy, ref: `ref=${ref}, or ref=abc12345` });
+		await expect(several).rejects.toMatchObject({ code: "ambiguous_reference" });
+		const twice = await recallOriginal({ archive, policy, ref: `ref=${ref}, or original://${ref.toUpperCase()}` });
+		expect(partOf(twice).text).toBe("x");
+	});
+
 	it("requires a ref or a call", async () => {
 		const { archive } = await archiveOf([]);
 		await expect(recallOriginal({ archive, policy })).rejects.toMatchObject({ code: "invalid_argument" });

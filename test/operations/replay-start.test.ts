@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { type ReplaySettings, startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
-import type { PolicyFigures, ReplayReport } from "../../src/replaying/report.ts";
+import type { PolicyFigures } from "../../src/replaying/report.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { estimateTokens } from "../../src/tokens/estimate.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
@@ -53,13 +53,7 @@ async function run(more: Partial<ReplaySettings> = {}) {
 	return { report: replay.report(), series: replay.series(), policies };
 }
 
-let report: ReplayReport;
-
-let policies: Awaited<ReturnType<typeof run>>["policies"];
-
-beforeAll(async () => {
-	({ report, policies } = await run({ contextWindow: 3_000 }));
-});
+const { report, policies } = await run({ contextWindow: 3_000 });
 
 /** The figures of a policy call by call: each beginning is masked by itself, as a session would have been. */
 async function naively(messages: readonly ChatMessage[], index: number) {
@@ -162,6 +156,13 @@ describe("the figures", () => {
 		expect(named(report.policies, "raw")).toMatchObject({ recall: { lines: 1 }, recall_bound: { lines: 1 } });
 	});
 
+	it("have a least bill with as many faults, which none is below", () => {
+		for (const { policy: name, bound_with_faults, ratio_with_faults } of report.policies) {
+			expect(bound_with_faults, name).toBeGreaterThan(0);
+			expect(bound_with_faults).toBeLessThanOrEqual((ratio_with_faults ?? 0) + 1e-9);
+		}
+	});
+
 	it("of the offline benchmark equal those of one masking", async () => {
 		for (const [index, one] of conversations.entries()) {
 			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
@@ -236,4 +237,37 @@ it("input that is not a conversation is refused, and not counted", async () => {
 		code: "not_a_conversation",
 	});
 	expect(replay.report()).toMatchObject({ masked_tool_results: 0, policies: [], files: [] });
+});
+
+it("without policies there are no figures, and nothing is drawn", async () => {
+	const replay = await startReplay({ policy, policies: [], rates: ratesOfPrices(policy.prices), mostSeries: 1 });
+	for (const one of conversations) expect(await replay.add(one)).toBe(true);
+	expect(replay.report()).toMatchObject({
+		policies: [],
+		files: [{ file: "long" }, { file: "middle" }, { file: "short" }],
+	});
+	expect(replay.series()).toEqual([]);
+	const few = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), minTurns: 13 });
+	expect(await Promise.all(conversations.map((one) => few.add(one)))).toEqual([true, true, false]);
+});
+
+it.each<[PolicyLayer["mask"], boolean]>([
+	[{}, true],
+	[{ keep_last_k_per_tool: 0 }, true],
+	[{ keep_last_k_per_tool: 1 }, false],
+	[{ tools: { ls: "never" } }, false],
+	[{ keep_errors: true, error_detection: "structural" }, false],
+	[{ keep_errors: false, error_detection: "structural" }, true],
+	[{ selection: "use" }, false],
+	[{ window_turns: 0 }, false],
+	[{ enabled: false }, false],
+])("masking with %j has an optimum of its window or not", async (mask, has) => {
+	const one = {
+		name: "one",
+		kind: "replayed",
+		policy: policyOf({ ...layer, mask: { ...layer.mask, ...mask } }),
+	} as const;
+	const replay = await startReplay({ policy, policies: [one], rates: ratesOfPrices(policy.prices) });
+	await replay.add({ file: "short", conversation: conversation(5, 1) });
+	expect(replay.report().policies[0]?.ratio_to_optimum === null).toBe(!has);
 });

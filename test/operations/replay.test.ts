@@ -120,6 +120,7 @@ const maskOf = async (name: string, configured: readonly PolicyLayer[] = []) =>
 
 describe("a name", () => {
 	it("alone means the policy that the evidence is measured with", async () => {
+		expect((await maskOf("raw"))?.enabled).toBe(false);
 		expect(await maskOf("window:8")).toEqual(policyOf({ mask: { window_turns: 8 } }).mask);
 		const stride = { window_turns: 8, cadence: "stride", stride_turns: 10 } as const;
 		expect(await maskOf("stride:10")).toEqual(policyOf({ mask: stride }).mask);

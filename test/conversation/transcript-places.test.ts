@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { measure, sizeOfMedia, sizeOfResult } from "../../src/conversation/measure.ts";
+import { createTextMemory } from "../../src/conversation/text-memory.ts";
+import {
+	editablePaths,
+	equalsPath,
+	inFrame,
+	isListed,
+	type MediaNode,
+	recordOf,
+	repeatedPlaces,
+	resultCharacters,
+	resultContent,
+	startsWith,
+	type ToolResult,
+} from "../../src/conversation/transcript.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
+
+const write = (text: string) => text;
+const image: MediaNode = {
+	...{ kind: "image", mediaType: undefined, bytes: undefined, dimensions: undefined, tokens: 85, write },
+	path: ["m", 3, "content", 1],
+};
+const repeated: ToolResult = {
+	...resultOf("a", "text"),
+	texts: [{ path: ["m", 3, "content", 0], text: "text" }],
+	whole: { path: ["m", 3, "content"], write },
+	copies: [{ path: ["m", 3, "copy"], text: "text" }],
+	media: [image],
+	repeats: [
+		["m", 7],
+		["m", 9],
+	],
+};
+
+describe("the places of a result", () => {
+	it("are its texts, its media, its content and copies, and the same in each of its repeats", () => {
+		expect(editablePaths(repeated)).toEqual([
+			...[
+				["m", 3, "content", 0],
+				["m", 3, "content", 1],
+				["m", 3, "content"],
+				["m", 3, "copy"],
+			],
+			...[
+				["m", 7, "content", 0],
+				["m", 9, "content", 0],
+				["m", 7, "content", 1],
+				["m", 9, "content", 1],
+			],
+			...[
+				["m", 7, "content"],
+				["m", 9, "content"],
+			],
+		]);
+		expect(editablePaths(resultOf("a"))).toEqual([["content"]]);
+	});
+
+	it("are repeated only within the value that is repeated", () => {
+		expect(repeatedPlaces(repeated, ["m", 3, "content", 0])).toEqual([
+			["m", 7, "content", 0],
+			["m", 9, "content", 0],
+		]);
+		expect(repeatedPlaces(resultOf("a"), ["content"])).toEqual([]);
+		expect(repeatedPlaces(repeated, ["m", 4, "content"])).toEqual([]);
+		const textAlone = { ...repeated, whole: undefined };
+		expect(repeatedPlaces(textAlone, ["m", 3, "content", 0])).toHaveLength(2);
+		const imageAlone = { ...textAlone, texts: [] };
+		expect(repeatedPlaces(imageAlone, ["m", 3, "content", 1])).toHaveLength(2);
+		expect(repeatedPlaces({ ...imageAlone, media: [] }, ["m", 3, "content", 1])).toEqual([]);
+	});
+});
+
+describe("a path", () => {
+	it("starts with another one, or equals it", () => {
+		expect(startsWith(["a", 0], ["a"])).toBe(true);
+		expect(startsWith(["a", 0], ["a", 0])).toBe(true);
+		expect(startsWith(["a", 0], [])).toBe(true);
+		expect(startsWith(["a"], ["a", 0])).toBe(false);
+		expect(startsWith(["a", 0], ["b"])).toBe(false);
+		expect(startsWith(["a", 0], ["a", "0"])).toBe(false);
+		expect(equalsPath(["a", 0], ["a", 0])).toBe(true);
+		expect(equalsPath(["a", 0], ["a"])).toBe(false);
+		expect(equalsPath(["a"], ["a", 0])).toBe(false);
+		expect(equalsPath(["a"], ["b"])).toBe(false);
+		const same = ["a"];
+		expect(equalsPath(same, same)).toBe(true);
+	});
+
+	it("is of an item of a list, or within one", () => {
+		expect(isListed(["messages", 3], ["messages"])).toBe(true);
+		expect(isListed([3], [])).toBe(true);
+		expect(isListed(["messages"], ["messages"])).toBe(false);
+		expect(isListed(["messages", 3, "content"], ["messages"])).toBe(false);
+		expect(isListed(["tools", 3], ["messages"])).toBe(false);
+		expect(recordOf("/messages/3/content/0", ["messages"])).toBe("/messages/3");
+		expect(recordOf("/3/content", [])).toBe("/3");
+		expect(recordOf("/3", [])).toBe("/3");
+	});
+});
+
+describe("the text of a result", () => {
+	it("is framed again, counted in characters, and read without reminders", () => {
+		const framed = { path: [0], text: "old", frame: { before: "<", after: ">" } };
+		expect([inFrame(framed, "new"), inFrame({ path: [0], text: "old" }, "new")]).toEqual(["<new>", "new"]);
+		const two = { ...resultOf("a"), texts: ["one", "three"].map((text) => ({ path: [0], text })) };
+		expect(resultCharacters(two)).toBe(8);
+		expect(resultContent(resultOf("a", "done<system-reminder>x</system-reminder>\n"))).toBe("done");
+	});
+});
+
+describe("the size", () => {
+	const meter = { countTokens: roughCount, messageOverhead: 4 };
+
+	it("of a message that is no longer sent is nothing", () => {
+		const unsent = messageOf({ sent: false, counted: ["12345678"], mediaTokens: 9, results: [resultOf("a", "1")] });
+		expect(measure(transcriptOf(unsent, messageOf({ sent: true })), meter)).toEqual({
+			messages: [
+				{ chars: 0, tokens: 0 },
+				{ chars: 0, tokens: 4, fixed: 4 },
+			],
+			surroundingTokens: 0,
+			total: { chars: 0, tokens: 4, fixed: 4 },
+		});
+	});
+
+	it("has what the provider adds to each request", () => {
+		const { total, surroundingTokens } = measure({ ...transcriptOf(), surroundings: ["12345678"] }, meter, 30);
+		expect(total).toEqual({ chars: 8, tokens: 32, fixed: 30 });
+		expect(surroundingTokens).toBe(32);
+	});
+
+	it("of an image is fixed, but for the text in it", () => {
+		expect(sizeOfMedia(image, roughCount)).toEqual({ chars: 0, tokens: 85, fixed: 85 });
+		const texts = ["12345678", "1234"].map((text) => ({ path: [0], text }));
+		expect(sizeOfMedia({ ...image, texts }, roughCount)).toEqual({ chars: 12, tokens: 88, fixed: 85 });
+	});
+
+	it("is counted once by the same meter, and again by another", () => {
+		let counted = 0;
+		const counting = () => (text: string) => {
+			counted += 1;
+			return text.length;
+		};
+		const [one, other] = [counting(), counting()];
+		const result = resultOf("a", "12345");
+		expect([sizeOfResult(result, one), sizeOfResult(result, one)]).toEqual(Array(2).fill({ chars: 5, tokens: 5 }));
+		expect(counted).toBe(1);
+		sizeOfResult(result, other);
+		sizeOfResult(resultOf("a", "12345"), one);
+		expect(counted).toBe(3);
+	});
+});
+
+describe("a memory of texts", () => {
+	it("holds facts of short and of long texts, those of the latest", () => {
+		const memory = createTextMemory<number>();
+		const [short, long] = ["x".repeat(16_000), "x".repeat(16_001)];
+		expect([memory.find(short), memory.find(long)]).toEqual([undefined, undefined]);
+		memory.remember(short, 1);
+		memory.remember(long, 2);
+		expect([memory.find(short), memory.find(long), memory.find(`y${long.slice(1)}`)]).toEqual([1, 2, undefined]);
+		memory.remember(long, 3);
+		expect(memory.find(long)).toBe(3);
+	});
+
+	it("is full at its number of characters, and remembers nothing more", () => {
+		const memory = createTextMemory<number>(10);
+		memory.remember("12345", 1);
+		expect(memory.isFull()).toBe(false);
+		memory.remember("123456", 2);
+		expect(memory.isFull()).toBe(true);
+		memory.remember("1", 3);
+		expect([memory.find("123456"), memory.find("1")]).toEqual([2, undefined]);
+		const exact = createTextMemory<number>(5);
+		exact.remember("12345", 1);
+		expect(exact.isFull()).toBe(true);
+	});
+});

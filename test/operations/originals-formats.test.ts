@@ -1,0 +1,106 @@
+import { readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { valueAt } from "../../src/conversation/transcript.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { compactConversation } from "../../src/operations/compact.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
+import type { FormatRow } from "../formats/format-row.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { assistant, calls, results, toolTurn, user } from "../support/script.ts";
+
+const folder = resolve(import.meta.dirname, "../formats/rows");
+
+const rows = await Promise.all(
+	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
+);
+
+const open = async () => (await openArchive({ where: "memory" })) as Archive;
+
+/** Two calls in one message, and the words of a person between the turns. */
+const script = [
+	user("Go."),
+	...toolTurn("a", outputOf("a")),
+	calls({ id: "b", name: "read_file" }, { id: "c", name: "list_files" }),
+	results({ id: "b", content: outputOf("b") }, { id: "c", content: outputOf("c") }),
+	assistant("I go on."),
+	user("Yes, please."),
+	...toolTurn("d", outputOf("d")),
+	...toolTurn("e", outputOf("e")),
+];
+
+describe.each(rows.map((row) => [row.format.name, row] as const))("what is taken out of %s", (_, row) => {
+	const conversation = row.write(script);
+	const { transcript } = readConversation(conversation);
+	const jsonOf = (messages: readonly number[]) =>
+		messages.flatMap((index) => transcript.messages[index]?.paths.map((path) => valueAt(conversation, path)) ?? []);
+
+	async function checkGroups(archive: Archive, groups: readonly { ref: string; messages: readonly number[] }[]) {
+		for (const { ref, messages } of groups) {
+			const { text, kind } = await archive.get(ref);
+			expect(kind).toBe("group");
+			expect(JSON.parse(text)).toEqual(jsonOf(messages));
+		}
+	}
+
+	it("as masked results comes back", async () => {
+		const archive = await open();
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const { conversation: masked, report } = await maskConversation({ conversation, policy, archive });
+		expect(report.masked_tool_results).toBe(4);
+		const back = await restoreConversation({ conversation: masked, archive, policy });
+		expect(back.conversation).toEqual(conversation);
+		expect(back.report).toMatchObject({ restored: 4, missing: [], ambiguous: [], without_reference: [] });
+	});
+
+	it("as dropped groups is archived, and found by each of its calls", async () => {
+		const archive = await open();
+		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
+		const { report, error } = await guardConversation({ conversation, policy, archive, contextWindow: 1_500 });
+		expect(error).toBeUndefined();
+		const groups = report.dropped_groups ?? [];
+		expect(groups.length).toBeGreaterThan(0);
+		await checkGroups(archive, groups);
+		const gone = new Set(groups.flatMap(({ messages }) => messages));
+		for (const { calls: made } of transcript.messages.filter((_message, index) => gone.has(index))) {
+			for (const { id } of made) {
+				if (id !== undefined) expect((await archive.find(id)).map(({ kind }) => kind)).toContain("group");
+			}
+		}
+	});
+
+	it("as summarised messages is archived, together and by group", async () => {
+		const archive = await open();
+		const { report, error } = await compactConversation({
+			conversation,
+			policy: policyOf({ compaction: { keep_last_messages: 1 } }),
+			strategy: { kind: "built_in", name: "llm-summary" },
+			answer: { kind: "given", summary: "## Task\nRead on." },
+			force: true,
+			archive,
+		});
+		expect(error).toBeUndefined();
+		expect(report.result).toBe("summarised");
+		const groups = report.dropped_groups ?? [];
+		await checkGroups(archive, groups);
+		const gone = groups.flatMap(({ messages }) => messages).toSorted((a, b) => a - b);
+		expect(new Set(gone).size).toBe(gone.length);
+		expect(gone.length).toBe(report.summary?.messages);
+		expect((await archive.get(report.summary?.ref ?? "")).kind).toBe("group");
+	});
+});
+
+it("a dropped result without its call is found by the call that it names", async () => {
+	const archive = await open();
+	const orphan = { role: "tool", tool_call_id: "lost", content: outputOf("lost") };
+	const conversation = [{ role: "user", content: "Go." }, orphan, ...Array(4).fill({ role: "user", content: "More." })];
+	const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
+	const { report } = await guardConversation({ conversation, policy, archive, contextWindow: 200 });
+	expect(report.dropped_groups?.[0]?.messages).toEqual([1]);
+	expect(await archive.find("lost")).toMatchObject([{ kind: "group", toolName: undefined }]);
+});
