@@ -6,11 +6,10 @@ export interface Room {
 	readonly name: string;
 	/** In other folders, as the beginnings of file names. */
 	readonly elsewhere?: readonly string[];
-<<<<<<< HEAD
-	/** Tests of the room that take seconds for each mutant, or need a process of their own: to measure the stack, to watch the files read. */
-=======
-	/** Tests of the room that take more than five seconds, run the built package, or measure the stack, which is another in a thread. */
->>>>>>> mut-c
+	/**
+	 * Tests of the room that take seconds for each mutant, run the built package, or need a process of their own: to measure the
+	 * stack, to watch the files read.
+	 */
 	readonly without?: readonly string[];
 }
 
