@@ -8,7 +8,7 @@ import { otherTarget } from "../../src/masking/targets.ts";
 import { transcriptOf } from "../support/transcripts.ts";
 import { called, edit, read } from "./called.ts";
 
-const size = 1_000_000;
+const size = 400_000;
 
 /** Texts on which anything that is not linear would take minutes, longer than a test may. */
 const texts: Readonly<Record<string, string>> = Object.fromEntries(

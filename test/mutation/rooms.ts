@@ -35,20 +35,12 @@ export const rooms: readonly Room[] = [
 	{
 		name: "compaction",
 		elsewhere: ["contract/compaction-strategies-built-in", "operations/compact"],
-		without: ["kept-words"],
 	},
 	{ name: "replaying" },
 	{ name: "json-text", without: ["value-deep"] },
 	{
 		name: "tokens",
-		without: [
-			"counter-known-differences",
-			"counter-load-on-first-use",
-			"counter-whole",
-			"merge-whole",
-			"request-example-whole",
-			"table-whole",
-		],
+		without: ["counter-known-differences", "counter-load-on-first-use", "request-example-whole"],
 	},
 	{
 		name: "operations",
@@ -57,12 +49,10 @@ export const rooms: readonly Room[] = [
 			"context-window-calibrate-properties",
 			"conversation-pure-calls",
 			"count-estimated-properties",
-			"guard-with-compaction-edits-properties",
 			"originals-same-ref",
 			"report-properties",
 			"text-libraries",
 			"truncate-strategies-page",
-			"truncate-stream-long",
 		],
 	},
 ];

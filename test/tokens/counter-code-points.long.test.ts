@@ -43,8 +43,8 @@ function isSampledOut(from: number): boolean {
 }
 
 describe.each(tableNames)("the %s counter on every code point", (name) => {
-	// The older encoding shares the classes of characters: half of the contexts are enough.
-	const compared = name === "o200k_base" ? contexts : contexts.slice(0, 7);
+	// The older encoding shares the classes of characters: a third of the contexts is enough.
+	const compared = name === "o200k_base" ? contexts : contexts.slice(0, 4);
 
 	it(`agrees with tiktoken in ${compared.length} contexts`, () => {
 		const { count } = createCounter(readEncoding(name));

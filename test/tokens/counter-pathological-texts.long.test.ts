@@ -12,7 +12,7 @@ describe.each(tableNames)("the %s counter on pathological texts", (name) => {
 
 	it.each(pathologicalTexts)("agrees with both references on %s", (_kind, text) => {
 		const { count } = createCounter(encoding);
-		for (const length of [1, 2, 3, 17, 127, 500, 2500]) {
+		for (const length of [1, 2, 3, 17, 127, 500, 900]) {
 			for (const whole of [text(length), `${text(length)}.`, `x ${text(length)} a`]) {
 				expect(count(whole)).toBe(tiktoken[name](whole));
 				expect(count(whole)).toBe(reference[name](whole.toWellFormed()));

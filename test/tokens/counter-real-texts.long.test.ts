@@ -8,8 +8,8 @@ import { isSameEverywhere, reference, tableNames, tiktoken } from "./reference.t
 
 /** gpt-tokenizer, the slower reference, counts every eighth text. */
 const oneOf = 8;
-/** tiktoken counts every second text in the encoding of today's models, and every eighth in the older one. */
-const oneOfTiktoken = { o200k_base: 2, cl100k_base: 8 } as const;
+/** tiktoken counts every fourth text in the encoding of today's models, and every eighth in the older one. */
+const oneOfTiktoken = { o200k_base: 4, cl100k_base: 8 } as const;
 /** Both references take quadratic time for a long piece; the oracle counts texts with a longer one. */
 const longestForReferences = 2000;
 

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { shorten, strategies } from "./shorten.ts";
 
 const kinds: Readonly<Record<string, () => string>> = {
-	"one line of 4 MB": () => "word and word ".repeat(290_000),
-	"4 MB of one letter": () => "a".repeat(4_000_000),
-	"a million empty lines": () => "\n".repeat(1_000_000),
-	"1 MB of one emoji": () => "👨‍👩‍👧‍👦".repeat(95_000),
-	"1 MB of flags": () => "🇫🇷".repeat(250_000),
-	"a letter with a million marks": () => `e${"\u0301".repeat(1_000_000)}`,
-	"lone surrogates": () => "\ud83d".repeat(500_000),
-	NULs: () => "\0".repeat(500_000),
+	"one line of 2 MB": () => "word and word ".repeat(145_000),
+	"2 MB of one letter": () => "a".repeat(2_000_000),
+	"400 000 empty lines": () => "\n".repeat(400_000),
+	"400 kB of one emoji": () => "👨‍👩‍👧‍👦".repeat(36_000),
+	"400 kB of flags": () => "🇫🇷".repeat(100_000),
+	"a letter with 400 000 marks": () => `e${"\u0301".repeat(400_000)}`,
+	"lone surrogates": () => "\ud83d".repeat(200_000),
+	NULs: () => "\0".repeat(200_000),
 	"mixed encodings": () => "caf\u00c3\u00a9 \ufffd\ufffd ok\n".repeat(60_000),
 	"deep JSON": () => "[".repeat(200_000) + "]".repeat(200_000),
 	"unclosed escape sequences": () => "\u001b]".repeat(300_000),
@@ -33,8 +33,8 @@ describe("pathological texts", () => {
 		}
 	});
 
-	it("ten million empty lines are shortened within the limit", () => {
-		const cut = shorten("\n".repeat(10_000_000), 4_000, { strategy: "auto" });
+	it("four million empty lines are shortened within the limit", () => {
+		const cut = shorten("\n".repeat(4_000_000), 4_000, { strategy: "auto" });
 		expect(cut.text.length).toBeLessThanOrEqual(4_000);
 		expect(cut.text).not.toBe("");
 		expect(cut.truncated).toBe(true);
