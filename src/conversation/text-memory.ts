@@ -1,9 +1,10 @@
 /**
  * Remembers a fact about each text between calls, since a conversation that grew by a turn holds the same texts again:
  * `guard` of 1 MB then takes 30 ms in place of 80 (`npm run bench -- guard`). The fact must follow from the text alone,
- * so that the owner can throw a full memory away. A memory holds 32 conversations of 1 MB.
+ * so that the owner can throw a full memory away. A memory holds 16 conversations of 1 MB: with twice as many, a server with a
+ * heap of 128 MB spent its time in the garbage collector (`npm run soak`).
  */
-export function createTextMemory<Fact>(mostChars = 32_000_000) {
+export function createTextMemory<Fact>(mostChars = 16_000_000) {
 	const short = new Map<string, Fact>();
 	/** By a hash of their own; of two texts with the same hash only the later one is remembered. */
 	const long = new Map<number, { readonly text: string; readonly fact: Fact }>();
