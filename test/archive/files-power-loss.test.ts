@@ -106,6 +106,8 @@ function diskAfter(steps: readonly Step[], survives: () => boolean): Map<string,
 	}
 	const isReached = (path: string, root: string): boolean =>
 		dirname(path) === root || (kept.get(dirname(path)) === "folder" && isReached(dirname(path), root));
+	// The power failed before anything was written.
+	if (now.size === 0) return new Map();
 	const root = dirname([...now.keys()].reduce((short, path) => (path.length < short.length ? path : short)));
 	const there = [...kept].filter(([path]) => isReached(path, root));
 	return new Map(there.map(([path, one]) => [path, one === "folder" ? one : survives() ? one.bytes : one.synced]));
