@@ -25,7 +25,8 @@ export type Editor = ReturnType<typeof createEditor>;
 /** Decoded. A larger body passes through. */
 export const mostEditedBytes = 64 * 1024 * 1024;
 
-const slow = { atLeastMs: 250, msOfMegabyte: 100 };
+/** The first edit of a process runs code that is not compiled yet, and compiling counts as work. */
+const slow = { atLeastMs: 500, msOfMegabyte: 100 };
 
 /** For a disk that is busy, or an archive that is elsewhere. */
 const longestWaitMs = 2_000;
