@@ -2,6 +2,7 @@
 import "../../operations/mask.ts";
 import "../../operations/truncate.ts";
 import "../../operations/guard-with-compaction.ts";
+import "../../operations/recall.ts";
 import { isDeepStrictEqual } from "node:util";
 import { isMainThread } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
@@ -21,6 +22,7 @@ import { captureWarnings } from "../http/logs.ts";
 import { runTool } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { toolsNamed } from "../tools.ts";
+import { archiveDuringFiles, beginComputing, type DuringFiles, type JobPhase } from "./phase.ts";
 import type { ModelKind, ModelQuestion, ThreadJob, ThreadOutcome } from "./pool.ts";
 
 // From this stream, warnings get into the server's log of JSON.
@@ -34,17 +36,23 @@ const archives = createArchives({ mostOpen: 16, policy: () => resolvePolicy(laye
 const [workingDirectory, environment] = [process.cwd(), process.env];
 const compaction = createCompactionSource({ environment, policyFile: () => policyFile, workingDirectory });
 
-export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
+export async function runJob(job: ThreadJob & { readonly phase: JobPhase }): Promise<ThreadOutcome> {
+	const duringFiles = beginComputing(job.phase);
 	policyFile = job.policyFile;
 	layers = job.layers;
 	const log: LogEvent[] = [];
 	const originals: Original[] = [];
 	const asked = createAskedModels(job);
 	const { sampling, endpoint } = asked.models;
+	const files = createFileAccess({ workingDirectory, folders: job.allowedPaths, roots: async () => [] });
 	const context: ToolContext = {
 		layers: job.layers,
 		log: (event) => log.push(event),
-		files: createFileAccess({ workingDirectory, folders: job.allowedPaths, roots: async () => [] }),
+		files: {
+			read: (given, maxBytes) => duringFiles(() => files.read(given, maxBytes)),
+			write: (given, text, overwrite) => duringFiles(() => files.write(given, text, overwrite)),
+			writeBeside: (given, word, text) => duringFiles(() => files.writeBeside(given, word, text)),
+		},
 		signal: asked.signal,
 		clientModel: sampling && (async () => sampling),
 		endpoint,
@@ -53,7 +61,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	const tool = toolsNamed(job.offered).find(({ name }) => name === job.tool);
 	if (!tool) throw new TypeError("Expected a tool that there is.");
 	const refs: string[] = [];
-	const archive = job.archive && archiveOfJob(job.archive, { originals, refs, longRefs: job.longRefs });
+	const archive = job.archive && archiveOfJob(job.archive, { originals, refs, longRefs: job.longRefs, duringFiles });
 	const { result, code, report } = await runTool({ tool, arguments: job.arguments, context, archive });
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
@@ -65,9 +73,14 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 /** No thread can reach an archive in the server's memory: the server archives these originals before it answers. */
 function archiveOfJob(
 	location: ArchiveLocation,
-	given: { readonly originals: Original[]; readonly refs: string[]; readonly longRefs: readonly string[] },
+	given: {
+		readonly originals: Original[];
+		readonly refs: string[];
+		readonly longRefs: readonly string[];
+		readonly duringFiles: DuringFiles;
+	},
 ): Pick<ArchiveSource, "use"> | undefined {
-	if (location.where !== "memory") return archives.of(location);
+	if (location.where !== "memory") return archiveInPlace(location, given.duringFiles);
 	return {
 		async use(work) {
 			const archive = await openArchiveOfPolicy(location, resolvePolicy(layers));
@@ -86,6 +99,18 @@ function archiveOfJob(
 			return work({ ...archive, refOf, put }).finally(archive.close);
 		},
 	};
+}
+
+function archiveInPlace(location: ArchiveLocation, duringFiles: DuringFiles): Pick<ArchiveSource, "use"> | undefined {
+	const source = archives.of(location);
+	return (
+		source && {
+			async use(work) {
+				await duringFiles(() => source.use(async () => undefined));
+				return source.use((archive) => work(archiveDuringFiles(archive, duringFiles)));
+			},
+		}
+	);
 }
 
 function moved(outcome: ThreadOutcome, bytes: Uint8Array): ThreadOutcome {

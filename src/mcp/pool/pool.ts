@@ -11,6 +11,7 @@ import type { LogEvent } from "../../operations/edit-record.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import type { CallReport } from "../run-tool.ts";
+import { createJobPhase, terminationOf } from "./phase.ts";
 
 export type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 
@@ -69,16 +70,22 @@ export function createPool(options: PoolOptions = {}) {
 		/** Runs a job when its turn comes. Throws BusyError if too many others wait, or the signal's reason. */
 		async run(job: ThreadJob, waiting: Waiting): Promise<ThreadOutcome> {
 			const { signal, release } = joinSignals(waiting.signal, closing.signal);
+			let termination: ReturnType<typeof terminationOf> | undefined;
 			try {
 				await takeTurn(job, { ...waiting, signal });
 				try {
 					waiting.onBegin?.();
 					const began = performance.now();
 					const transferList = [job.arguments.buffer as ArrayBuffer];
-					const outcome: ThreadOutcome = await piscina.run(job, { signal, transferList });
+					const phase = createJobPhase();
+					termination = terminationOf(phase, signal);
+					const task = { signal: termination.signal, transferList };
+					const outcome: ThreadOutcome = await piscina.run({ ...job, phase }, task);
+					signal.throwIfAborted();
 					usual += (performance.now() - began - usual) / 8;
 					return outcome;
 				} finally {
+					termination?.release();
 					// At once, so that no newcomer overtakes a waiting job.
 					const next = queue.next();
 					if (next) next.job();

@@ -4,6 +4,7 @@ import { openArchive } from "../../../src/archive/open.ts";
 import type { ArchiveSource } from "../../../src/config/archive.ts";
 import { callInPool } from "../../../src/mcp/pool/call.ts";
 import { runJob } from "../../../src/mcp/pool/job.ts";
+import { createJobPhase } from "../../../src/mcp/pool/phase.ts";
 import type { CallPool, ThreadJob, ThreadOutcome } from "../../../src/mcp/pool/pool.ts";
 import type { ToolContext } from "../../../src/mcp/tool.ts";
 import { collidingTexts } from "../../support/colliding-texts.ts";
@@ -16,7 +17,9 @@ it("a thread plans again where another text in the server's memory has a short r
 	const [short] = await archive.put([{ kind: "result", text: first }]);
 	const answers: string[] = [];
 	const run = async (job: ThreadJob) => {
-		const moved = (await runJob(job)) as unknown as { readonly [valueSymbol]: ThreadOutcome };
+		const moved = (await runJob({ ...job, phase: createJobPhase() })) as unknown as {
+			readonly [valueSymbol]: ThreadOutcome;
+		};
 		const outcome = moved[valueSymbol];
 		if (outcome.kind === "answer") answers.push(new TextDecoder().decode(outcome.message));
 		return outcome;

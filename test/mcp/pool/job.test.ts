@@ -1,6 +1,7 @@
 import { valueSymbol } from "piscina";
 import { expect, it } from "vitest";
 import { runJob } from "../../../src/mcp/pool/job.ts";
+import { createJobPhase } from "../../../src/mcp/pool/phase.ts";
 import type { ThreadOutcome } from "../../../src/mcp/pool/pool.ts";
 import { agentConversation } from "../../support/agent-conversation.ts";
 
@@ -20,6 +21,7 @@ it.each(["plain", "é, 中文 and 👍"])(
 			models: {},
 			answers: [],
 			longRefs: [],
+			phase: createJobPhase(),
 		};
 		const moved = (await runJob(job)) as unknown as { readonly [valueSymbol]: ThreadOutcome };
 		const outcome = moved[valueSymbol];
