@@ -40,6 +40,7 @@ export function connectTo(base: URL) {
 			});
 			sent.on("error", (error) => reject(Object.assign(error, { wasReused: sent.reusedSocket })));
 			if ("bytes" in body) sent.end(body.bytes);
+			else if (!hasContent(asked)) sent.end();
 			else {
 				body.stream.on("error", (error) => sent.destroy(error));
 				body.stream.pipe(sent);
@@ -52,10 +53,12 @@ export function connectTo(base: URL) {
 			try {
 				return await askOnce(asked);
 			} catch (error) {
-				// The upstream closed a connection just as it was used again, as the documentation of `reusedSocket` describes.
-				const { code, wasReused } = error as { code?: string; wasReused?: boolean };
-				const isStale = wasReused === true && code === "ECONNRESET" && "bytes" in asked.body;
-				if (!isStale || asked.signal.aborted) throw error;
+				// The upstream closed a connection just as it was used again, as the documentation of `reusedSocket` describes, or
+				// left bytes on it that belong to no answer. What has no content can be asked for again after those too.
+				const { code = "", wasReused } = error as { code?: string; wasReused?: boolean };
+				const isStale = code === "ECONNRESET" || (code.startsWith("HPE_") && !hasContent(asked));
+				const canRepeat = wasReused === true && isStale && ("bytes" in asked.body || !hasContent(asked));
+				if (!canRepeat || asked.signal.aborted) throw error;
 				return askOnce(asked);
 			}
 		},
@@ -72,6 +75,11 @@ function requestHeaders({ rawHeaders, body }: Asked, host: string): string[] {
 	const isChunked = "stream" in body && hasHeader(rawHeaders, "transfer-encoding");
 	const length = "bytes" in body ? ["Content-Length", String(body.bytes.length)] : [];
 	return ["Host", host, ...kept, ...length, ...(isChunked ? ["Transfer-Encoding", "chunked"] : [])];
+}
+
+/** RFC 9112, section 6.3: a request has content if one of these headers says so. */
+function hasContent({ rawHeaders }: Asked): boolean {
+	return hasHeader(rawHeaders, "content-length") || hasHeader(rawHeaders, "transfer-encoding");
 }
 
 function hasHeader(rawHeaders: readonly string[], name: string): boolean {

@@ -77,6 +77,37 @@ describe("a request that the proxy does not edit", () => {
 		expect(upstream.received).toHaveLength(3);
 	});
 
+	it.each([
+		["GET", 200, 3],
+		["POST", 502, 2],
+	])(
+		"with the method %s gets %i if the upstream left bytes of no answer on its connection",
+		async (method, status, count) => {
+			const upstream = await startUpstream((received, response) => {
+				if (upstream.received.length === 2) response.socket?.end("left over\r\n\r\n");
+				else response.end(received.path);
+			});
+			const proxy = await startProxyTo(upstream.url);
+			const body = method === "POST" ? { body: "{}" } : {};
+			expect((await send(proxy.url, { method: "GET", path: "/v1/models" })).status).toBe(200);
+			expect((await send(proxy.url, { method, path: "/v1/models", ...body })).status).toBe(status);
+			expect(upstream.received).toHaveLength(count);
+		},
+	);
+
+	it("without content is sent once more after a reset, and a body that streams is not", async () => {
+		const upstream = await startUpstream((received, response) => {
+			if (upstream.received.length % 2 === 0) response.socket?.resetAndDestroy();
+			else response.end(received.path);
+		});
+		const proxy = await startProxyTo(upstream.url);
+		const models = { method: "GET", path: "/v1/models" };
+		for (let time = 0; time < 2; time += 1) expect((await send(proxy.url, models)).status).toBe(200);
+		expect(upstream.received).toHaveLength(3);
+		expect((await send(proxy.url, { method: "POST", path: "/v1/files", body: "{}" })).status).toBe(502);
+		expect(upstream.received.map(({ path }) => path)).toEqual([...Array(3).fill("/v1/models"), "/v1/files"]);
+	});
+
 	it("gets a redirect passed back, not followed", async () => {
 		const upstream = await startUpstream((_, response) => response.writeHead(307, { Location: "/elsewhere" }).end());
 		const proxy = await startProxyTo(upstream.url);
