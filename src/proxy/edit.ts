@@ -90,6 +90,7 @@ export async function editRequest(text: string, route: Route, editing: Editing):
 	const document = readTextDocument(text, "the request");
 	const body = document.value;
 	if (document.kind !== "json" || !holdsMessages(body)) return { text: undefined, facts: undefined };
+	await othersGoOn();
 	const { written, facts } = await editConversation(
 		{
 			body,
@@ -138,6 +139,7 @@ async function editOnce<Written>(
 		archive,
 		recall,
 	});
+	await othersGoOn();
 	const { transcript, source, meter } = opened;
 	const conversation = conversationKey(transcript);
 	const remembered = conversation === undefined ? undefined : memory.recall(conversation);
@@ -163,6 +165,7 @@ async function editOnce<Written>(
 		throw new PalimpsestError("not_a_conversation", message);
 	}
 
+	await othersGoOn();
 	const planned = await planEdits({
 		...editing,
 		opened,
@@ -173,6 +176,7 @@ async function editOnce<Written>(
 		isCold,
 		prices: terms.prices,
 	});
+	await othersGoOn();
 	const { plan } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
 	const keep = () => {
 		if (!what.decides) return;
@@ -186,11 +190,16 @@ async function editOnce<Written>(
 	}
 	const { document, error } = applyAndVerify({ source, plan, meter });
 	if (error) throw error;
+	await othersGoOn();
 	const written = what.write(plan, document);
+	await othersGoOn();
 	await archiveOriginals(plan, opened.isPlaceholder, editing);
 	keep();
 	return { written, facts: facts("edited", plan, planned.results) };
 }
+
+/** Between the steps of an edit, which take some 50 ms for 1 MB: other requests and pings do not wait for all of them. */
+const othersGoOn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 type Opened = Awaited<ReturnType<typeof openConversation>>;
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "../pages/page.ts";
+import { version } from "../version.ts";
 import { type Ledger, mostDetailed, type ProxyStatus } from "./ledger.ts";
 
 const base = "/palimpsest/";
@@ -18,7 +19,8 @@ const headers = {
 
 /**
  * Answers the proxy's own paths: `/palimpsest/` is a page that shows itself anew every few seconds, without a script;
- * `/palimpsest/status` the same as JSON; `/palimpsest/originals/REF` an original as text. Resolves with false for others.
+ * `/palimpsest/status` the same as JSON; `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that
+ * the proxy runs. Resolves with false for others.
  */
 export function livePages({ ledger, archive }: { readonly ledger: Ledger; readonly archive: Archive | undefined }) {
 	return async (method: string, path: string, response: ServerResponse): Promise<boolean> => {
@@ -38,6 +40,7 @@ export function livePages({ ledger, archive }: { readonly ledger: Ledger; readon
 		if (method !== "GET" && method !== "HEAD")
 			return answer(405, "text/plain", "Expected GET.\n", { Allow: "GET, HEAD" });
 		const rest = pathname.slice(base.length);
+		if (rest === "healthz") return answer(200, "application/json", `${JSON.stringify({ status: "ok", version })}\n`);
 		if (rest === "status") return answer(200, "application/json", `${JSON.stringify(ledger.status())}\n`);
 		if (rest === "")
 			return answer(200, "text/html", await statusPage(ledger.status()), { Refresh: String(secondsToRefresh) });

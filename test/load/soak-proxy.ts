@@ -34,11 +34,12 @@ export async function proxyFace({ cli, log }: FaceOptions): Promise<Face> {
 		stdio: ["ignore", "ignore", log, "ipc"],
 	});
 	await proxy.start();
+	const livePage = setInterval(() => showLivePage(url), 5_000);
 	let conversations = 0;
 	return {
 		name: "proxy",
 		url,
-		pingPath: "/palimpsest/status",
+		pingPath: "/palimpsest/healthz",
 		figures() {
 			const running = proxy.running();
 			if (!running) throw new Error("The proxy is not running.");
@@ -110,11 +111,20 @@ export async function proxyFace({ cli, log }: FaceOptions): Promise<Face> {
 			}
 		},
 		async end() {
+			clearInterval(livePage);
 			await proxy.kill();
 			await provider.close();
 			await rm(home, { recursive: true, force: true, maxRetries: 5 });
 		},
 	};
+}
+
+/** As a browser does that has it open, but on a connection that does not stay. */
+function showLivePage(url: string): void {
+	const asked = sendRequest(`${url}/palimpsest/`, { agent: false, headers: { Connection: "close" } });
+	asked.on("response", (page: IncomingMessage) => page.resume());
+	asked.on("error", () => {});
+	asked.end();
 }
 
 interface ProxyStatus {

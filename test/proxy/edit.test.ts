@@ -258,3 +258,21 @@ it("a result in a list that is hardly larger than its placeholder stays masked",
 	expect(masked).toBeGreaterThan(5);
 	expect(masked).toBeLessThan(40);
 });
+
+it("an edit lets other requests go on between its steps", async () => {
+	const archive = await memoryArchive();
+	const policy = policyOf({ mask: { window_turns: 1, cadence: "every_turn", selection: "age" } });
+	const editing = await openEditing({ policy, archive, recallCommand: "palimpsest recall", holdout: 0, now: Date.now });
+	const body = String(requestOf("anthropic", turnsOf(6)).body);
+	let turnsOfTheLoop = 0;
+	let isOver = false;
+	const others = setImmediate(function next() {
+		turnsOfTheLoop += 1;
+		if (!isOver) setImmediate(next);
+	});
+	const { text } = await editRequest(body, { api: "anthropic", kind: "edited" }, editing);
+	isOver = true;
+	clearImmediate(others);
+	expect(text).not.toBe(body);
+	expect(turnsOfTheLoop).toBeGreaterThanOrEqual(6);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { version } from "../../src/version.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
 import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
@@ -49,6 +50,13 @@ describe("the live page", () => {
 				expect(text).not.toContain(secret);
 			}
 		}
+	});
+
+	it("says that the proxy runs, and which version", async () => {
+		const proxy = await startProxyTo("http://127.0.0.1:9");
+		const { status, headers, body } = await send(proxy.url, { path: "/palimpsest/healthz" });
+		expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+		expect(JSON.parse(body.toString())).toEqual({ status: "ok", version });
 	});
 
 	it.each([
