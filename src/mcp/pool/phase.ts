@@ -17,8 +17,13 @@ export function createJobPhase(): JobPhase {
 	return new Int32Array(new SharedArrayBuffer(4)).fill(readingOrWriting);
 }
 
+export interface Termination {
+	readonly signal: AbortSignal;
+	readonly release: () => void;
+}
+
 /** In the server's thread: `signal` says when to terminate the thread. Call `release` once the job is over. */
-export function terminationOf(phase: JobPhase, cancelled: AbortSignal) {
+export function terminationOf(phase: JobPhase, cancelled: AbortSignal): Termination {
 	const termination = new AbortController();
 	let timer: NodeJS.Timeout | undefined;
 	const terminate = () => termination.abort(cancelled.reason);

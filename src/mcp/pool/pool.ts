@@ -11,7 +11,7 @@ import type { LogEvent } from "../../operations/edit-record.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import type { CallReport } from "../run-tool.ts";
-import { createJobPhase, terminationOf } from "./phase.ts";
+import { createJobPhase, type Termination, terminationOf } from "./phase.ts";
 
 export type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 
@@ -70,7 +70,7 @@ export function createPool(options: PoolOptions = {}) {
 		/** Runs a job when its turn comes. Throws BusyError if too many others wait, or the signal's reason. */
 		async run(job: ThreadJob, waiting: Waiting): Promise<ThreadOutcome> {
 			const { signal, release } = joinSignals(waiting.signal, closing.signal);
-			let termination: ReturnType<typeof terminationOf> | undefined;
+			let termination: Termination | undefined;
 			try {
 				await takeTurn(job, { ...waiting, signal });
 				try {
