@@ -94,8 +94,8 @@ const worthInLog = (text: string, focus: string) => {
 	];
 };
 
-const worthInDiff = (headers: "all" | "files" | "none") => {
-	const units = textUnits(diff);
+const worthInDiff = (headers: "all" | "files" | "none", text = diff) => {
+	const units = textUnits(text);
 	return rounded(scoreDiff(units, lineFeatures(units, focusWords("line")), headers));
 };
 
@@ -320,6 +320,34 @@ describe("the worth of lines", () => {
 				0.62712,
 			],
 		]);
+	});
+
+	it("of a diff whose only header of a file is the line of its new name", () => {
+		const text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n+one\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n+++ b/z";
+		const worth = worthInDiff("all", text);
+		expect([0, 1, 2, 5, 6, 7].map((line) => worth[line])).toEqual([0.05, 20, 30, 20, 30, 20]);
+	});
+
+	it("of the headers of files without hunks", () => {
+		const text = "diff --git a/x b/x\nsimilarity index 90%\ndiff --git a/y b/y\nrename from y\n+++ b/y\nIndex: z";
+		expect(worthInDiff("all", text)).toEqual([20, 0.05, 20, 20, 0.05, 20]);
+	});
+
+	it("of the headers of files behind those of a commit", () => {
+		const text = "diff --git a/x b/x\nFrom: me\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one";
+		expect(worthInDiff("all", text).slice(0, 5)).toEqual([20, 10, 0.05, 20, 30]);
+	});
+
+	it("of lines in a hunk that look like headers", () => {
+		const text = "+++ b/x\n@@ -1,3 +1,3 @@\n--- a comment\n-name\n--- a comment\n index 12..34";
+		const isHeader = worthInDiff("all", text).map((worth) => worth === 0.05);
+		expect(isHeader).toEqual([false, false, false, false, false, false]);
+	});
+
+	it("of lines around a change, which are worth less even with a sign inside", () => {
+		const worthOfLine = (line: string) => worthInDiff("all", `@@ -1 +1 @@\n${line}`)[1] as number;
+		expect(worthOfLine(" same-day")).toBeCloseTo(0.8 * worthOfLine("+same-day"), 3);
+		expect(worthOfLine("-same-day")).toBe(worthOfLine("+same-day"));
 	});
 
 	it("of a diff with numbers before its lines", () => {
