@@ -62,25 +62,31 @@ export function sourcesOf({ name }: Room): string[] {
 	return typescriptIn(`src/${name}`);
 }
 
-/** The tests that the mutants of a room run, without those that take minutes, with the numbers of modules that each loads. */
-export function testsOf({ name, elsewhere = [], without = [] }: Room): Record<string, number> {
+/** The tests that the mutants of a room run. */
+export function testsOf({ name, elsewhere = [], without = [] }: Room): string[] {
 	const own = typescriptIn(`test/${name}`).filter((file) => !without.some((one) => file.includes(`/${one}.test.`)));
 	const others = elsewhere.flatMap((beginning) =>
 		typescriptIn(`test/${beginning.split("/")[0]}`).filter((file) => file.startsWith(`test/${beginning}`)),
 	);
-	const tests = [...own, ...others].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".long.test.ts"));
-	return Object.fromEntries(tests.map((file) => [file, modulesOf(file).size]));
+	return [...own, ...others].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".long.test.ts"));
 }
 
 /** The file and what it imports of ours. */
-function modulesOf(file: string): ReadonlySet<string> {
+export function modulesOf(file: string): ReadonlySet<string> {
 	const modules = new Set([file]);
 	for (const one of modules) {
-		for (const [, imported = ""] of readFileSync(one, "utf8").matchAll(/(?<!import type .*)from "(\.[^"]+\.ts)"/g)) {
+		const text = readFileSync(one, "utf8");
+		for (const [, imported = ""] of text.matchAll(/(?:(?<!(?:im|ex)port type .*)from |\bimport\()"(\.[^"]+\.ts)"/g)) {
 			modules.add(join(dirname(one), imported));
 		}
+		if (/\bimport\(\w/.test(text)) for (const row of importedByPath()) modules.add(row);
 	}
 	return modules;
+}
+
+/** Modules that tests find by the list of the files in their folder. */
+export function importedByPath(): string[] {
+	return typescriptIn("test/formats/rows");
 }
 
 function typescriptIn(folder: string): string[] {
