@@ -55,7 +55,7 @@ describe("a text within the budget", () => {
 	});
 
 	it("has no kept ranges if its line feeds are lost with escape sequences", () => {
-		const stripAnsi = (text: string) => text.replace(/\u001b\[K\n/g, "");
+		const stripAnsi = (text: string) => text.replaceAll("\u001b[K\n", "");
 		expect(bare("a\u001b[K\nb", 2, { stripAnsi })).toMatchObject({ text: "ab", kept: [] });
 	});
 });
