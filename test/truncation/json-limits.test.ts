@@ -53,6 +53,16 @@ describe("a list", () => {
 		expect(textOf(numbers, max)).toBe(text);
 	});
 
+	it("keeps all its items if each can show 160 characters or all it has", () => {
+		const long = ["a", "b", "x".repeat(500)];
+		expect(textOf(long, 171)).toMatch(/^\["a","b","x+~x+"\]$/);
+		expect(textOf(long, 170)).toBe('["a","b",{i}]');
+	});
+
+	it("shows a long number as a mark", () => {
+		expect(textOf('{"a":12345678901234567890123456789,"b":1}', 20)).toBe('{"a":"~","b":1}');
+	});
+
 	it("keeps the items with rare words of the focus, the first of equal ones", () => {
 		const keptOf = (max: number, focus: string) =>
 			textOf(words, max, focus)
@@ -126,6 +136,13 @@ describe("a string", () => {
 		expect(textOf(JSON.stringify("x".repeat(100)), 5)).toBe('"xx~"');
 		expect(textOf(JSON.stringify("x".repeat(100)), 3)).toBe('"~"');
 		expect(textOf(JSON.stringify("x".repeat(100)), 2)).toBe('""');
+	});
+});
+
+describe("the lines of failures in a string", () => {
+	it("stay in order, whichever comes first", () => {
+		const lines = ["ERROR: one", "ERROR: two", "ERROR: six"].map((line) => `${"y ".repeat(30)}\n${line}\n`);
+		expect(textOf(JSON.stringify(lines.join("")), 90)).toMatch(/one.*two.*six/);
 	});
 });
 
