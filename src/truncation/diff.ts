@@ -33,7 +33,7 @@ export function scoreDiff(units: TextUnits, features: LineFeatures, headers: Dif
 		} else if (line.startsWith("@@")) {
 			if (headers === "all") priority[unit] = worth.hunk;
 			rank = 0;
-		} else if (rank <= 0 && lesserHeader.test(line)) priority[unit] = worth.other;
+		} else if (rank < 0 && lesserHeader.test(line)) priority[unit] = worth.other;
 		else if (rank >= 0) {
 			rank += 1;
 			priority[unit] = (own * (/^[+-]/.test(line) ? 1 : worth.context)) / (1 + rank / evenness);
@@ -56,5 +56,5 @@ export function headerChars(units: TextUnits, gapChars: number): Readonly<Record
 }
 
 function lineOf(units: TextUnits, unit: number): string {
-	return unitText(units, unit).slice(0, 200).replace(numbered, "");
+	return unitText(units, unit).replace(numbered, "");
 }

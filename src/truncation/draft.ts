@@ -106,20 +106,24 @@ export function fitBudget(
 	let [low, high] = [0, shorter + 1];
 	let best: Draft | undefined;
 	let size = Math.min(shorter, Math.ceil(max * perToken));
-	for (let attempt = 0; attempt < tries && size > low && size < high; attempt += 1) {
+	for (let attempt = 0; attempt < tries && size > low; attempt += 1) {
 		const draft = shorten(size);
 		const tokens = countTokens(draft.text);
+		let goal = max;
 		if (tokens <= max) {
 			best = draft;
 			low = size;
 			if (tokens >= max * near) break;
-		} else high = size;
-		const aimed = Math.floor((size * max * (tokens <= max ? 1 : near)) / Math.max(1, tokens));
+		} else {
+			high = size;
+			goal = max * near;
+		}
+		const aimed = Math.floor((size * goal) / Math.max(1, tokens));
 		// If the draft does not fill its room, the size cannot be estimated from its tokens.
 		size = aimed > low && aimed < high ? aimed : Math.floor((low + high) / 2);
 	}
 	if (best) return best;
-	for (let less = Math.min(high - 1, shorter); less > 0; less = Math.floor(less / 2)) {
+	for (let less = high - 1; less > 0; less = Math.floor(less / 2)) {
 		const draft = shorten(less);
 		if (countTokens(draft.text) <= max) return draft;
 	}
@@ -152,8 +156,7 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 	const insideMark = (from: number, to: number) =>
 		mark(fillTemplate(marks.wording.inside, { omitted_chars: (end[to] as number) - (start[from] as number) }));
 	const gap = (from: number, to: number) => {
-		const lineBefore = before >= 0 ? line[before] : undefined;
-		const lineBehind = to < count ? line[to] : undefined;
+		const [lineBefore, lineBehind] = [line[before], line[to]];
 		let first = from;
 		while (first < to && line[first] === lineBefore) first += 1;
 		if (first > from) insideMark(from, first - 1);
@@ -165,12 +168,11 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 			const isAlike = before >= 0 && isLike?.(before, first, last);
 			mark(fillTemplate(isAlike ? marks.wording.folded : marks.wording.gap, lines));
 		}
-		if (parts.length > 0 && (last < to || (to < count && lineBefore !== lineBehind))) parts.push("\n");
+		if (parts.length > 0 && to < count && lineBefore !== lineBehind) parts.push("\n");
 		if (last < to) insideMark(last, to - 1);
 	};
 	for (const unit of kept) {
-		if (unit > before + 1) gap(before + 1, unit);
-		else if (before >= 0 && line[before] !== line[unit]) parts.push("\n");
+		gap(before + 1, unit);
 		const [from, to] = [start[unit] as number, end[unit] as number];
 		parts.push(units.slice(from, to));
 		const isFirst = line[unit] !== line[unit - 1];
@@ -180,28 +182,29 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 		if (isFirst) keptLines += 1;
 		before = unit;
 	}
-	if (before < count - 1) gap(before + 1, count);
+	gap(before + 1, count);
 	const body = parts.join("");
 	const top = writeNotice(notice, marks, { units, keptLines, keptChars });
 	if (top !== "") notices.unshift(top);
-	return { text: top !== "" && body !== "" ? `${top}\n${body}` : top + body, kept: ranges, notices };
+	return { text: top === "" ? body : `${top}\n${body}`, kept: ranges, notices };
 }
 
 function writeNotice(
 	kind: NoticeKind,
-	{ wording, ref }: Marks,
+	marks: Marks,
 	{ units, keptLines, keptChars }: { units: Units; keptLines: number; keptChars: number },
 ): string {
 	if (kind === "none") return "";
-	const full = ref === undefined ? wording.notice : wording.archived;
-	const template = kind === "short" ? shortNotice({ wording, ref }) : full;
-	return fillTemplate(template, {
+	return fillTemplate(kind === "short" ? shortNotice(marks) : fullNotice(marks), {
 		omitted_lines: units.lines - keptLines,
 		total_lines: units.lines,
 		omitted_chars: units.chars - keptChars,
 		total_chars: units.chars,
-		...(ref === undefined ? {} : { ref }),
 	});
+}
+
+function fullNotice({ wording, ref }: Marks): string {
+	return ref === undefined ? wording.notice : fillTemplate(wording.archived, { ref });
 }
 
 /** The notice for little room, with the reference filled in. Variable: {omitted_chars}. */
@@ -211,12 +214,12 @@ export function shortNotice({ wording, ref }: Marks): string {
 
 /** The most characters of a notice and a mark, line feed included. */
 export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" | "marks">) {
-	const { wording, ref } = marks;
+	const { wording } = marks;
 	const { chars, lines } = units;
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
 	const lengthOf = (template: string) => fillTemplate(template, { ...most, from: lines, to: lines }).length + 1;
 	return {
-		full: lengthOf(ref === undefined ? wording.notice : fillTemplate(wording.archived, { ref })),
+		full: lengthOf(fullNotice(marks)),
 		short: lengthOf(shortNotice(marks)),
 		gap: Math.max(lengthOf(wording.gap), lengthOf(wording.folded)),
 		inside: lengthOf(wording.inside),

@@ -52,19 +52,17 @@ export const [byWord, byForm] = [1, 2] as const;
 const aroundPiece = 60;
 
 export function failureSigns(units: TextUnits): FailureSigns {
-	const { text, count, start, end, line } = units;
+	const { text, count, start, end } = units;
 	const signs = new Uint8Array(count);
-	for (let unit = 0; unit < count; unit += 1) {
+	for (const unit of signs.keys()) {
 		const [from, to] = [start[unit] as number, end[unit] as number];
-		if (to - from < 2) continue;
-		const goesOn = line[unit + 1] === line[unit] && isPiece(units, unit + 1);
+		const goesOn = isPiece(units, unit + 1);
 		const isLater = isPiece(units, unit);
 		if (!goesOn && !isLater) {
 			signs[unit] = numberOfSign[failureSign(text.slice(from, to))];
 			continue;
 		}
-		const lead = isLater ? text.slice(Math.max(0, from - aroundPiece), from) : "";
-		const before = lead.slice(lead.lastIndexOf("\n") + 1);
+		const before = isLater ? text.slice(Math.max(0, from - aroundPiece), from) : "";
 		const behind = goesOn ? text.slice(to, to + aroundPiece).split("\n", 1)[0] : "";
 		signs[unit] = signOfPiece(before + text.slice(from, to) + behind, isLater);
 	}
@@ -113,32 +111,31 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 	take("doubtful", ordered.filter(isDoubtful));
 	for (const unit of failures.slice(0, portions.behind[0])) {
 		const { to } = lineOf(units, unit);
-		for (let behind = to + 1; behind <= to + linesBehind && behind < units.count; behind += 1) {
+		for (let behind = to + 1; behind <= to + linesBehind; behind += 1) {
+			// So is the text behind the last unit.
 			if (textOf(behind).trim() === "") break;
 			add("behind", behind);
 		}
 	}
 	// In a log with certain failures, the other lines are chosen by their score.
 	if (source === "log" && failures.length > 0) return found;
-	if (portions.likely[0] > 0) {
-		// A single name, as in a list of files, reports nothing.
-		const likely = unitsWith(signs, byWord).filter((unit) => /\S\s+\S/.test(textOf(unit)));
-		take("likely", orderFailures(distinct(likely, textOf), textOf));
-	}
-	if (portions.odd[0] > 0) take("odd", oddUnits(units));
+	// A single name, as in a list of files, reports nothing.
+	const likely = unitsWith(signs, byWord).filter((unit) => /\S\s+\S/.test(textOf(unit)));
+	take("likely", orderFailures(distinct(likely, textOf), textOf));
+	take("odd", oddUnits(units));
 	return found;
 }
 
 function unitsWith(signs: FailureSigns, sign: number): number[] {
 	const found: number[] = [];
-	for (let unit = 0; unit < signs.length; unit += 1) if (signs[unit] === sign) found.push(unit);
+	for (const [unit, one] of signs.entries()) if (one === sign) found.push(unit);
 	return found;
 }
 
-function lineOf({ line, count }: Units, unit: number): { readonly from: number; readonly to: number } {
+function lineOf({ line }: Units, unit: number): { readonly from: number; readonly to: number } {
 	let [from, to] = [unit, unit];
-	while (from > 0 && line[from - 1] === line[unit]) from -= 1;
-	while (to < count - 1 && line[to + 1] === line[unit]) to += 1;
+	while (line[from - 1] === line[unit]) from -= 1;
+	while (line[to + 1] === line[unit]) to += 1;
 	return { from, to };
 }
 
@@ -159,7 +156,6 @@ export function withoutTimes(line: string): string {
 		.trim();
 }
 
-const mostCounted = 20_000;
 /** A word is rare if at most this many lines contain it, or this share of them. */
 const rare = { lines: 2, share: 0.02 };
 
@@ -168,15 +164,10 @@ const rare = { lines: 2, share: 0.02 };
  * style of the log or to one repeated failure. Both groups begin with their first and last line and continue inwards.
  */
 function orderFailures<Line>(lines: readonly Line[], textOf: (line: Line) => string): Line[] {
-	const step = Math.max(1, Math.floor(lines.length / mostCounted));
 	const words = lines.map((line) => wordHashes(textOf(line)));
 	const counts = new Map<number, number>();
-	let counted = 0;
-	for (let index = 0; index < lines.length; index += step) {
-		counted += 1;
-		for (const word of words[index] as number[]) counts.set(word, (counts.get(word) ?? 0) + 1);
-	}
-	const mostRare = Math.max(rare.lines, counted * rare.share);
+	for (const word of words.flat()) counts.set(word, (counts.get(word) ?? 0) + 1);
+	const mostRare = Math.max(rare.lines, lines.length * rare.share);
 	const isUnlike = (_: Line, index: number) => mostlyRare(words[index] as number[], counts, mostRare);
 	const unlike = fromBothEnds(lines.filter(isUnlike));
 	const alike = fromBothEnds(lines.filter((line, index) => !isUnlike(line, index)));
@@ -192,12 +183,13 @@ function fromBothEnds<Line>(lines: readonly Line[]): Line[] {
 }
 
 const longestCounted = 300;
+const hashOfNothing = 0x811c9dc5;
 
 /** Hashes of the words of a line that have two letters or more. */
 export function wordHashes(line: string): number[] {
 	const hashes = new Set<number>();
 	const until = Math.min(line.length, longestCounted);
-	let [hash, letters] = [0, 0];
+	let [hash, letters] = [hashOfNothing, 0];
 	for (let at = 0; at <= until; at += 1) {
 		const unit = at < until ? line.charCodeAt(at) | 32 : 0;
 		if (unit >= 97 && unit <= 122) {
@@ -206,7 +198,7 @@ export function wordHashes(line: string): number[] {
 			continue;
 		}
 		if (letters >= 2) hashes.add(hash);
-		[hash, letters] = [0x811c9dc5, 0];
+		[hash, letters] = [hashOfNothing, 0];
 	}
 	return [...hashes];
 }
@@ -216,19 +208,15 @@ const evenText = { lines: 50, share: 0.9, words: 3 };
 
 /** The lines of an even text (progress, steps, list items) whose first word is rare. */
 function oddUnits(units: Units): number[] {
+	const wordOf = (unit: number) => /\p{L}{2,24}/u.exec(unitText(units, unit).slice(0, 120))?.[0];
+	const first = Array.from({ length: units.count }, (_, unit) => wordOf(unit));
 	const counts = new Map<string, number>();
-	const first: string[] = [];
-	let lines = 0;
-	for (let unit = 0; unit < units.count; unit += 1) {
-		const [word = ""] = /[\p{L}]{2,24}/u.exec(unitText(units, unit).slice(0, 120)) ?? [];
-		first.push(word);
-		if (word === "") continue;
-		lines += 1;
-		counts.set(word, (counts.get(word) ?? 0) + 1);
-	}
-	const usual = [...counts.values()].sort((a, b) => b - a).slice(0, evenText.words);
-	if (lines < evenText.lines || usual.reduce((sum, one) => sum + one, 0) < lines * evenText.share) return [];
-	return first.flatMap((word, unit) => (word !== "" && (counts.get(word) ?? 0) <= 3 ? [unit] : []));
+	for (const word of first) if (word !== undefined) counts.set(word, (counts.get(word) ?? 0) + 1);
+	const most = [...counts.values()].sort((a, b) => b - a);
+	const linesOf = (words: readonly number[]) => words.reduce((sum, one) => sum + one, 0);
+	const lines = linesOf(most);
+	if (lines < evenText.lines || linesOf(most.slice(0, evenText.words)) < lines * evenText.share) return [];
+	return first.flatMap((word, unit) => (word !== undefined && (counts.get(word) as number) <= 3 ? [unit] : []));
 }
 
 const longestWithKey = 80;
@@ -247,11 +235,13 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 	const isSure = (line: string) => failureSign(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
 	const leaves: number[] = [];
-	for (let value = 0; value < kind.length; value += 1) {
-		const isString = kind[value] === valueKinds.string;
-		if (!isString && kind[value] !== valueKinds.other) continue;
+	for (const [value, one] of kind.entries()) {
+		const isString = one === valueKinds.string;
+		if (!isString && one !== valueKinds.other) continue;
 		const [from, to] = [start[value] as number, end[value] as number];
-		const found = isString ? linesOfString(text, from + 1, to - 1).filter(({ line }) => isSure(line)) : [];
+		const found = isString
+			? linesOfString(text.slice(from + 1, to - 1), from + 1).filter(({ line }) => isSure(line))
+			: [];
 		const key = (keyEnd[value] as number) - (keyStart[value] as number);
 		const withKey = () => `${text.slice(keyStart[value], keyEnd[value])}:${text.slice(from, to)}`;
 		if (found.length > 0) {
@@ -260,48 +250,44 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 			leaves.push(value);
 		} else if (key > 0 && key + to - from <= longestWithKey && isSure(withKey())) leaves.push(value);
 	}
-	const ranks = new Map<number, number>();
-	const failureIn = (leaf: number) => {
-		const [first] = lines.get(leaf) ?? [];
-		return text.slice(first?.start ?? keyStart[leaf], first?.end ?? end[leaf]);
+	const textOf = (leaf: number) => {
+		const line = lines.get(leaf)?.[0];
+		return line === undefined ? text.slice(keyStart[leaf], end[leaf]) : text.slice(line.start, line.end);
 	};
-	for (const [rank, leaf] of orderFailures(leaves, failureIn).entries()) ranks.set(leaf, rank);
-	const bestIn = (value: number): number | undefined => {
+	const ordered = orderFailures(leaves, textOf);
+	const ranks = new Map(ordered.map((leaf, rank) => [leaf, rank]));
+	const placeOf = (value: number) => firstReaching(0, leaves.length, (index) => (leaves[index] as number) >= value);
+	const rankOf = (value: number): number | undefined => {
 		let best: number | undefined;
-		const from = firstReaching(0, leaves.length, (index) => (leaves[index] as number) >= value);
-		for (let index = from; index < leaves.length; index += 1) {
-			const leaf = leaves[index] as number;
-			if (leaf >= (next[value] as number)) break;
-			if (best === undefined || (ranks.get(leaf) as number) < (ranks.get(best) as number)) best = leaf;
+		const until = placeOf(next[value] as number);
+		for (let index = placeOf(value); index < until; index += 1) {
+			best = Math.min(best ?? leaves.length, ranks.get(leaves[index] as number) as number);
 		}
 		return best;
 	};
 	return {
-		rankOf(value) {
-			const best = bestIn(value);
-			return best === undefined ? undefined : ranks.get(best);
-		},
+		rankOf,
 		linesOf: (value) => lines.get(value) ?? [],
-		leafOf: (value) => bestIn(value) ?? value,
+		leafOf: (value) => ordered[rankOf(value) ?? -1] ?? value,
 	};
 }
 
-function linesOfString(text: string, from: number, to: number): { readonly line: string; readonly range: CharRange }[] {
+/** The lines of the inside of a string, with their places in a text where it is at `offset`. */
+function linesOfString(inside: string, offset: number): { readonly line: string; readonly range: CharRange }[] {
 	const lines: { line: string; range: CharRange }[] = [];
-	let start = from;
+	let start = 0;
 	const add = (end: number, behind: number) => {
-		if (end - start < 2) return;
-		const spelling = text.slice(start, Math.min(end, start + longestLine));
-		lines.push({ line: spelling.includes("\\") ? unescaped(spelling) : spelling, range: { start, end: behind } });
+		const line = unescaped(inside.slice(start, Math.min(end, start + longestLine)));
+		lines.push({ line, range: { start: offset + start, end: offset + behind } });
 	};
-	for (let at = text.indexOf("\\", from); at !== -1 && at < to; at = text.indexOf("\\", at)) {
-		const sign = text[at + 1];
+	for (let at = inside.indexOf("\\"); at !== -1; at = inside.indexOf("\\", at)) {
+		const sign = inside[at + 1];
 		at += 2;
 		if (sign !== "n" && sign !== "r") continue;
 		add(at - 2, at);
 		start = at;
 	}
-	add(to, to);
+	add(inside.length, inside.length);
 	return lines;
 }
 
@@ -310,6 +296,6 @@ function unescaped(spelling: string): string {
 		return JSON.parse(`"${spelling}"`);
 	} catch {
 		// It may end inside an escape.
-		return spelling.replace(/\\(.)/g, "$1");
+		return spelling;
 	}
 }

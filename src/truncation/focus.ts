@@ -58,7 +58,7 @@ function wordsOf(message: Message): string {
 	const thoughts = new Set(message.thinking.map((block) => block.text));
 	const ofCalls = new Set(locateCallArguments(message).flatMap((at) => (at === undefined ? [] : [at, at - 1])));
 	const words = message.counted.filter((text, index) => !ofCalls.has(index) && !thoughts.has(text));
-	return words.join("\n").trim().slice(0, longest);
+	return words.join("\n").trim();
 }
 
 function parsed(text: string): unknown {
@@ -108,7 +108,7 @@ export function focusWords(focus: string): FocusWords {
 	const words = new Map<string, number>();
 	const add = (one: string, weight: number) => {
 		const lower = one.toLowerCase();
-		if (lower.length < 2 || commonWords.has(lower) || /^\d{1,2}$/.test(lower)) return;
+		if (commonWords.has(lower) || /^\d{1,2}$/.test(lower)) return;
 		if (words.size < mostWords || words.has(lower)) words.set(lower, Math.max(words.get(lower) ?? 0, weight));
 	};
 	for (const { text } of findIdentifiers(read)) {
@@ -121,18 +121,14 @@ export function focusWords(focus: string): FocusWords {
 	return words;
 }
 
-/** A word without a match has no parts. */
-const joint = /_|.[A-Z\d]|[^ -~]/;
-
 /** The parts of a name such as `maxRetries` or `max_retries`; pairs of characters in scripts without spaces. */
 function partsOfWord(one: string): string[] {
-	if (!joint.test(one)) return [];
 	if (ideographs.test(one)) {
 		const characters = Array.from(one).slice(0, 200);
 		return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 	}
 	const parts = one.split(/_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\p{L})(?=\d)/u);
-	return parts.length < 2 ? [] : parts.filter((part) => part.length > 2);
+	return parts.filter((part) => part.length > 2);
 }
 
 const mostRemembered = 20_000;

@@ -303,7 +303,7 @@ function pickEntries({ entries, room, gapCost, isObject }: PickParameters): numb
 		pick(index, isObject ? 0 : 1, wanted);
 	}
 	if (!pick(0, 0, wanted)) pick(0, 0, ({ least }) => least);
-	if (entries.length > 1) pick(entries.length - 1, 0, wanted);
+	pick(entries.length - 1, 0, wanted);
 	const found = all.filter((index) => (entries[index]?.score ?? 0) > 0);
 	const best = found.sort((a, b) => (entries[b]?.score ?? 0) - (entries[a]?.score ?? 0) || a - b);
 	const floor = left * (1 - focusShare);

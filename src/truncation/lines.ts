@@ -261,7 +261,7 @@ function raiseNamed(scores: Float32Array, { named, bare }: LineFeatures): void {
 	for (const unit of named) {
 		for (const [index, least] of namedWorth.entries()) {
 			const near = unit + index - namedBefore;
-			if (near < 0 || near >= scores.length || bare[near] === 1) continue;
+			if (bare[near] === 1) continue;
 			scores[near] = Math.max(scores[near] as number, least);
 		}
 	}

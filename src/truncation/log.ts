@@ -26,7 +26,7 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 	const failures: number[] = [];
 	let isFailing = false;
 	const raise = (unit: number, to: number) => {
-		if (unit >= 0 && unit < count && (priority[unit] as number) < to) priority[unit] = to;
+		if ((priority[unit] as number) < to) priority[unit] = to;
 	};
 	for (let unit = 0; unit < count; unit += 1) {
 		const pattern = linePattern(text, start[unit] as number, end[unit] as number);
@@ -69,7 +69,7 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 function raiseAround(units: TextUnits, unit: number, raise: (unit: number, to: number) => void): void {
 	behindFailure.forEach((one, index) => {
 		const behind = unit + 1 + index;
-		if (behind >= units.count) return;
+		// Behind the last line the text is empty.
 		const line = unitText(units, behind);
 		if (line.trim() === "") return;
 		if (frame.test(line)) raise(behind, libraryFrame.test(line) ? 0.5 : Math.max(ownFrame, one));
@@ -77,6 +77,6 @@ function raiseAround(units: TextUnits, unit: number, raise: (unit: number, to: n
 	});
 	beforeFailure.forEach((one, index) => {
 		const before = unit - 1 - index;
-		if (before >= 0 && unitText(units, before).trim() !== "") raise(before, one);
+		if (unitText(units, before).trim() !== "") raise(before, one);
 	});
 }

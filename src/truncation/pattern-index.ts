@@ -137,17 +137,17 @@ function alternativesOf(source: string) {
 			const following = read[at] ?? "";
 			const quantifier = "?*+".includes(following[0] ?? " ") || /^\{\d/.test(following) ? following : "";
 			if (quantifier !== "") at += 1;
-			const isOptional = quantifier !== "" && /^(?:[?*]|\{0)/.test(quantifier);
+			const isOptional = /^(?:[?*]|\{0)/.test(quantifier);
 			const isEscape = token.startsWith("\\");
 			const plain = isEscape ? token.slice(1) : token;
 			const isPlain = isEscape ? /^\W$/.test(plain) : !("[(.^$".includes(token[0] as string) || token > "\u007f");
 			if (isPlain && !isOptional) run += plain.toLowerCase();
 			if (isPlain && quantifier === "") continue;
-			if (run !== "") offer([run]);
+			offer([run]);
 			run = "";
 			if (!isOptional) offer(group);
 		}
-		if (run !== "") offer([run]);
+		offer([run]);
 		return best;
 	};
 	return readAlternatives().map(({ start, end, literals }) => ({ source: read.slice(start, end).join(""), literals }));

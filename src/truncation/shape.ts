@@ -36,12 +36,10 @@ export function detectShape(text: string): Shape {
 	const json = jsonShape(text);
 	if (json !== undefined) return json;
 	const lines = sampleLines(text);
-	if (lines.length === 0) return "text";
 	const share = (form: RegExp) => shareOf(lines, (line) => form.test(line));
 	if (isBase64(text, lines)) return "base64";
-	if (/^\s*(?:<!doctype html|<html[\s>])/i.test(text.slice(0, 1_000)) || (tagsIn(text) > 40 && !isMarkdown(lines)))
-		return "html";
-	const hunks = share(/^(?:\s*\d+[→\t:|])?@@ -\d+(?:,\d+)? \+\d+/);
+	if (/^\s*(?:<!doctype html|<html[\s>])/i.test(text) || (tagsIn(text) > 40 && !isMarkdown(lines))) return "html";
+	const hunks = share(/^(?:\s*\d+[→\t:|])?@@ -\d+(?:,\d+)? \+\d/);
 	const hasFile = /^(?:\s*\d+[→\t:|])?(?:diff --git |\+\+\+ )/m.test(text.slice(0, longestPreamble));
 	const isPatch = share(/^\*\*\* Begin Patch/) > 0 && share(/^\*\*\* (?:Add|Update|Delete) File/) > 0;
 	// A shell writes a plus before each command that it shows (`set -x`).
@@ -85,28 +83,27 @@ function shareOf(lines: readonly string[], has: (line: string) => boolean): numb
 }
 
 function shareOfOddCharacters(text: string): number {
-	const probe = text.length <= 2 * longestProbe ? text : text.slice(0, longestProbe) + text.slice(-longestProbe);
+	const probe = text.slice(0, longestProbe) + text.slice(-longestProbe);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
 	const odd = probe.match(/[\u0000-\u0007\u000e-\u001a\u001c-\u001f\u007f\ufffd]/g)?.length ?? 0;
 	return odd / Math.max(1, probe.length);
 }
 
 function jsonShape(text: string): "json" | "json_lines" | undefined {
-	const opening = /^\s*[[{"]/.test(text.slice(0, 200));
-	if (!opening || text.length > longestJson) return undefined;
-	if (/[\]}"]\s*$/.test(text.slice(-200)) && isJson(text)) return "json";
+	if (!/^\s*[[{"]/.test(text) || text.length > longestJson) return undefined;
+	if (isJson(text)) return "json";
 	const lines = text.split("\n").filter((line) => line.trim() !== "");
-	if (lines.length < 2 || !/^\s*[[{]/.test(lines[0] as string)) return undefined;
-	return lines.every((line) => /^\s*[[{]/.test(line.slice(0, 20)) && isJson(line)) ? "json_lines" : undefined;
+	return lines.every((line) => /^\s*[[{]/.test(line) && isJson(line)) ? "json_lines" : undefined;
 }
 
 function isJson(text: string): boolean {
+	let isValid = true;
 	try {
 		JSON.parse(text);
-		return true;
 	} catch {
-		return false;
+		isValid = false;
 	}
+	return isValid;
 }
 
 function sampleLines(text: string): string[] {
@@ -193,9 +190,8 @@ export function splitJson(text: string) {
 
 function startOfJson(text: string): number {
 	let at = 0;
-	for (let line = 0; line < mostLinesBefore && at < text.length; line += 1) {
-		const first = text[at];
-		if (first === "{" || (first === "[" && /^\[\s*(?:[[{"\d]|$)/.test(text.slice(at, at + 50)))) return at;
+	for (let line = 0; line < mostLinesBefore; line += 1) {
+		if (text[at] === "{" || /^\[\s*(?:[[{"\d]|$)/.test(text.slice(at, at + 50))) return at;
 		const newline = text.indexOf("\n", at);
 		if (newline === -1) return -1;
 		at = newline + 1;
@@ -243,7 +239,7 @@ export function describeData(
 		const mostEnd = shown === "" || !readable ? text.length : start + readable[0].length;
 		const end = characterEdge(text, start, Math.min(start + room, mostEnd));
 		const sample = text.slice(start, end);
-		if (sample === "") return { text: shown === "" ? "…".slice(0, maxChars) : `${shown}\n`, kept: [], notices };
+		if (sample === "") return { text: "…".slice(0, maxChars), kept: [], notices };
 		return { text: [...notices, sample].join("\n"), kept: [{ start, end }], notices };
 	};
 }

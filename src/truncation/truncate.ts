@@ -42,7 +42,7 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 		return leastBudget === undefined ? described : { ...described, leastBudget };
 	};
 	if (shown === "") {
-		const ellipsis = text.length > 1 && sizeOf("…", budget) <= budget.max ? ["…"] : [];
+		const ellipsis = sizeOf("…", budget) <= budget.max ? ["…"] : [];
 		return finish(
 			noticeAlone(parameters, "binary") ?? { text: ellipsis.join(""), kept: [], notices: ellipsis },
 			"binary",
@@ -50,7 +50,7 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 	}
 	const { strategy: used, shorten } = chooseStrategy(shown, parameters);
 	const fits = sizeOf(shown, budget) <= budget.max;
-	const fitted = fits && shown.length < text.length ? whole(shown) : fitBudget(shown, shorten, budget);
+	const fitted = fits ? whole(shown) : fitBudget(shown, shorten, budget);
 	const isMarked = fitted.notices.length > 0 || fitted.text === shown;
 	const draft = isMarked ? fitted : (noticeAlone(parameters, used) ?? fitted);
 	const moved = shown === wellFormed ? draft : { ...draft, kept: moveRanges(draft, wellFormed, shown) };
@@ -153,12 +153,13 @@ function chooseStrategy(text: string, parameters: TruncateOutputParameters): Cho
 	const plain = () => asText(words.size > 0 ? "focus" : "head_tail");
 	const asJson = (shape: Shape): ChosenStrategy | undefined => {
 		const isJson = shape === "json" || shape === "json_lines";
-		const split = isJson ? { before: "", json: text, behind: "" } : splitJson(text);
-		const spans = split && jsonSpans(split.json, { isLines: shape === "json_lines" });
-		if (!split || !spans) return undefined;
+		const split = isJson ? undefined : splitJson(text);
+		const json = isJson ? text : split?.json;
+		const spans = json === undefined ? undefined : jsonSpans(json, { isLines: shape === "json_lines" });
+		if (!spans) return undefined;
 		const noticeOf = topNotice(text, marks);
 		const shorten = shortenJson({ spans, marks, focus: words, failures: jsonFailures(spans), noticeOf });
-		return { strategy: "json", shorten: isJson ? shorten : withSurroundings(split, shorten, () => plain().shorten) };
+		return { strategy: "json", shorten: split ? withSurroundings(split, shorten, () => plain().shorten) : shorten };
 	};
 	const asData = (shape: Shape): ChosenStrategy => {
 		const kind = shape === "base64" || shape === "minified" ? shape : "binary";
@@ -302,7 +303,7 @@ function shortenConverted(
 			return { text: `${label}\n${text}`, kept: [], notices: [label, ...notices] };
 		}
 		// Without room for the label, the short notice says that text is omitted.
-		const short = fillTemplate(shortNotice(marks), { omitted_chars: Math.max(0, chars - converted.length) });
+		const short = fillTemplate(shortNotice(marks), { omitted_chars: chars - converted.length });
 		const shown = `${short}\n${converted}`;
 		if (shown.length <= maxChars) return { text: shown, kept: [], notices: [short] };
 		return { ...select(Math.min(maxChars, converted.length - 1)), kept: [] };
@@ -310,10 +311,9 @@ function shortenConverted(
 }
 
 function topNotice(text: string, { wording, ref }: Marks): (keptChars: number) => string {
-	const lines = text.split("\n").length;
-	const template = ref === undefined ? wording.whole : wording.wholeArchived;
-	const filled = { total_chars: text.length, total_lines: lines, ...(ref === undefined ? {} : { ref }) };
-	return (keptChars) => fillTemplate(template, { ...filled, omitted_chars: text.length - keptChars });
+	const template = ref === undefined ? wording.whole : fillTemplate(wording.wholeArchived, { ref });
+	const total_chars = text.length;
+	return (keptChars) => fillTemplate(template, { total_chars, omitted_chars: total_chars - keptChars });
 }
 
 function containsAny(text: string, words: FocusWords): boolean {

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { explanationKey, type Mutant, nameOf, nameOfReported, sampleOf } from "./mutants.ts";
-import { errorWording } from "./plugin.ts";
-import { rooms, sourcesOf, testsOf } from "./rooms.ts";
+import { asBuilt } from "./build.ts";
+import { errorWording } from "./error-wording.ts";
+import { explanationKey, type Mutant, nameOf, sampleOf } from "./mutants.ts";
+import { modulesOf, rooms, sourcesOf, testsOf } from "./rooms.ts";
+import { coverMutants, isActiveMutant, mutation } from "./switch.ts";
 
 const mutant: Mutant = {
 	id: "7",
@@ -12,12 +14,31 @@ const mutant: Mutant = {
 	replacement: "a <= b",
 	location: { start: { line: 2, column: 4 }, end: { line: 2, column: 9 } },
 };
-const reported = { ...mutant, location: { start: { line: 3, column: 5 }, end: { line: 3, column: 10 } } };
 
 describe("a mutant", () => {
-	it("has the same name in the source and in a report", () => {
+	it("is named after its place, whose lines and columns begin with 1", () => {
 		expect(nameOf(mutant)).toBe("src/masking/mask.ts:3:5-3:10 EqualityOperator a <= b");
-		expect(nameOfReported(reported)).toBe(nameOf(mutant));
+	});
+
+	it("is in its module if it was drawn", () => {
+		const code = 'const one = stryMutAct_9fa48("1") ? 2 : (stryCov_9fa48("1", "2"), stryMutAct_9fa48("2") ? 3 : 4);';
+		const built = asBuilt(code, { file: "/src/a.ts", drawn: new Set(["2"]) });
+		expect(built.split("\n")[1]).toBe("const one = false ? 2 : (coverMutants(2), isActiveMutant(2) ? 3 : 4);");
+		expect(asBuilt(code, { file: "/src/a.ts", drawn: new Set() })).toBe("const one = false ? 2 : (0, false ? 3 : 4);");
+	});
+
+	it("is active alone, until it was reached too often", () => {
+		Object.assign(mutation, { active: 7, hits: 0, mostHits: 2 });
+		expect([isActiveMutant(6), isActiveMutant(7), isActiveMutant(7)]).toEqual([false, true, true]);
+		expect(() => isActiveMutant(7)).toThrow("reached 3 times");
+	});
+
+	it("is counted where the original is reached", () => {
+		coverMutants(1);
+		mutation.counts = new Uint32Array(4);
+		coverMutants(1, 3);
+		coverMutants(3);
+		expect([...mutation.counts]).toEqual([0, 1, 0, 2]);
 	});
 
 	it("is not made of the wording of an error, but of its code and its condition", () => {
@@ -45,7 +66,14 @@ describe("a sample", () => {
 describe("every room", () => {
 	it.each(rooms.map((room) => [room.name, room] as const))("%s has sources and tests", (_, room) => {
 		expect(sourcesOf(room).length).toBeGreaterThan(3);
-		expect(Object.keys(testsOf(room)).length).toBeGreaterThan(3);
+		expect(testsOf(room).length).toBeGreaterThan(3);
+	});
+});
+
+describe("a test file", () => {
+	it("loads what it imports, and what those modules import", () => {
+		const modules = modulesOf("test/masking/mask.test.ts");
+		expect([...modules]).toEqual(expect.arrayContaining(["src/masking/mask.ts", "src/conversation/plan.ts"]));
 	});
 });
 
@@ -54,7 +82,7 @@ describe("an explained survivor", () => {
 	const explanations = lines.filter((line) => line.startsWith("- "));
 
 	it("is found by the line of its source and its replacement", () => {
-		expect(explanationKey({ ...reported, fileName: "src/a.ts" }, "one\ntwo\n\treturn a < b;\n")).toBe(
+		expect(explanationKey({ ...mutant, fileName: resolve("src/a.ts") }, "one\ntwo\n\treturn a < b;\n")).toBe(
 			"- src/a.ts: ``return a < b;`` → ``a <= b``:",
 		);
 	});

@@ -22,21 +22,21 @@ interface Position {
 }
 
 /** The same in every run over the same source. */
-export function nameOf({ fileName, mutatorName, replacement, location: { start, end } }: Mutant): string {
+export function nameOf(mutant: Mutant): string {
+	const { start, end } = mutant.location;
 	const place = `${start.line + 1}:${start.column + 1}-${end.line + 1}:${end.column + 1}`;
-	return `${relative(process.cwd(), fileName).replaceAll("\\", "/")}:${place} ${mutatorName} ${replacement}`;
+	return `${fileOf(mutant)}:${place} ${mutant.mutatorName} ${mutant.replacement}`;
 }
 
-/** As in reports, whose lines and columns begin with 1. */
-export function nameOfReported({ location: { start, end }, ...mutant }: Mutant): string {
-	const before = ({ line, column }: Position) => ({ line: line - 1, column: column - 1 });
-	return nameOf({ ...mutant, location: { start: before(start), end: before(end) } });
+/** How its line of `test/mutation-survivors.md` begins. It stays as lines above it are added to the source. */
+export function explanationKey(mutant: Mutant, source: string): string {
+	const line = source.split("\n")[mutant.location.start.line]?.trim();
+	return `- ${fileOf(mutant)}: \`\`${line}\`\` → \`\`${mutant.replacement.replace(/\s+/g, " ")}\`\`:`;
 }
 
-/** How a line of `test/mutation-survivors.md` on a reported mutant begins. It stays as lines above are added. */
-export function explanationKey({ fileName, location: { start }, replacement }: Mutant, source: string): string {
-	const line = source.split("\n")[start.line - 1]?.trim();
-	return `- ${fileName}: \`\`${line}\`\` → \`\`${replacement.replace(/\s+/g, " ")}\`\`:`;
+/** From the folder of the checkout. */
+export function fileOf({ fileName }: Mutant): string {
+	return relative(process.cwd(), fileName).replaceAll("\\", "/");
 }
 
 /** A sample of the names: those with the smallest hashes under the seed. */

@@ -7,8 +7,8 @@ export interface Room {
 	/** In other folders, as the beginnings of file names. */
 	readonly elsewhere?: readonly string[];
 	/**
-	 * Tests of the room that take seconds for each mutant, run the built package, or need a process of their own: to measure the
-	 * stack, to watch the files read.
+	 * Tests of the room that take seconds for each mutant, run the built package, put something in the place of a package, or need
+	 * a process of their own: to measure the stack, to watch the files read.
 	 */
 	readonly without?: readonly string[];
 }
@@ -40,7 +40,7 @@ export const rooms: readonly Room[] = [
 	{ name: "json-text", without: ["value-deep"] },
 	{
 		name: "tokens",
-		without: ["counter-known-differences", "counter-load-on-first-use", "request-example-whole"],
+		without: ["counter-known-differences", "counter-load-on-first-use", "models-catalogue", "request-example-whole"],
 	},
 	{
 		name: "operations",
@@ -62,25 +62,31 @@ export function sourcesOf({ name }: Room): string[] {
 	return typescriptIn(`src/${name}`);
 }
 
-/** The tests that the mutants of a room run, without those that take minutes, with the numbers of modules that each loads. */
-export function testsOf({ name, elsewhere = [], without = [] }: Room): Record<string, number> {
+/** The tests that the mutants of a room run. */
+export function testsOf({ name, elsewhere = [], without = [] }: Room): string[] {
 	const own = typescriptIn(`test/${name}`).filter((file) => !without.some((one) => file.includes(`/${one}.test.`)));
 	const others = elsewhere.flatMap((beginning) =>
 		typescriptIn(`test/${beginning.split("/")[0]}`).filter((file) => file.startsWith(`test/${beginning}`)),
 	);
-	const tests = [...own, ...others].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".long.test.ts"));
-	return Object.fromEntries(tests.map((file) => [file, modulesOf(file).size]));
+	return [...own, ...others].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".long.test.ts"));
 }
 
 /** The file and what it imports of ours. */
-function modulesOf(file: string): ReadonlySet<string> {
+export function modulesOf(file: string): ReadonlySet<string> {
 	const modules = new Set([file]);
 	for (const one of modules) {
-		for (const [, imported = ""] of readFileSync(one, "utf8").matchAll(/(?<!import type .*)from "(\.[^"]+\.ts)"/g)) {
+		const text = readFileSync(one, "utf8");
+		for (const [, imported = ""] of text.matchAll(/(?:(?<!(?:im|ex)port type .*)from |\bimport\()"(\.[^"]+\.ts)"/g)) {
 			modules.add(join(dirname(one), imported));
 		}
+		if (/\bimport\(\w/.test(text)) for (const row of importedByPath()) modules.add(row);
 	}
 	return modules;
+}
+
+/** Modules that tests find by the list of the files in their folder. */
+export function importedByPath(): string[] {
+	return typescriptIn("test/formats/rows");
 }
 
 function typescriptIn(folder: string): string[] {

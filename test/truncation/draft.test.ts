@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
 	addRange,
+	assembleUnits,
 	type CharRange,
 	type Draft,
 	fitBudget,
@@ -149,6 +150,62 @@ describe("fitBudget", () => {
 		).toBe("");
 	});
 
+	/** The sizes that are asked for, given the tokens of a text of each length; the whole text has 10 characters. */
+	const asked = (max: number, tokens: Readonly<Record<number, number>>) => {
+		const sizes: number[] = [];
+		const { text } = fitBudget(
+			"y".repeat(10),
+			(size) => {
+				sizes.push(size);
+				return keep(size);
+			},
+			{ unit: "tokens", max, countTokens: (one) => tokens[one.length] as number },
+		);
+		return [...sizes, `then ${text.length}`];
+	};
+
+	it("estimates the next size by the tokens of the last one, or halves the interval", () => {
+		// The first size fills the budget.
+		expect(asked(5, { 10: 10, 5: 5 })).toEqual([5, "then 5"]);
+		expect(asked(100, { 10: 100, 9: 99 })).toEqual([9, "then 9"]);
+		// One that is too large: the next is aimed at 98 % of the budget.
+		expect(asked(6, { 10: 10, 6: 12, 2: 4, 3: 6 })).toEqual([6, 2, 3, "then 3"]);
+		// The estimate is the last size again, the least that is too large, or a size that is tried already.
+		expect(asked(20, { 10: 67, 3: 19, 6: 30, 4: 20 })).toEqual([3, 6, 4, "then 4"]);
+		expect(asked(20, { 10: 35, 6: 30, 3: 10, 4: 20 })).toEqual([6, 3, 4, "then 4"]);
+		expect(asked(20, { 10: 60, 4: 30, 2: 12, 3: 19 })).toEqual([4, 2, 3, "then 3"]);
+		// No size fits an empty budget.
+		expect(asked(0, { 10: 10, 9: 9, 4: 4, 2: 2, 1: 1 })).toEqual([9, 4, 2, 1, "then 0"]);
+	});
+
+	it("halves the size after nine tries that were all too large", () => {
+		const sizes: number[] = [];
+		const shorten = (size: number): Draft => {
+			sizes.push(size);
+			return { text: "y".repeat(size), kept: [], notices: [] };
+		};
+		const dear = (text: string) => (text.startsWith("x") ? text.length / 2 : text.length > 3 ? 1e9 : 1_000);
+		const text = "x".repeat(4_000);
+		expect(fitBudget(text, shorten, { unit: "tokens", max: 1_000, countTokens: dear }).text).toBe("yyy");
+		expect(sizes).toEqual([2_000, 1_000, 500, 250, 125, 62, 31, 15, 7, 6, 3]);
+		const dearer = (one: string) => (one.startsWith("x") ? one.length / 2 : 1e9);
+		const none = fitBudget(text, shorten, { unit: "tokens", max: 1_000, countTokens: dearer });
+		expect(none).toEqual({ text: "", kept: [], notices: [] });
+		expect(sizes.slice(-3)).toEqual([6, 3, 1]);
+	});
+
+	it("counts a sample of 4 000 characters at both ends of a longer text", () => {
+		const sampleOf = (text: string) => {
+			const counted: string[] = [];
+			const countTokens = (one: string) => counted.push(one);
+			fitBudget(text, keep, { unit: "tokens", max: 1, countTokens });
+			return counted[0]?.replace(/x+|y+|z+/g, (run) => `${run[0]}${run.length} `);
+		};
+		const text = (middle: number) => `${"x".repeat(4_000)}${"y".repeat(middle)}${"z".repeat(4_000)}`;
+		expect([sampleOf(text(0)), sampleOf(text(1))]).toEqual(["x4000 z4000 ", "x4000 z4000 "]);
+		expect(sampleOf("x".repeat(7_999))).toBe("x7999 ");
+	});
+
 	it("estimates a stream by a part of it, in at most nine tries", () => {
 		let tries = 0;
 		const stubborn = (size: number) => {
@@ -158,6 +215,56 @@ describe("fitBudget", () => {
 		const budget = { unit: "tokens", max: 50, countTokens: roughCount } as const;
 		expect(fitBudget({ chars: 100_000, some: "x".repeat(400) }, stubborn, budget).text).toBe("x".repeat(10));
 		expect(tries).toBe(9);
+	});
+});
+
+describe("assembleUnits", () => {
+	const wording = {
+		...noticesOf("en"),
+		gap: "<{from}-{to}>",
+		folded: "<{from}-{to} alike>",
+		inside: "<{omitted_chars}>",
+	};
+	const marks = { wording, ref: undefined };
+	const lines = textUnits("aa\nbb\ncc\ndd\nee");
+	// Lines of one, three and one units.
+	const states = textUnits("aa\nb\rcc\rddd\nee");
+	const joined = (units: typeof lines, kept: readonly number[], isLike?: () => boolean) =>
+		assembleUnits({ units, kept, marks, notice: "none", isLike }).text.replaceAll("\r", "_");
+
+	it("joins kept lines, and marks the gaps between them", () => {
+		expect(joined(lines, [0, 1, 2, 3, 4])).toBe("aa\nbb\ncc\ndd\nee");
+		expect(joined(lines, [0, 4])).toBe("aa\n<2-4>\nee");
+		expect(joined(lines, [2])).toBe("<1-2>\ncc\n<4-5>");
+		expect(joined(lines, [1, 3])).toBe("<1-1>\nbb\n<3-3>\ndd\n<5-5>");
+	});
+
+	it("marks lines like the one before them, not those at the top", () => {
+		expect(joined(lines, [0, 4], () => true)).toBe("aa\n<2-4 alike>\nee");
+		expect(joined(lines, [2], () => true)).toBe("<1-2>\ncc\n<4-5 alike>");
+		expect(joined(lines, [2], () => false)).toBe("<1-2>\ncc\n<4-5>");
+	});
+
+	it("marks the characters that are omitted inside a line", () => {
+		expect(joined(states, [0, 1, 2, 3, 4])).toBe("aa\nb_cc_ddd\nee");
+		expect(joined(states, [0, 1, 3, 4])).toBe("aa\nb_<3>ddd\nee");
+		expect(joined(states, [0, 3, 4])).toBe("aa\n<5>ddd\nee");
+		expect(joined(states, [0, 1, 4])).toBe("aa\nb_<6>\nee");
+		expect(joined(states, [1])).toBe("<1-1>\nb_<6>\n<3-3>");
+		expect(joined(states, [2])).toBe("<1-1>\n<2>cc_<3>\n<3-3>");
+		expect(joined(states, [0, 1, 2, 3])).toBe("aa\nb_cc_ddd\n<3-3>");
+	});
+
+	it("has a notice with the numbers of what is omitted, the reference, and the kept ranges", () => {
+		const draft = assembleUnits({ units: states, kept: [0, 3], marks: { wording, ref: "abc" }, notice: "full" });
+		expect(draft.text).toBe(`${draft.notices[0]}\naa\n<5>ddd\n<3-3>`);
+		expect(draft.notices[0]).toContain("2 of 3 lines left out (9 of 14 characters), ref=abc]");
+		expect(draft.notices.slice(1)).toEqual(["<5>", "<3-3>"]);
+		expect(draft.kept).toEqual([range(0, 2), range(8, 11)]);
+		const short = assembleUnits({ units: states, kept: [0, 1, 2], marks, notice: "short" });
+		expect(short.text).toBe("[shortened: 7 characters left out]\naa\nb\rcc\r<3>\n<3-3>");
+		// The line feed between two kept lines belongs to the range.
+		expect(short.kept).toEqual([range(0, 8)]);
 	});
 });
 

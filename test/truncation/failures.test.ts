@@ -192,6 +192,94 @@ describe("the lines that come first", () => {
 		]);
 	});
 
+	const matchesOf = (text: string, source: FailureSource, kind: string) =>
+		firstOf(text, source)
+			.filter((one) => one.startsWith(`${kind} `))
+			.map((one) => one.split(" ").slice(2).join(" "));
+
+	it("are those with rare words before the others, each group from both ends inwards", () => {
+		const text = [
+			"ERROR: worker 1 reset",
+			"ERROR: disk gone away",
+			"ERROR: worker 2 reset",
+			"ERROR: worker 3 reset",
+			"ERROR: table lost there",
+			"ERROR: worker 4 reset",
+			"ERROR: worker 5 reset",
+			"ERROR: heap torn apart",
+		].join("\n");
+		expect(matchesOf(text, "output", "failure")).toEqual([
+			...["1-1 1", "7-7 7", "0-0 0", "6-6 6"],
+			...["4-4 4", "2-2 2", "5-5 5", "3-3 3"],
+		]);
+	});
+
+	it("are rare up to two lines, or a share of 2 %", () => {
+		const texts = (rare: number, others: number) =>
+			[
+				...Array.from({ length: others }, (_, index) => `ERROR: worker ${index} reset`),
+				...Array.from({ length: rare }, (_, index) => `ERROR: disk ${index} gone`),
+			].join("\n");
+		const isFirst = (rare: number, others: number) =>
+			matchesOf(texts(rare, others), "output", "failure")[0] === `${others}-${others} ${others}`;
+		expect([isFirst(2, 10), isFirst(3, 10), isFirst(3, 147), isFirst(3, 146), isFirst(4, 196)]).toEqual([
+			...[true, false, true, false, true],
+		]);
+	});
+
+	it("are not those that differ from an earlier one only in their times", () => {
+		const text = "10:00:01 ERROR: full\nstep\n10:00:02 ERROR: full\n10:00:03 ERROR: empty";
+		expect(matchesOf(text, "output", "failure")).toEqual(["0-0 0", "3-3 3"]);
+		expect(matchesOf("maybe it failed 1s\nx\nmaybe it failed 2s", "output", "likely")).toEqual(["0-0 0"]);
+	});
+
+	it("are three lines behind a failure, up to a blank one", () => {
+		expect(matchesOf("ERROR: full\n1\n2\n3\n4", "output", "behind")).toEqual(["1-1 1", "2-2 2", "3-3 3"]);
+		expect(matchesOf("ERROR: full\n1\n \n3", "output", "behind")).toEqual(["1-1 1"]);
+		expect(matchesOf("1\nERROR: full", "output", "behind")).toEqual([]);
+		// A long line is there once, with all its pieces.
+		expect(matchesOf(`ERROR: full\n${"word ".repeat(210)}\nb`, "output", "behind")).toEqual(["1-4 1"]);
+	});
+
+	it("are lines with words of failure too, beside failures, but no single names", () => {
+		const rest = "\n1\n2\n3\n\nit  failed\nfailed.ts\n  error.log\nerror.md  \nagain it failed";
+		expect(matchesOf(`ERROR: full${rest}`, "output", "likely")).toEqual(["5-5 5", "9-9 9"]);
+		expect(matchesOf(rest, "log", "likely")).toEqual(["5-5 5", "9-9 9"]);
+		expect(matchesOf(`ERROR: full${rest}`, "log", "likely")).toEqual([]);
+		expect(matchesOf(rest, "written", "likely")).toEqual([]);
+	});
+
+	it("of a long line with two failures are the line and the second piece", () => {
+		const long = `${"word ".repeat(70)}ERROR: full ${"word ".repeat(140)}ERROR: empty ${"word ".repeat(30)}`;
+		expect(matchesOf(long, "output", "failure")).toEqual(["0-3 1", "3-3 3"]);
+	});
+
+	/** The odd lines of copied, moved and linked files with others between. */
+	const oddOf = (usual: number, others: readonly string[]) => {
+		const lines = Array.from({ length: usual }, (_, index) => `${["copied", "moved", "linked"][index % 3]} ${index}`);
+		return matchesOf([...lines, ...others].join("\n"), "output", "odd").map((one) => Number(one.split(" ")[1]) - usual);
+	};
+
+	it("of a text of 50 lines or more, nine tenths of which begin with three words, are the others", () => {
+		expect(oddOf(49, ["skipped it"])).toEqual([0]);
+		expect(oddOf(48, ["skipped it"])).toEqual([]);
+		expect(oddOf(45, ["one", "two", "six", "ten", "any"])).toHaveLength(5);
+		expect(oddOf(44, ["one", "two", "six", "ten", "any", "few"])).toEqual([]);
+		expect(oddOf(48, ["one", "12 !", "", "?"])).toEqual([]);
+		expect(oddOf(57, ["12 !", "one"])).toEqual([1]);
+	});
+
+	it("are odd with a first word that stands in three lines at most", () => {
+		const times = (count: number) => Array.from({ length: count }, (_, index) => `skipped ${index}`);
+		expect(oddOf(57, times(3)).sort()).toEqual([0, 1, 2]);
+		expect(oddOf(57, times(4))).toEqual([]);
+	});
+
+	it("have a first word of two letters or more in their first 120 characters", () => {
+		expect(oddOf(57, ["a copied file"])).toEqual([]);
+		expect(oddOf(57, ["c 1", `${"1".repeat(119)} skipped`, "cut off"])).toEqual([2]);
+	});
+
 	it("of a text without any", () => {
 		expect(firstOf("a\nb", "output")).toEqual([]);
 	});
@@ -220,6 +308,27 @@ describe("the signs of units", () => {
 			signsOf("ERROR: full of it\nok"),
 		]).toEqual([[0, 0, 0, 2, 0, 0], [2, 2, 0, 0], [2, 2, 2, 2, 2], [0, 0, 0, 0, 2], [0], [2, 0]]);
 	});
+
+	it("of the start and the end of a long line", () => {
+		const words = "word ".repeat(210);
+		// Words of failure that stand at the start or at the end of a line only.
+		expect(signsOf(`E: x ${words}`)).toEqual([2, 0, 0, 0]);
+		expect(signsOf(`${words}x: unbound variable`)).toEqual([0, 0, 0, 2]);
+		expect(signsOf(`${words}x: unbound variable\nbehind`)).toEqual([0, 0, 0, 2, 0]);
+		expect(signsOf("E: x ".repeat(210))).toEqual([2, 0, 0, 0]);
+	});
+
+	it("of escaped lines are those of lines inside a long one only", () => {
+		const quiet = "a line\\n".repeat(150);
+		expect(signsOf(quiet)).toEqual([0, 0, 0, 0]);
+		expect(signsOf(`${quiet}E: x\\n${quiet}`)).toEqual([0, 0, 0, 2, 0, 0, 0, 0]);
+		expect(signsOf('print("a\\nE: x\\nb")')).toEqual([0]);
+	});
+
+	it("of a line that began before the text", () => {
+		expect(Array.from(failureSigns(textUnits("E: x", 0, true)))).toEqual([0]);
+		expect(Array.from(failureSigns(textUnits("E: x", 0, false)))).toEqual([2]);
+	});
 });
 
 describe("a line without its times", () => {
@@ -229,6 +338,8 @@ describe("a line without its times", () => {
 				"2026-03-01T10:00:00.123Z x",
 				"2026-03-01 10:00:00,5+02:00 x",
 				"1:02:03 x",
+				"10:00:00.55 x",
+				"4.55 MB",
 				"10:00:00.5 x",
 				"at 0x7fA0b",
 				"12ms 3 s 4.5 MB 50% 1m 2min 3kB",
@@ -241,6 +352,8 @@ describe("a line without its times", () => {
 			"# x",
 			"# x",
 			"# x",
+			"# x",
+			"#",
 			"# x",
 			"at #",
 			"# # # # # # #",
@@ -262,7 +375,11 @@ describe("the words of a line", () => {
 			wordHashes(`${"x ".repeat(150)}abc`).length,
 			wordHashes(`${"x ".repeat(148)}abc`).length,
 			wordHashes("ab cd ab").length,
-		]).toEqual([[-2064609021, 1294271946], 2, [], 0, 0, 1, 3]);
+			wordHashes("zz").length,
+			wordHashes("éé {{ ~~").length,
+		]).toEqual([[1294271946], 2, [], 0, 0, 1, 2, 1, 0]);
+		// The last word is cut at 300 characters.
+		expect(wordHashes(`${" ".repeat(298)}abc`)).toEqual(wordHashes("ab"));
 	});
 
 	it("are mostly rare or not", () => {
@@ -324,10 +441,55 @@ describe("failures in JSON", () => {
 		expect(failuresIn({ a: "error", b: [1, 2], c: null })).toEqual([]);
 	});
 
-	it("are at most so long with their key", () => {
-		expect([failuresIn({ error: "x".repeat(70) }), failuresIn({ error: "x".repeat(71) })]).toEqual([
+	it("are at most 80 characters long with their key", () => {
+		expect([failuresIn({ error: "x".repeat(71) }), failuresIn({ error: "x".repeat(72) })]).toEqual([
 			["0: rank 0, leaf 1 ", "1: rank 0, leaf 1 "],
-			["0: rank 0, leaf 1 ", "1: rank 0, leaf 1 "],
+			[],
 		]);
+		expect(failuresIn({ first: "y".repeat(90), error: "x" })).toEqual(["0: rank 0, leaf 2 ", "2: rank 0, leaf 2 "]);
+	});
+
+	it("are strings, numbers or words, and need a key if they are no lines of failure", () => {
+		expect(failuresIn({ error: { code: 1 } })).toEqual([]);
+		expect(failuresIn([".go:7:7: x"])).toEqual([]);
+	});
+
+	it("have the rank of the most important failure inside them", () => {
+		const lines = Array.from({ length: 6 }, (_, index) => `ERROR: worker ${index} reset`);
+		expect(
+			failuresIn([
+				[lines[0], lines[1], "ERROR: disk gone away"],
+				[lines[2], lines[3]],
+				[lines[4], "ok"],
+			]),
+		).toEqual([
+			"0: rank 0, leaf 4 ",
+			"1: rank 0, leaf 4 ",
+			"2: rank 1, leaf 2 ERROR: worker 0 reset",
+			"3: rank 3, leaf 3 ERROR: worker 1 reset",
+			"4: rank 0, leaf 4 ERROR: disk gone away",
+			"5: rank 4, leaf 7 ",
+			"6: rank 5, leaf 6 ERROR: worker 2 reset",
+			"7: rank 4, leaf 7 ERROR: worker 3 reset",
+			"8: rank 2, leaf 9 ",
+			"9: rank 2, leaf 9 ERROR: worker 4 reset",
+		]);
+		// A key with its value is compared by both.
+		const parts = [{ status: "error" }, { status: "error" }, { outcome: "failed" }, { status: "error" }];
+		expect(failuresIn(parts)).toContain("6: rank 0, leaf 6 ");
+	});
+
+	it("end at an escaped line end, and at no other escape", () => {
+		expect(failuresIn({ a: "inE: x" })).toEqual([]);
+		expect(failuresIn({ a: "x\tE: x" })).toEqual([]);
+		expect(failuresIn({ a: "x\nE: x" })).toEqual(["0: rank 0, leaf 1 ", "1: rank 0, leaf 1 E: x"]);
+		expect(failuresIn({ a: "sh: unbound variable\nb" })).toHaveLength(2);
+		expect(failuresIn({ a: "\u001b[31mE: x" })).toHaveLength(2);
+	});
+
+	it("are read to 1200 characters, even if an escape begins there", () => {
+		const line = `E: ${"x".repeat(1_196)}"`;
+		expect(failuresIn({ a: line })).toHaveLength(2);
+		expect(failuresIn({ a: `${"word ".repeat(300)}Segmentation fault` })).toEqual([]);
 	});
 });

@@ -73,12 +73,30 @@ describe("the words of a focus", () => {
 		expect(entries(focusWords(`${"x ".repeat(1_990)} middle ${"x ".repeat(1_990)}`))).toEqual(["middle 1"]);
 	});
 
+	it("are not split at 8000 characters", () => {
+		const around = (behind: number) => `${"x ".repeat(1_998)}middleword${" x".repeat(1_997)}${".".repeat(behind)}`;
+		expect([0, 1].map((behind) => entries(focusWords(around(behind))))).toEqual([
+			["middleword 1"],
+			["midd 1", "eword 1"],
+		]);
+	});
+
+	it("have parts of three letters or more, and 199 pairs of characters at most", () => {
+		expect(entries(focusWords("foo_bcd_ab"))).toEqual(["foo_bcd_ab 2", "foo 0.5", "bcd 0.5"]);
+		const characters = String.fromCharCode(...Array.from({ length: 300 }, (_, index) => 0x4e00 + index));
+		expect(focusWords(characters).size).toBe(200);
+	});
+
 	it("are none in common words", () => {
 		expect(entries(focusWords("the and for 1 12 a"))).toEqual([]);
 	});
 });
 
 describe("words of a focus in a text", () => {
+	it("are found once beside other writing", () => {
+		expect([found("vu", "déjà—vu vu"), found("ab", "—"), found("ab", "—ab")]).toEqual([["vu"], [], ["ab"]]);
+	});
+
 	it("are found whole, in any case, and in parts", () => {
 		expect([
 			found("total price", "The TotalPrice of it"),

@@ -13,6 +13,18 @@ describe("focusOfCall", () => {
 		for (const input of [undefined, null, 7, {}, [], ""]) expect(focusOfCall({ input })).toBe("");
 	});
 
+	it("reads JSON of objects, lists and texts only", () => {
+		expect(["123", "true", ' {"a":"b"}', '["c"]', '"d"', 'x{"a":"b"}'].map((input) => focusOfCall({ input }))).toEqual([
+			...["123", "true", "b", "c", "d", 'x{"a":"b"}'],
+		]);
+	});
+
+	it("reads 1000 texts of the arguments at most", () => {
+		const texts = (count: number) => Array.from({ length: count }, () => "a");
+		expect(focusOfCall({ input: [texts(600), [...texts(400), "b"]] })).toBe(texts(1_000).join("\n"));
+		expect(focusOfCall({ input: [texts(600), [...texts(399), "b"]] }).endsWith("a\nb")).toBe(true);
+	});
+
 	it("puts the words before the call first and the task last, each limited", () => {
 		expect(focusOfCall({ input: { q: "x" }, words: "I look for y.", task: "Find z." })).toBe(
 			"x\nI look for y.\nFind z.",
@@ -56,6 +68,12 @@ describe("callFocusReader", () => {
 			"grammar\nNow the grammar file.\nFix the parser.",
 			"tests\nNow the grammar file.\nFix the parser.",
 			"docs\nNow the grammar file.\nAnd the docs.",
+		]);
+	});
+
+	it("uses the last words without the white space around them", () => {
+		expect(focusesOf([{ role: "user", content: "\n Go on. \n" }, call("a", { q: "x" }), result("a")])).toEqual([
+			"x\nGo on.",
 		]);
 	});
 

@@ -42,6 +42,10 @@ describe("where a text can be cut", () => {
 		]);
 	});
 
+	it("before a line feed and behind a carriage return that stand alone", () => {
+		expect([edges("a\nb", 0), edges("a\rb", 0)]).toEqual(["0 1 2 3 3", "0 1 2 3 3"]);
+	});
+
 	it("not before its start", () => {
 		expect([edges("a🦊b", 1), edges("e\u0301x", 2), edges("abc", 2)]).toEqual([
 			"1 1 1 3 4 4",

@@ -3,6 +3,7 @@ import { headerChars, scoreDiff } from "../../src/truncation/diff.ts";
 import { failureSigns } from "../../src/truncation/failures.ts";
 import { focusWords } from "../../src/truncation/focus.ts";
 import {
+	endShares,
 	lineFeatures,
 	linePattern,
 	scoreLines,
@@ -94,8 +95,8 @@ const worthInLog = (text: string, focus: string) => {
 	];
 };
 
-const worthInDiff = (headers: "all" | "files" | "none") => {
-	const units = textUnits(diff);
+const worthInDiff = (headers: "all" | "files" | "none", text = diff) => {
+	const units = textUnits(text);
 	return rounded(scoreDiff(units, lineFeatures(units, focusWords("line")), headers));
 };
 
@@ -174,6 +175,14 @@ describe("the units of a text", () => {
 		]);
 	});
 
+	it("end behind the last blank, comma, semicolon or brace of 320 characters", () => {
+		expect(
+			[" ", ",", ";", "}", "x"].map((sign) =>
+				unitsOf(`abcdef${sign}`.repeat(160)).map(([text]) => String(text).length),
+			),
+		).toEqual([...[" ", ",", ";", "}"].map(() => [315, 315, 315, 175]), [320, 320, 320, 160]]);
+	});
+
 	it("may begin behind what was read before", () => {
 		expect([3, 4].map((from) => Array.from(textUnits("ab\ncd\nef", from, true).start).slice(0, 2))).toEqual([
 			[3, 6],
@@ -202,6 +211,13 @@ describe("the features of lines", () => {
 				lineFeatures(textUnits(program), focusWords(""), Float32Array.from([1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1])).length,
 			),
 		).toEqual([22, 0, 0, 34, 21, 7, 0, 6, 20, 28, 28]);
+	});
+
+	it("name lines with a whole name that three lines at most contain", () => {
+		const namedIn = (count: number, focus: string, name = focus) =>
+			lineFeatures(textUnits(`other\n${`${name} of it\n`.repeat(count)}`), focusWords(focus)).named;
+		expect([namedIn(3, "fooBar"), namedIn(4, "fooBar"), namedIn(1, "plain")]).toEqual([[1, 2, 3], [], []]);
+		expect(namedIn(1, "fooBar bazQux", "fooBar bazQux")).toEqual([1]);
 	});
 
 	it("know indents of up to 40 columns", () => {
@@ -256,6 +272,41 @@ describe("the worth of lines", () => {
 		expect(worthOf(Array.from({ length: 5 }, () => `${"word ".repeat(150)}`).join("\n"), "")).toEqual([
 			1, 0.21474, 0.20119, 0.18906, 0.17816,
 		]);
+	});
+
+	it("is none of brackets and blanks", () => {
+		expect(worthOf("}\n\n)", "")).toEqual([0, 0, 0]);
+	});
+
+	it("is raised around a name, within the text", () => {
+		const worth = worthOf("fooBar\nb\n}\nd\ne\nfooBar", "fooBar");
+		expect(worth.map((one) => one >= 0.25)).toEqual([true, true, false, true, true, true]);
+		expect(worth).toHaveLength(6);
+	});
+
+	it("gives the start of a text up to two fifths of the room", () => {
+		expect([600, 20_400, 60_000].map(endShares.head).map((share) => Number(share.toFixed(3)))).toEqual([
+			0.07, 0.4, 0.4,
+		]);
+	});
+
+	it("of a table with a focus that it does not contain", () => {
+		const units = textUnits("a,b\n1,2\n3,4\n5,6\n7,8");
+		expect(scoreTable(units, lineFeatures(units, focusWords("missing")))).toEqual(scoreTable(units, undefined));
+	});
+
+	it("of failures that differ in numbers", () => {
+		// The others are worth what lines behind a failure are.
+		expect(worthInLog("ERROR: code 5\nstep\nERROR: code 7\nERROR: code 5", "")[0]).toEqual([113, 9, 73, 9]);
+		expect(worthInLog("was denied 5\nstep\nwas denied 7\nwas denied 5", "")[0]).toEqual([6, 0.4, 2, 0]);
+	});
+
+	it("of a log with words of failure only, which does not fail", () => {
+		expect(worthInLog("maybe it failed\nstep", "").slice(0, 2)).toEqual([[6, 0.4], false]);
+	});
+
+	it("is none of blank lines around a failure", () => {
+		expect(worthInLog("a\n \nERROR: full\n \nb", "")[0]).toEqual([3, 0, 111, 0, 8]);
 	});
 
 	it("of a table", () => {
@@ -320,6 +371,34 @@ describe("the worth of lines", () => {
 				0.62712,
 			],
 		]);
+	});
+
+	it("of a diff whose only header of a file is the line of its new name", () => {
+		const text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n+one\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n+++ b/z";
+		const worth = worthInDiff("all", text);
+		expect([0, 1, 2, 5, 6, 7].map((line) => worth[line])).toEqual([0.05, 20, 30, 20, 30, 20]);
+	});
+
+	it("of the headers of files without hunks", () => {
+		const text = "diff --git a/x b/x\nsimilarity index 90%\ndiff --git a/y b/y\nrename from y\n+++ b/y\nIndex: z";
+		expect(worthInDiff("all", text)).toEqual([20, 0.05, 20, 20, 0.05, 20]);
+	});
+
+	it("of the headers of files behind those of a commit", () => {
+		const text = "diff --git a/x b/x\nFrom: me\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one";
+		expect(worthInDiff("all", text).slice(0, 5)).toEqual([20, 10, 0.05, 20, 30]);
+	});
+
+	it("of lines in a hunk that look like headers", () => {
+		const text = "+++ b/x\n@@ -1,3 +1,3 @@\n--- a comment\n-name\n--- a comment\n index 12..34";
+		const isHeader = worthInDiff("all", text).map((worth) => worth === 0.05);
+		expect(isHeader).toEqual([false, false, false, false, false, false]);
+	});
+
+	it("of lines around a change, which are worth less even with a sign inside", () => {
+		const worthOfLine = (line: string) => worthInDiff("all", `@@ -1 +1 @@\n${line}`)[1] as number;
+		expect(worthOfLine(" same-day")).toBeCloseTo(0.8 * worthOfLine("+same-day"), 3);
+		expect(worthOfLine("-same-day")).toBe(worthOfLine("+same-day"));
 	});
 
 	it("of a diff with numbers before its lines", () => {

@@ -56,6 +56,26 @@ describe("the texts of a result", () => {
 		expect(plan({ texts: texts(200) }, {}, false)).toMatchObject([{ unsent: true }]);
 	});
 
+	it("are cut if they take no more tokens than before", () => {
+		const countTokens = () => 5;
+		expect(plan({ texts: texts(200) }, { countTokens })).toHaveLength(1);
+		expect(plan({ texts: texts(60, 60), whole }, { countTokens })).toHaveLength(1);
+	});
+
+	it("are cut anew if escape sequences or HTML are treated otherwise", () => {
+		const byStrategy = { strategy: "head_tail", wording: noticesOf("en") } as const;
+		const text = `<html>\n${"\u001b[1mword\u001b[0m\n".repeat(60)}`;
+		const cutWith = (given: object) =>
+			String(
+				plan({ texts: [{ path: [1, "content"], text }] }, { byStrategy: { ...byStrategy, ...given } })[0]?.replacement,
+			);
+		expect(cutWith({})).toContain("\u001b");
+		expect(cutWith({ stripAnsi: (one: string) => one.replaceAll("\u001b", "") })).not.toContain("\u001b");
+		const html = { strategy: "html", stripAnsi: (one: string) => one };
+		expect(cutWith(html)).toContain("word");
+		expect(cutWith({ ...html, htmlToText: () => "converted" })).toContain("converted");
+	});
+
 	it("stay if they are placeholders", () => {
 		const isPlaceholder = (text: string) => text.startsWith("0");
 		expect(plan({ texts: texts(200, 300) }, { isPlaceholder })).toMatchObject([{ path: "content.1.text" }]);

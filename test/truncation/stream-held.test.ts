@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { readPassing } from "../../src/truncation/stream.ts";
+
+/** A word for a number, without digits. */
+const word = (index: number) => `${index}`.replace(/\d/g, (digit) => String.fromCharCode(98 + Number(digit)));
+const filler = (index: number) => `step ${index} `.padEnd(999, "x");
+
+/**
+ * The numbers of the lines between the start and the end of a text that are held. The start are 65 lines of a thousand
+ * characters, and the end as many.
+ */
+const heldBetween = (lines: readonly string[]) => {
+	const start = Array.from({ length: 66 }, (_, index) => filler(index));
+	const end = Array.from({ length: 140 }, (_, index) => filler(index));
+	const passing = readPassing(1_000);
+	passing.push([...start, ...lines, ...end].join("\n"));
+	const { units } = passing.end();
+	const held = Array.from({ length: units.count }, (_, unit) => unit).filter(units.isHeld);
+	return [...new Set(held.map((unit) => (units.line[unit] as number) - 66))].filter(
+		(number) => number > 0 && number <= lines.length,
+	);
+};
+const fillers = (count: number) => Array.from({ length: count }, (_, index) => filler(index));
+
+describe("between the start and the end of a stream", () => {
+	it("a failure and three lines behind it are held, up to a blank one", () => {
+		expect(heldBetween(["1", "ERROR: full", "3", "4", "5", "6"])).toEqual([2, 3, 4, 5]);
+		expect(heldBetween(["1", "ERROR: full", "3", " ", "5", "6"])).toEqual([2, 3]);
+		expect(heldBetween([...fillers(70), "ERROR: full", "3", "4", "5", "6"])).toEqual([71, 72, 73, 74]);
+	});
+
+	it("a line with a word of failure is held alone", () => {
+		expect(heldBetween(["1", "it was denied", "3"])).toEqual([2]);
+	});
+
+	it("a failure is held once, with any time", () => {
+		expect(heldBetween(["10:00:01 ERROR: a", "", "10:00:02 ERROR: a", "", "ERROR: b"])).toEqual([1, 5]);
+	});
+
+	it("the first 160 failures and the last 160 are held", () => {
+		const failures = Array.from({ length: 500 }, (_, index) => [`ERROR: worker ${word(index)}`, ""]).flat();
+		const held = heldBetween(failures).map((number) => (number + 1) / 2);
+		expect(held.slice(0, 160)).toEqual(Array.from({ length: 160 }, (_, index) => index + 1));
+		expect(held.slice(-160)).toEqual(Array.from({ length: 160 }, (_, index) => index + 341));
+		expect(held).toHaveLength(320);
+	});
+
+	it("80 failures of other words are held too", () => {
+		const said = (index: number) =>
+			index % 5 === 0 ? `${word(index)}a ${word(index)}e ${word(index)}i` : `worker ${word(index)}`;
+		const failures = Array.from({ length: 900 }, (_, index) => [`ERROR: ${said(index)}`, ""]).flat();
+		const held = heldBetween(failures).map((number) => (number - 1) / 2);
+		const between = held.slice(160, -160);
+		expect(between).toEqual(Array.from({ length: 80 }, (_, index) => 160 + 5 * index));
+	});
+
+	it("a failure in a long line is held with what is around it", () => {
+		const long = `${"word ".repeat(2_000)}ERROR: disk full ${"word ".repeat(2_000)}`;
+		expect(heldBetween([long, "2", "3", "4", "5"])).toEqual([1, 2, 3, 4]);
+	});
+});
