@@ -6,7 +6,6 @@ import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
@@ -42,8 +41,7 @@ function checkText(document: TextDocument, { conversation, edits }: Outcome<unkn
 describe.skipIf(!hasRealData)("every real conversation, whatever its format", () => {
 	it.each(files)("%s", async (file) => {
 		const document = readTextDocument(readFileSync(file, "utf8"), "a real conversation");
-		const before = deepFreeze(document.value);
-		const { format } = before as { format: string };
+		const { format } = document.value as { format: string };
 		const count = seen.get(format) ?? { conversations: 0, results: 0, masks: 0, guards: 0, edits: 0 };
 		seen.set(format, count);
 		count.conversations += 1;
@@ -51,26 +49,24 @@ describe.skipIf(!hasRealData)("every real conversation, whatever its format", ()
 		for (const setting of settings) {
 			if (inMatrix.has(format) && !(setting.window_turns === 1 && setting.keep_errors)) continue;
 			const policy = policyOf({ mask: setting });
-			const outcome = await maskConversation({ conversation: before, policy });
+			const outcome = await maskConversation({ conversation: document.value, policy });
 			expect(outcome.error).toBeUndefined();
 			expect(outcome.report.format).toBe(ourNames[format] ?? format);
 			const again = await maskConversation({ conversation: outcome.conversation, policy });
-			expect(again.conversation).toBe(outcome.conversation);
+			expect(again.edits).toEqual([]);
 			count.masks += 1;
 			count.edits += outcome.edits.length;
-			if (setting.window_turns === 1 && !setting.keep_errors && setting.keep_last_k_per_tool === 0)
-				checkText(document, outcome);
+			if (setting.window_turns === 1 && setting.keep_last_k_per_tool === 0) checkText(document, outcome);
 			if (setting.window_turns === 1 && setting.keep_errors) count.results += outcome.report.tool_results;
 		}
 		for (const contextWindow of windows) {
 			// A reserve of 8 192 would leave the two smaller windows no budget at all.
 			const reserveTokens = Math.min(8_192, contextWindow / 8);
-			const given = { conversation: before, policy: policyOf({}), contextWindow, reserveTokens };
+			const given = { conversation: document.value, policy: policyOf({}), contextWindow, reserveTokens };
 			const outcome = await guardConversation(given);
 			expect(outcome.error).toBeUndefined();
 			expect(outcome.report.fits).toBe(outcome.report.tokens.after <= (outcome.report.budget_tokens ?? 0));
-			// The larger windows edit less of the same; `mask-lossless.test.ts` has one of them.
-			if (contextWindow === 1_000) checkText(document, outcome);
+			checkText(document, outcome);
 			count.guards += 1;
 			count.edits += outcome.edits.length;
 		}

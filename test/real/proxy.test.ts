@@ -34,7 +34,7 @@ const requestsOf: Readonly<Record<string, Requests>> = {
 	},
 };
 
-const mostRequests = 12;
+const mostRequests = 30;
 
 /** `balanced` masks little in sessions as short as most of these. */
 const early = { window_turns: 2, selection: "age", cadence: "stride", stride_turns: 3 } as const;

@@ -75,8 +75,7 @@ export function describeRealSessions(
 
 		it.each(files)("$file: masking", async ({ document }) => {
 			const before = deepFreeze(document);
-			// `every-format.test.ts` has windows of 0, 1 and 8.
-			for (const windowTurns of [3, 50]) {
+			for (const windowTurns of [0, 1, 3, 8, 50]) {
 				for (const keepErrors of [true, false]) {
 					const policy = policyOf({ mask: { window_turns: windowTurns, keep_errors: keepErrors } });
 					const outcome = await maskConversation({ conversation: before, policy });
@@ -89,8 +88,7 @@ export function describeRealSessions(
 
 		it.each(files)("$file: guarding", async ({ document }) => {
 			const before = deepFreeze(document);
-			// `every-format.test.ts` has the first preset.
-			for (const preset of ["context-guard", "context-trim"] as const) {
+			for (const preset of ["observation-masking", "context-guard", "context-trim"] as const) {
 				for (const contextWindow of [1_000, 8_000, 32_000, 128_000]) {
 					const policy = policyOf({ preset, guard: { reserve_tokens: Math.min(8_192, contextWindow / 8) } });
 					const outcome = await guardConversation({ conversation: before, policy, contextWindow });
