@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { shorten, strategies } from "./shorten.ts";
 
 const kinds: Readonly<Record<string, () => string>> = {
-	"one line of 1 MB": () => "word and word ".repeat(73_000),
-	"1 MB of one letter": () => "a".repeat(1_000_000),
+	"one line of 2 MB": () => "word and word ".repeat(145_000),
+	"2 MB of one letter": () => "a".repeat(2_000_000),
 	"400 000 empty lines": () => "\n".repeat(400_000),
 	"400 kB of one emoji": () => "👨‍👩‍👧‍👦".repeat(36_000),
 	"400 kB of flags": () => "🇫🇷".repeat(100_000),
@@ -14,7 +14,7 @@ const kinds: Readonly<Record<string, () => string>> = {
 	"deep JSON": () => "[".repeat(200_000) + "]".repeat(200_000),
 	"unclosed escape sequences": () => "\u001b]".repeat(300_000),
 	"escape sequences alone": () => "\u001b[31m".repeat(200_000),
-	"a string of escapes": () => JSON.stringify('\\\n"'.repeat(150_000)),
+	"a string of escapes": () => JSON.stringify('\\\n"'.repeat(300_000)),
 	"carriage returns": () => "10 %\r".repeat(200_000),
 	"fifty thousand distinct errors": () =>
 		Array.from({ length: 50_000 }, (_, index) => `error: thing ${index.toString(36)} failed`).join("\n"),
@@ -33,8 +33,8 @@ describe("pathological texts", () => {
 		}
 	});
 
-	it("a million empty lines are shortened within the limit", () => {
-		const cut = shorten("\n".repeat(1_000_000), 4_000, { strategy: "auto" });
+	it("four million empty lines are shortened within the limit", () => {
+		const cut = shorten("\n".repeat(4_000_000), 4_000, { strategy: "auto" });
 		expect(cut.text.length).toBeLessThanOrEqual(4_000);
 		expect(cut.text).not.toBe("");
 		expect(cut.truncated).toBe(true);
