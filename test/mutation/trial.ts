@@ -62,6 +62,7 @@ export async function openTrials({ tests: files, mutants, builtFiles }: Preparat
 		kind: "run",
 		mutant,
 		...(mostHits === undefined ? {} : { mostHits }),
+		isAlone: false,
 		tests: inGroups(tests),
 	});
 
@@ -74,7 +75,14 @@ export async function openTrials({ tests: files, mutants, builtFiles }: Preparat
 	/** In a process that loads the modules with the mutant in them. */
 	async function tryAlone(mutant: Mutant, tests: readonly TestOfRoom[], mostHits: number): Promise<Trial> {
 		const alone = startWorker(builtFiles);
-		const outcome = await alone.ask(request(Number(mutant.id), tests, mostHits), patienceFor(tests));
+		const wholeFiles = dry.withEnd.filter((file) => tests.some((test) => test.file === file));
+		const isOfWhole = ({ file }: TestOfRoom) => wholeFiles.includes(file);
+		const groups = [...inGroups(tests.filter((test) => !isOfWhole(test))), ...wholeFiles.map((file) => ({ file }))];
+		const all = [...tests, ...dry.tests.filter(isOfWhole)];
+		const outcome = await alone.ask(
+			{ kind: "run", mutant: Number(mutant.id), mostHits, isAlone: true, tests: groups },
+			patienceFor(all),
+		);
 		alone.end();
 		if (outcome.isHung || outcome.isOver) return { status: "Timeout" };
 		if (outcome.ended !== undefined) return { status: "Killed", by: "the process ended" };

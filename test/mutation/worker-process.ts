@@ -31,6 +31,8 @@ export interface RunRequest {
 	/** -1 for none. */
 	readonly mutant: number;
 	readonly mostHits?: number;
+	/** Whether the process runs nothing else, so that what the tests counted before is theirs. */
+	readonly isAlone: boolean;
 	/** In their order; all tests of a file without `ids`. */
 	readonly tests: readonly { readonly file: string; readonly ids?: readonly string[] }[];
 }
@@ -50,6 +52,8 @@ export interface Outcome {
 
 export interface DryRun extends Outcome {
 	readonly tests: readonly TestOfRoom[];
+	/** The files that have hooks of `afterAll`. */
+	readonly withEnd: readonly string[];
 	readonly coverage: readonly Coverage[];
 }
 

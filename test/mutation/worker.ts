@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import {
 	collectTests,
 	type File,
+	getHooks,
 	type Suite,
 	startTests,
 	type Task,
@@ -12,7 +13,7 @@ import {
 } from "@vitest/runner";
 import fc from "fast-check";
 import { importBuilt, mutation } from "./switch.ts";
-import type { Coverage, Outcome, Request, RunRequest, TestOfRoom } from "./worker-process.ts";
+import type { Coverage, DryRun, Outcome, Request, RunRequest } from "./worker-process.ts";
 
 // The process that runs the tests of a room: it loads them once, and runs them again for each mutant.
 
@@ -23,7 +24,7 @@ Object.assign(globalThis, {
 // Each run of a test listens to its signal again.
 setMaxListeners(0);
 // That a random case fails is enough: to look for a smaller one would take most of the time.
-fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 20_261_123, endOnFailure: true });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 20_261_124, endOnFailure: true });
 
 const files = new Map<string, File>();
 /** As the files say, before a run leaves out tests. */
@@ -33,6 +34,8 @@ const covered = new Map<Task | "modules", Uint32Array>();
 const loaded = new Map<string, Uint32Array>();
 let mutantCount = 0;
 let failure: Outcome["failure"];
+/** Whether a failure of `afterAll` counts. Many such hooks check how many cases the tests before them had. */
+let isEndChecked = true;
 
 const config = {
 	root: process.cwd(),
@@ -59,7 +62,8 @@ const runner: VitestRunner = {
 	},
 	onAfterRunSuite(suite) {
 		const [error] = suite.result?.errors ?? [];
-		if (error) failure ??= { test: suite.name, error: error.message };
+		const isOfEnd = suite.result?.hooks?.afterAll === "run";
+		if (error && (isEndChecked || !isOfEnd)) failure ??= { test: suite.name, error: error.message };
 		countFor(suite.suite ?? suite.file);
 	},
 	onBeforeRunTask(test) {
@@ -104,7 +108,7 @@ async function collect(path: string): Promise<File> {
 }
 
 /** All tests without a mutant: how long they take, and which mutants each reaches. */
-async function dryRun(): Promise<{ tests: TestOfRoom[]; coverage: Coverage[]; failure: Outcome["failure"] }> {
+async function dryRun(): Promise<DryRun> {
 	covered.set("modules", covered.get("modules") ?? startCounting());
 	await runFiles([...files.values()]);
 	mutation.counts = undefined;
@@ -121,7 +125,9 @@ async function dryRun(): Promise<{ tests: TestOfRoom[]; coverage: Coverage[]; fa
 	);
 	const coverage = coverageOf();
 	covered.clear();
-	return { tests: tests.filter(({ isRun }) => isRun), coverage, failure };
+	const hasEnd = (task: Task) => task.type === "suite" && getHooks(task).afterAll.length > 0;
+	const withEnd = [...files].filter(([, root]) => tasksOf(root).some(hasEnd)).map(([file]) => file);
+	return { tests: tests.filter(({ isRun }) => isRun), withEnd, coverage, failure };
 }
 
 function coverageOf(): Coverage[] {
@@ -150,8 +156,9 @@ function coverageOf(): Coverage[] {
 }
 
 /** Tests with a mutant, or with none, up to the first that fails. */
-async function run({ mutant, mostHits, tests }: RunRequest): Promise<Outcome> {
+async function run({ mutant, mostHits, tests, isAlone }: RunRequest): Promise<Outcome> {
 	failure = undefined;
+	isEndChecked = isAlone;
 	Object.assign(mutation, { active: mutant, hits: 0, mostHits: mostHits ?? Number.POSITIVE_INFINITY });
 	for (const { file, ids } of tests) {
 		const root = await collect(file);
