@@ -47,7 +47,8 @@ export const archiveFiles: Target = {
 			requireSame((await archive.get(ref)).text, texts[index], "it reads back");
 		for (const damage of damages) await carryOut(folder, damage);
 		let isWhole = true;
-		for (const one of [archive, await open()]) {
+		const other = await open();
+		for (const one of [archive, other]) {
 			for (const [index, ref] of refs.entries()) {
 				const read = await settle(() => one.get(ref));
 				isWhole &&= read.is === "done";
@@ -69,7 +70,7 @@ export const archiveFiles: Target = {
 				}
 			}
 		}
-		await archive.close();
+		await Promise.all([archive.close(), other.close()]);
 		await rm(folder, { recursive: true, force: true });
 		return isWhole ? "done" : "refused";
 	},
