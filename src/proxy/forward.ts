@@ -54,7 +54,7 @@ export function connectTo(base: URL) {
 				return await askOnce(asked);
 			} catch (error) {
 				// The upstream closed a connection just as it was used again, as the documentation of `reusedSocket` describes, or
-				// left bytes on it that belong to no answer. What has no content can be asked for again after those too.
+				// left bytes on it that belong to no answer. After such bytes only a request without content is repeated.
 				const { code = "", wasReused } = error as { code?: string; wasReused?: boolean };
 				const isStale = code === "ECONNRESET" || (code.startsWith("HPE_") && !hasContent(asked));
 				const canRepeat = wasReused === true && isStale && ("bytes" in asked.body || !hasContent(asked));

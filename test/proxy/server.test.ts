@@ -81,7 +81,7 @@ describe("a request that the proxy does not edit", () => {
 		["GET", 200, 3],
 		["POST", 502, 2],
 	])(
-		"with the method %s gets %i if the upstream left bytes of no answer on its connection",
+		"of the method %s gets %i if the upstream left bytes on the connection that belong to no answer",
 		async (method, status, count) => {
 			const upstream = await startUpstream((received, response) => {
 				if (upstream.received.length === 2) response.socket?.end("left over\r\n\r\n");

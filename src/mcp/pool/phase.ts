@@ -63,7 +63,7 @@ export function beginComputing(phase: JobPhase): DuringFiles {
 	};
 }
 
-/** An archive of files whose every read and write is such a piece of work. */
+/** The same archive, whose thread counts as reading or writing during each of its operations. */
 export function archiveDuringFiles(archive: Archive, duringFiles: DuringFiles): Archive {
 	const { put, putInPieces, has, get, read, find } = archive;
 	return {
