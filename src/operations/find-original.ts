@@ -98,9 +98,10 @@ export function createOriginalFinder(what: {
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
 		const isOfCall = result.callId !== undefined && (await answersCall(found, result));
+		// `truncate` archives texts without a call. A result without an id may hold the text of a call that has one.
+		const isOfAnyCall = isOfCall || result.callId === undefined || found.toolCallId === undefined;
 		// A redacted text may begin and end differently.
-		// `truncate` archives texts without a call.
-		const isItsOwn = fits(found.text) ? isOfCall || found.toolCallId === undefined : isOfCall && found.redactions > 0;
+		const isItsOwn = fits(found.text) ? isOfAnyCall : isOfCall && found.redactions > 0;
 		if (isItsOwn) return restored(found, result, "ref");
 		// The marker of another call in another text is a quotation.
 		return isOfCall || fits(found.text) ? { kind: "ambiguous", name: ref } : { kind: "none" };

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { restoreConversation } from "../../src/operations/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -39,4 +40,19 @@ it("of several results whose calls share an id, a placeholder without a referenc
 	const back = await restoreConversation({ ...request, byCallId: true });
 	expect(back.conversation).toEqual(conversation);
 	expect(back.report).toMatchObject({ restored: 2, restored_by_call_id: 2, missing: [], ambiguous: [] });
+});
+
+it("a result without an id gets its truncated text back, although a call with an id has the same text", async () => {
+	const own = policyOf({ guard: { ladder: ["truncate"], truncate_when: "always", max_tool_result_chars: 300 } });
+	const archive = (await openArchive({ where: "memory" })) as Archive;
+	const output = outputOf("same");
+	const conversation = [
+		{ raw_item: { type: "function_call_output", call_id: "a", output } },
+		{ raw_item: { type: "function_call_output", output } },
+	];
+	const guarded = await guardConversation({ conversation, policy: own, contextWindow: 100_000, archive });
+	expect(guarded.edits).toHaveLength(2);
+	const back = await restoreConversation({ conversation: guarded.conversation, archive, policy: own });
+	expect(back.conversation).toEqual(conversation);
+	expect(back.report).toMatchObject({ restored: 2, missing: [], ambiguous: [] });
 });
