@@ -44,6 +44,7 @@ export default defineConfig({
 		// One more than there are processors: much of the time a test waits for a process that it started.
 		maxWorkers: availableParallelism() + 1,
 		reporters: ["default", lostFilesReporter()],
+		globalSetup: "test/support/prepare-assets.ts",
 		projects: [
 			{ test: { ...quickly, name: "unit-shared", include: sharing, exclude: [...none, ...long], isolate: false } },
 			{ test: { ...quickly, name: "unit", include: ["test/**/*.test.ts"], exclude: [...none, ...sharing, ...long] } },

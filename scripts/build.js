@@ -12,7 +12,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
 const sdks = ["@modelcontextprotocol/sdk", "@modelcontextprotocol/server"];
 const loadedByAll = ["zod", "commander", "jsonc-parser", "smol-toml", "fastest-levenshtein", "image-dimensions"];
-const bundled = [...loadedByAll, ...sdks, "express", "express-rate-limit", "@clack/prompts"];
+// Of gpt-tokenizer the bundle holds the names of models; its tables are prepared in `assets`.
+const bundled = [...loadedByAll, ...sdks, "express", "express-rate-limit", "@clack/prompts", "gpt-tokenizer"];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({

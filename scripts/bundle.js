@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const staging = join(root, "build/bundle");
 const taken = ["dist", "assets", "package.json", "package-lock.json", "LICENSE"];
 /** Of the dependencies: what no server that runs ever reads. */
-const unread = [/\.(?:map|md|markdown|flow)$/i, /\.d\.[cm]?ts$/, /^gpt-tokenizer\/(?:cjs|src)\//, /^@napi-rs\//];
+const unread = [/\.(?:map|md|markdown|flow)$/i, /\.d\.[cm]?ts$/, /^@napi-rs\//];
 
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 rmSync(staging, { recursive: true, force: true });

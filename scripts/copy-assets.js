@@ -1,6 +1,6 @@
-// What a page that palimpsest writes carries inside itself, so that it needs no network: copied from the packages that
-// only the build needs, and bundled from `src/pages/client`, into `assets/`, which is packed.
-import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+// Makes `assets/`, which is packed: the parts that a page of palimpsest carries inside itself, so that it needs no network,
+// copied from the packages that only the build needs or bundled from `src/pages/client`; and the tables of tokens.
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
@@ -26,3 +26,20 @@ await Promise.all(
 		}),
 	),
 );
+for (const [name, bytes] of await tokenFiles()) writeFileSync(here(`../assets/${name}`), bytes);
+
+/** Runs `src/tokens/prepare-table.ts`, which Node.js 20 cannot load as it is. */
+async function tokenFiles() {
+	const file = here("../assets/prepare-table.js");
+	await build({
+		input: here("../src/tokens/prepare-table.ts"),
+		platform: "node",
+		output: { file, format: "es" },
+		logLevel: "warn",
+	});
+	try {
+		return (await import(file)).tokenFiles();
+	} finally {
+		rmSync(file);
+	}
+}

@@ -164,7 +164,7 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 		const start = starts[rank] as number;
 		const length = (starts[rank + 1] as number) - start;
 		const { tokens: left, lastSplit } = merge(tokens.view, start, length);
-		if (left !== 1) throw new Error(`no merges make token ${rank} of the table: install gpt-tokenizer again`);
+		if (left !== 1) throw new Error(`No merges make token ${rank} of the table. Install the package again.`);
 		firstParts[rank] = length === 1 ? rank + 1 : rankOf(table, tokens.view, start, lastSplit) + 1;
 		secondParts[rank] = rankOf(table, tokens.view, start + lastSplit, length - lastSplit) + 1;
 	}

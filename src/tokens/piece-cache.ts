@@ -82,7 +82,7 @@ export type PieceBytes = ReturnType<typeof createPieceBytes>;
 
 /** The longest piece, in bytes, that is treated as three words. */
 export const threeWords = 12;
-const padding = 16;
+export const padding = 16;
 
 /** Bytes that can be read in words of four, also past the last of the `capacity` that may be used. */
 export function createPieceBytes(capacity: number) {

@@ -1,50 +1,11 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { createPieceBytes, hashBytes, lastWordMask, type PieceBytes } from "./piece-cache.ts";
+import { endianness } from "node:os";
+import { PalimpsestError } from "../errors.ts";
+import { packageFile } from "../version.ts";
+import { hashBytes, lastWordMask, type PieceBytes, padding } from "./piece-cache.ts";
 
 /** o200k_harmony has the table of o200k_base. */
 export type TableName = "o200k_base" | "cl100k_base";
-
-const sizes: Record<TableName, number> = { o200k_base: 199_998, cl100k_base: 100_256 };
-const lineFeed = 10;
-
-const base64Values = new Uint8Array(256).fill(64);
-for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
-	base64Values[character.charCodeAt(0)] = value;
-}
-
-/** Reads an encoding's table from the files of gpt-tokenizer. Throws if the installation is damaged. */
-export function readTokenTable(name: TableName): TokenTable {
-	const path = createRequire(import.meta.url).resolve(`gpt-tokenizer/data/${name}.tiktoken`);
-	return parseTokenTable(readFileSync(path), sizes[name]);
-}
-
-/** tiktoken's format: a line for each token, with its bytes in base64 and its rank. Overwrites the file's bytes. */
-export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
-	const starts = new Int32Array(size + 1);
-	let rank = 0;
-	let length = 0;
-	for (let at = 0; at < file.length && rank < size; at++) {
-		// The decoded bytes are shorter than their base64, so they never overwrite unread bytes.
-		let bits = 0;
-		let group = 0;
-		for (let value = base64Values[file[at] as number] as number; value < 64; ) {
-			group = (group << 6) | value;
-			bits += 6;
-			if (bits >= 8) {
-				bits -= 8;
-				file[length++] = group >> bits;
-			}
-			value = base64Values[file[++at] as number] as number;
-		}
-		while (at < file.length && file[at] !== lineFeed) at++;
-		starts[++rank] = length;
-	}
-	if (rank !== size) throw new Error(`expected a table of ${size} tokens, got ${rank}: install gpt-tokenizer again`);
-	const tokens = createPieceBytes(length);
-	tokens.bytes.set(file.subarray(0, length));
-	return createTokenTable(tokens, starts);
-}
 
 /** The tokens of one encoding, in a hash table with open addressing: some 5 MB for o200k_base, outside the JavaScript heap. */
 export interface TokenTable {
@@ -63,33 +24,75 @@ export interface TokenTable {
 	readonly filter: Uint8Array;
 }
 
-// 18 bits hold the ranks of every table of OpenAI's.
-const rankMask = (1 << 18) - 1;
-const filterMask = (1 << 18) - 1;
-
-export function createTokenTable(tokens: PieceBytes, starts: Int32Array): TokenTable {
-	const { bytes, view } = tokens;
-	const size = starts.length - 1;
-	const slots = new Int32Array(1 << (33 - Math.clz32(size)));
-	const singles = new Int32Array(256);
-	const pairs = new Int32Array(65_536).fill(-1);
-	const filter = new Uint8Array(filterMask + 1);
-	const mask = slots.length - 1;
-	let longest = 0;
-	for (let rank = 0; rank < size; rank++) {
-		const start = starts[rank] as number;
-		const length = (starts[rank + 1] as number) - start;
-		if (length > longest) longest = length;
-		if (length === 1) singles[bytes[start] as number] = rank;
-		if (length === 2) pairs[view.getUint16(start)] = rank;
-		const hash = hashBytes(view, start, length);
-		filter[hash & filterMask] = (filter[hash & filterMask] as number) | filterBit(hash);
-		let slot = hash & mask;
-		while (slots[slot] !== 0) slot = (slot + 1) & mask;
-		slots[slot] = (rank + 1) | (hash & ~rankMask);
+/** Reads an encoding's table as the build prepared it. Throws PalimpsestError `unreadable_file` if it is missing or damaged. */
+export function readTokenTable(name: TableName): TokenTable {
+	const path = `assets/${name}.tokens`;
+	const hint = "Install the package again, or run `npm run assets` in a checkout.";
+	let file: Uint8Array<ArrayBuffer>;
+	try {
+		file = readFileSync(packageFile(path));
+	} catch (cause) {
+		throw new PalimpsestError("unreadable_file", `Could not read \`${path}\`, which counting needs. ${hint}`, {
+			cause,
+		});
 	}
-	return { size, longest, tokens, starts, singles, pairs, slots, filter };
+	const table = tableOfFile(file);
+	if (!table) throw new PalimpsestError("unreadable_file", `\`${path}\` is damaged or of another version. ${hint}`);
+	return table;
 }
+
+/** Has to change with the sections of the file and with `hashBytes`. */
+export const tableVersion = 1;
+
+/** Of the file, in bytes: the version, the size, the longest token and the capacity of `tokens`, four bytes each. */
+export const headerLength = 16;
+
+/** Bytes of each section of the file, in its order. */
+export function sectionLengths(size: number, capacity: number) {
+	return {
+		starts: (size + 1) * 4,
+		singles: 256 * 4,
+		pairs: 65_536 * 4,
+		slots: (1 << (33 - Math.clz32(size))) * 4,
+		filter: filterMask + 1,
+		tokens: capacity + padding,
+	};
+}
+
+/**
+ * Views of a file that `fileOfTable` made, without a copy. Its numbers are little-endian; on a big-endian machine they are
+ * swapped in place. `undefined` if the file is not whole or of another version.
+ */
+export function tableOfFile(file: Uint8Array<ArrayBuffer>, order = endianness()): TokenTable | undefined {
+	if (file.length < headerLength) return undefined;
+	// Numbers of four bytes need an address that is a multiple of four.
+	const { buffer, byteOffset, length } = file.byteOffset % 4 === 0 ? file : new Uint8Array(file);
+	const header = new DataView(buffer, byteOffset, headerLength);
+	const [version, size, longest, capacity] = [0, 4, 8, 12].map((at) => header.getInt32(at, true)) as Header;
+	const lengths = sectionLengths(size, capacity);
+	const whole = Object.values(lengths).reduce((sum, one) => sum + one, headerLength);
+	if (version !== tableVersion || whole !== length) return undefined;
+	let end = byteOffset + headerLength;
+	const section = (name: keyof typeof lengths) => {
+		end += lengths[name];
+		return new Uint8Array(buffer, end - lengths[name], lengths[name]);
+	};
+	const numbers = (name: keyof typeof lengths) => {
+		const bytes = section(name);
+		if (order === "BE") Buffer.from(buffer, bytes.byteOffset, bytes.length).swap32();
+		return new Int32Array(buffer, bytes.byteOffset, bytes.length / 4);
+	};
+	const [starts, singles, pairs, slots] = [numbers("starts"), numbers("singles"), numbers("pairs"), numbers("slots")];
+	const [filter, bytes] = [section("filter"), section("tokens")];
+	const view = new DataView(buffer, bytes.byteOffset, bytes.length);
+	return { size, longest, tokens: { bytes, view, capacity }, starts, singles, pairs, slots, filter };
+}
+
+type Header = [version: number, size: number, longest: number, capacity: number];
+
+// 18 bits hold the ranks of every table of OpenAI's.
+export const rankMask = (1 << 18) - 1;
+export const filterMask = (1 << 18) - 1;
 
 /** The rank of the token with the bytes and the hash, or -1. */
 export function findToken(table: TokenTable, view: DataView, start: number, length: number, hash: number): number {
@@ -107,7 +110,7 @@ export function findToken(table: TokenTable, view: DataView, start: number, leng
 	return -1;
 }
 
-function filterBit(hash: number): number {
+export function filterBit(hash: number): number {
 	return 1 << ((hash >>> 18) & 7);
 }
 

@@ -1,4 +1,4 @@
-import { copyFileSync } from "node:fs";
+import { copyFileSync, cpSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { benchFolder, projectFolder } from "./project-folder.ts";
 
@@ -7,7 +7,10 @@ const entries: ReadonlySet<string> = new Set(["cli.ts", "index.ts"]);
 
 /** Imports a source file: an entry point from `dist`, any other module as compiled beside the benchmarks. */
 export async function importBuilt<Shape>(source: string): Promise<Shape> {
-	if (!entries.has(source)) copyFileSync(`${projectFolder}/package.json`, `${benchFolder}/build/package.json`);
+	if (!entries.has(source)) {
+		copyFileSync(`${projectFolder}/package.json`, `${benchFolder}/build/package.json`);
+		cpSync(`${projectFolder}/assets`, `${benchFolder}/build/assets`, { recursive: true });
+	}
 	return (await import(builtUrl(source))) as Shape;
 }
 

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,11 +18,11 @@ const { values } = parseArgs({
 		file: { type: "string" },
 	},
 });
-// The version of the package is read from beside the compiled source.
-copyFileSync(
-	resolve(import.meta.dirname, "../../../../package.json"),
-	resolve(import.meta.dirname, "../../package.json"),
-);
+// The version of the package and the tables of tokens are read from beside the compiled source.
+for (const name of ["package.json", "assets"]) {
+	const [from, to] = ["../../../..", "../.."].map((folder) => resolve(import.meta.dirname, folder, name));
+	cpSync(from as string, to as string, { recursive: true });
+}
 
 /** Of a case: of the processor, and by the clock, since the machine may be busy. */
 const longest = { workMs: 5_000, waitMs: 30_000 };

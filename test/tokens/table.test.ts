@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hashBytes } from "../../src/tokens/piece-cache.ts";
-import { findToken, isToken, parseTokenTable, rankOf } from "../../src/tokens/table.ts";
+import { fileOfTable } from "../../src/tokens/prepare-table.ts";
+import { findToken, isToken, rankOf, type TokenTable, tableOfFile } from "../../src/tokens/table.ts";
 import { createDraw, pick } from "./random-text.ts";
 import { tableOf, viewOf } from "./trained-table.ts";
 
@@ -85,26 +86,52 @@ describe("createTokenTable", () => {
 	});
 });
 
-describe("parseTokenTable", () => {
-	const bytes = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
-	const lineOf = (token: string, rank: number) => `${Buffer.from(token, "latin1").toString("base64")} ${rank}\n`;
-	const tokens = [...bytes, "ab", "abc", "abcd", "\xff\xfe\xfd\xfc\xfb", "~".repeat(70)];
+describe("tableOfFile", () => {
+	const tokens = ["ab", "abc", "abcd", "\xff\xfe\xfd\xfc\xfb", "~".repeat(70)];
+	const table = tableOf(tokens);
+	const file = fileOfTable(table);
+	const numbers = ["starts", "singles", "pairs", "slots"] as const;
+	// vitest takes seconds to compare long typed arrays.
+	const bytesOf = (array: Int32Array | Uint8Array = new Uint8Array()) =>
+		Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+	const areSame = (read: TokenTable | undefined) =>
+		[...numbers, "filter" as const].every((name) => bytesOf(read?.[name]).equals(bytesOf(table[name])));
 
-	it("reads each token's bytes, of every value and length", () => {
-		const table = parseTokenTable(Buffer.from(tokens.map(lineOf).join("")), tokens.length);
-		expect(tokens.map((token) => rankOf(table, viewOf(token), 0, token.length))).toEqual(tokens.map((_, rank) => rank));
-		expect(table.tokens.capacity).toBe(tokens.join("").length);
-		expect(Array.from(table.starts.slice(255))).toEqual([255, 256, 258, 261, 265, 270, 340]);
+	it("reads the table that was written", () => {
+		const read = tableOfFile(file);
+		expect(read).toMatchObject({ size: 261, longest: 70 });
+		expect(areSame(read)).toBe(true);
+		expect(bytesOf(read?.tokens.bytes).equals(table.tokens.bytes)).toBe(true);
+		expect(tokens.map((token) => read && rankOf(read, viewOf(token), 0, token.length))).toEqual([
+			256, 257, 258, 259, 260,
+		]);
 	});
 
-	it("reads a file whose last line has no end, and no more tokens than asked for", () => {
-		const text = tokens.map(lineOf).join("").trimEnd();
-		expect(parseTokenTable(Buffer.from(text), tokens.length).size).toBe(tokens.length);
-		expect(parseTokenTable(Buffer.from(text), 257).size).toBe(257);
+	it.each([4, 7])("reads it at byte %i of a larger memory, and does not change it", (offset) => {
+		const memory = new Uint8Array(file.length + 20);
+		memory.set(file, offset);
+		const within = memory.subarray(offset, offset + file.length);
+		expect(areSame(tableOfFile(within))).toBe(true);
+		expect(bytesOf(within).equals(file)).toBe(true);
 	});
 
-	it("refuses a file with another number of tokens", () => {
-		expect(() => parseTokenTable(Buffer.from("YQ== 0\nYg== 1\n"), 3)).toThrow(/3 tokens, got 2/);
-		expect(() => parseTokenTable(Buffer.from(""), 1)).toThrow(/1 tokens, got 0/);
+	it("swaps the bytes of its numbers on a big-endian machine", () => {
+		const read = tableOfFile(file.slice(), "BE");
+		expect(read).toMatchObject({ size: 261, longest: 70 });
+		for (const name of numbers) {
+			const swapped = Buffer.from(bytesOf(table[name])).swap32();
+			expect(bytesOf(read?.[name]).equals(swapped), name).toBe(true);
+		}
+		expect(bytesOf(read?.filter).equals(table.filter)).toBe(true);
+	});
+
+	it("refuses a file that is not whole or of another version", () => {
+		const other = file.slice();
+		other[0] = 99;
+		const longer = new Uint8Array(file.length + 1);
+		longer.set(file);
+		for (const damaged of [other, longer, file.slice(0, -1), file.slice(0, 15), new Uint8Array(0)]) {
+			expect(tableOfFile(damaged)).toBeUndefined();
+		}
 	});
 });

@@ -1,5 +1,6 @@
 import { createPieceBytes } from "../../src/tokens/piece-cache.ts";
-import { createTokenTable, type TokenTable } from "../../src/tokens/table.ts";
+import { createTokenTable } from "../../src/tokens/prepare-table.ts";
+import type { TokenTable } from "../../src/tokens/table.ts";
 import { type Draw, pick } from "./random-text.ts";
 
 /** A table of the tokens given, each byte one character, behind the 256 single bytes. */
