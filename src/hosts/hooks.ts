@@ -1,7 +1,14 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { isJsonObject } from "../conversation/json.ts";
-import { appendItem, entryInJson, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
+import {
+	appendItem,
+	entryInJson,
+	isBlank,
+	refusedSettings,
+	removeFromJson,
+	withoutValue,
+} from "../json-text/settings.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
 import { isPluginHost, pluginFile, pluginMark, pluginText } from "./plugins.ts";
 import type { hookHosts } from "./tool-event.ts";
@@ -86,10 +93,8 @@ function enterHook(text: string, entry: HookEntry): string {
 function removeHook(text: string, entry: HookEntry): string {
 	if (ownPlaces(text, entry).length === 0) return text;
 	const left = removeOwn(text, entry);
-	if (groupsOf(left, entry.event).length > 0) return left;
-	const withoutEvent = withoutValue(left, ["hooks", entry.event]);
-	const isEmpty = Object.keys(readSettings(withoutEvent).hooks as object).length === 0;
-	return isEmpty ? withoutValue(withoutEvent, ["hooks"]) : withoutEvent;
+	const list = ["hooks", entry.event];
+	return isBlank(left, list) ? removeFromJson(left, list) : left;
 }
 
 function removeOwn(text: string, entry: HookEntry): string {

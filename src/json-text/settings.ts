@@ -61,10 +61,12 @@ export function enterJson(text: string, key: readonly string[], value: unknown):
 	}
 }
 
-/** Removes the value at a key and the objects that this leaves empty. Throws as `enterJson`. */
+/** Removes the value at a key and the objects that this leaves empty, without a comment. Throws as `enterJson`. */
 export function removeFromJson(text: string, key: readonly string[]): string {
 	if (entryInJson(text, key) === undefined) return text;
-	return requireChange({ before: text, after: withoutKey(text, key), key, value: undefined });
+	const { left, removed } = withoutKey(text, key);
+	const wanted = withoutMember(readSettings(text), removed);
+	return requireSettings(left, { wanted, key });
 }
 
 /** Appends a value to a list, which is created if it is missing. Throws as `enterJson`. */
@@ -78,6 +80,12 @@ export function appendItem(text: string, list: readonly string[], value: unknown
 	const how = { formattingOptions: styleOf(text), isArrayInsertion: true };
 	const after = applyEdits(text, modify(text, [...list, items.length], value, how));
 	return requireChange({ before: text, after, key: list, value: [...items, value] });
+}
+
+/** Whether the object or list at a path holds nothing, not even a comment. */
+export function isBlank(text: string, path: Path): boolean {
+	const { offset, length } = nodeAt(text, path);
+	return text.slice(offset + 1, offset + length - 1).trim() === "";
 }
 
 /** Removes the value at a path with its key, one comma and the white space before it. Comments stay. */
@@ -103,19 +111,28 @@ export function withValue(table: JsonObject, [name = "", ...rest]: readonly stri
 	return isGone ? others : { ...others, [name]: inner };
 }
 
-function withoutKey(text: string, key: readonly string[]): string {
+/** `removed`: the outermost key that went. */
+function withoutKey(text: string, key: readonly string[]): { left: string; removed: readonly string[] } {
 	const left = withoutValue(text, key);
 	const parent = key.slice(0, -1);
-	const holder = parent.length > 0 ? entryInJson(left, parent) : undefined;
-	return isJsonObject(holder) && Object.keys(holder).length === 0 ? withoutKey(left, parent) : left;
+	return parent.length > 0 && isBlank(left, parent) ? withoutKey(left, parent) : { left, removed: key };
+}
+
+function withoutMember(table: JsonObject, [name = "", ...rest]: readonly string[]): JsonObject {
+	const { [name]: at, ...others } = table;
+	return rest.length === 0 ? others : { ...others, [name]: withoutMember(at as JsonObject, rest) };
 }
 
 /** Refuses a text with other changes than the value. */
 function requireChange(what: { before: string; after: string; key: readonly string[]; value: unknown }): string {
 	const { before, after, key, value } = what;
+	return requireSettings(after, { wanted: withValue(readSettings(before), key, value), key });
+}
+
+/** Returns the text if it holds the settings that a change of `key` was to make. */
+function requireSettings(text: string, { wanted, key }: { wanted: JsonObject; key: readonly string[] }): string {
 	// Compared as JSON, since an entry may have fields that are `undefined`.
-	const wanted: unknown = JSON.parse(JSON.stringify(withValue(readSettings(before), key, value)));
-	if (isDeepStrictEqual(readSettings(after), wanted)) return after;
+	if (isDeepStrictEqual(readSettings(text), JSON.parse(JSON.stringify(wanted)))) return text;
 	throw refusedSettings(`\`${key.join(".")}\` stands where it cannot be changed by itself`);
 }
 

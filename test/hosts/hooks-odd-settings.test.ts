@@ -25,3 +25,19 @@ it.each([
 ])("a file with two members of one name is left as it is: %s", (text) => {
 	expect(() => enterHooks(text, entries)).toThrow(expect.objectContaining({ code: "invalid_json" }));
 });
+
+it.each([
+	['{\n  "hooks": { /* mine */\n  }\n}\n', "/* mine */"],
+	['{\n  "hooks": {\n    "PostToolUse": [\n      // mine\n    ]\n  }\n}\n', "// mine"],
+])("a comment in %j stays when the hooks are removed", (text, comment) => {
+	// The command of these tests is vitest's.
+	const owned = entries.map((entry) => ({
+		...entry,
+		isOwn: (command: string) => command.includes("hook claude-code"),
+	}));
+	const entered = enterHooks(text, owned);
+	expect(entered).toContain("hook claude-code");
+	const removed = removeHooks(entered, owned);
+	expect(removed).toContain(comment);
+	expect(removed).not.toContain("hook claude-code");
+});
