@@ -48,10 +48,7 @@ export const claudeCode: Format = {
 		...transcriptOf("claude-code", readMessages(located), readPrompt(located)),
 		opensWithUser: true,
 	}),
-	answeredCalls: ({ messages }) => {
-		const ids = readTree(messages).main.flatMap(({ message }) => idsOf(message, "tool_result", "tool_use_id"));
-		return [...new Set(ids)];
-	},
+	answeredCalls: ({ messages }) => answeredCalls(readTree(messages).main),
 	links: { id: ["uuid"], parent: ["parentUuid"], chain: ({ messages }) => readTree(messages).chain },
 	write: { message: writeMessage, appends: false },
 };
@@ -272,6 +269,16 @@ function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): 
 		chosen.add(one);
 		for (const call of calls) call.isAnswered = true;
 	}
+}
+
+/** Ids whose latest call in the file has a result after it: a result before a call belongs to an earlier one of the same id. */
+function answeredCalls(main: readonly SpeechRecord[]): string[] {
+	const answered = new Set<string>();
+	for (const { message } of main) {
+		for (const id of idsOf(message, "tool_use", "id")) answered.delete(id);
+		for (const id of idsOf(message, "tool_result", "tool_use_id")) answered.add(id);
+	}
+	return [...answered];
 }
 
 function apiMessageId({ record, message }: SpeechRecord): string | undefined {

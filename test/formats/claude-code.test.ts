@@ -159,6 +159,36 @@ describe("Claude Code sessions", () => {
 			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [1], [3], [4]]);
 		});
 
+		it("a result of another branch is no answer of a later call with its id", async () => {
+			const records = [
+				user("u1", null, "Go."),
+				answer("a1", "u1", "msg1", call("t1")),
+				result("r1", "a1", "t1", outputOf("taken back")),
+				answer("a2", "u1", "msg2", call("t2")),
+				result("r2", "a2", "t2", outputOf("kept")),
+				answer("a3", "r2", "msg3", call("t1")),
+				answer("a4", "a3", "msg3", call("t3")),
+				result("r3", "a4", "t3", "ok"),
+			];
+			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [3], [4], [5], [6], [7]]);
+			const outcome = await maskConversation({ conversation: records, policy: masking });
+			expect(outcome.error).toBeUndefined();
+			expect(outcome.edits.map(({ path }) => path)).toEqual(["/4/message/content/0/content"]);
+		});
+
+		it("a result whose record no longer leads to its call is noticed", () => {
+			const records = [
+				user("u1", null, "Go."),
+				answer("a1", "u1", "msg1", call("t1")),
+				result("r1", "a1", "t1", "ok"),
+				answer("a2", "a1", "msg2", call("t1")),
+				result("r2", "a2", "t1", "ok"),
+				result("r3", "a2", "t9", "of no call"),
+			];
+			const answeredBy = (count: number) => claudeCode.answeredCalls?.(locateMessages(records.slice(0, count)));
+			expect([2, 3, 4, 5, 6].map(answeredBy)).toEqual([[], ["t1"], [], ["t1"], ["t1", "t9"]]);
+		});
+
 		it("a lost parent record is replaced by the previous record in the file", () => {
 			const records = [user("u1", null, "Go."), progress("p9", "lost"), user("u2", "p9", "On.")];
 			expect(textsOf(records)).toEqual(["Go.", "On."]);

@@ -1,9 +1,13 @@
 import { get_encoding } from "tiktoken";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { measure } from "../../src/conversation/measure.ts";
+import { formats, locateMessages } from "../../src/formats/detect.ts";
 import { compact, guard, mask, restore } from "../../src/library.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
+import { tokenMeter } from "../../src/operations/count.ts";
 import type { EditRecord } from "../../src/operations/edit-record.ts";
+import type { GuardReport } from "../../src/operations/guard.ts";
 import { listPrunable, pruneConversation } from "../../src/operations/prune.ts";
 import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
@@ -192,7 +196,7 @@ async function checkOutcome(input: OperationCase, done: Done, archive: Archive):
 async function checkFits({ format, isWellFormed, layer, contextWindow }: OperationCase, { outcome }: Done) {
 	const after = outcome?.conversation;
 	const policy = policyOf(layer);
-	const report = outcome?.report as unknown as { tokens: { after: number }; fits: boolean; budget_tokens: number };
+	const report = outcome?.report as unknown as GuardReport;
 	const isCounted = (format === "openai-chat" || format === "anthropic-messages") && isWellFormed;
 	const told = report.tokens.after;
 	if (isCounted) {
@@ -208,9 +212,20 @@ async function checkFits({ format, isWellFormed, layer, contextWindow }: Operati
 			(isUnknown && edits.some(({ kind }) => kind === "remove")), "the result is read again");
 		// A text among other values that was cut short is counted together with them from then on. A result that two calls of
 		// one id share is counted twice, and cut once: the report may say too much of it, never too little.
-		const more = again.is === "done" ? again.value.report.tokens.before - told : 0;
+		const more = again.is === "done" ? (await countAs(report.format, after, again.value.report, policy)) - told : 0;
 		require(more <= 3 * edits.length, `a second reading counts no more than the report, not ${more} tokens`);
 	}
 	const budget = Math.floor(contextWindow * policy.guard.budget_ratio);
 	requireSame([report.fits, report.budget_tokens], [told <= budget, budget], "`fits` is honest");
+}
+
+/**
+ * The tokens of a second reading. Without its most damaged message a document may read as another format, which counts it
+ * otherwise: then it is counted as the format that the first reading saw.
+ */
+async function countAs(name: string, document: unknown, again: GuardReport, policy: Policy): Promise<number> {
+	const format = formats.find((one) => one.name === name);
+	if (again.format === name || !format) return again.tokens.before;
+	const { meter } = await tokenMeter(policy, undefined);
+	return measure(format.read(locateMessages(document)), meter).total.tokens;
 }
