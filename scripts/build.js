@@ -18,11 +18,11 @@ const bundled = [...loadedByAll, ...sdks, "express", "express-rate-limit", "@cla
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { output } = await build({
 	cwd: root,
-	// `job` is the module of the worker threads; agent programs load the plugins.
+	// `thread` is the module of the worker threads; agent programs load the plugins.
 	input: {
 		cli: "src/cli.ts",
 		index: "src/index.ts",
-		job: "src/mcp/pool/job.ts",
+		thread: "src/mcp/pool/thread.ts",
 		"plugin-opencode": "src/plugins/opencode.ts",
 		"plugin-pi": "src/plugins/pi.ts",
 	},

@@ -11,8 +11,8 @@ export interface HttpServer {
 	readonly folder: string;
 	/** All of standard error so far. */
 	stderr(): string;
-	/** Ends it as an operator does, and answers with its exit code. */
-	end(): Promise<number | null>;
+	/** Ends it as an operator does, and answers with its exit code, or with the signal that killed it. */
+	end(): Promise<number | NodeJS.Signals>;
 }
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -44,8 +44,8 @@ export async function httpServer(
 	});
 	const end = async () => {
 		child.kill("SIGTERM");
-		const [code] = await closed;
-		return code as number | null;
+		const [code, signal] = (await closed) as [number, null] | [null, NodeJS.Signals];
+		return code ?? signal;
 	};
 	ends.push(end);
 	return { url, folder, stderr: () => told, end };

@@ -43,7 +43,7 @@ async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, Bundl
 		"mcp/http/server.ts",
 		"mcp/pool/pool.ts",
 		"config/archive.ts",
-		"mcp/pool/job.ts",
+		"mcp/pool/thread.ts",
 	);
 	return [await import(http), await import(pool), await import(archive)];
 }

@@ -10,7 +10,7 @@ export type JobPhase = Int32Array;
 const [computing, readingOrWriting, unwanted] = [0, 1, 2];
 
 /** In ms: a disk that does not answer must not hold a thread for ever. */
-const longestWait = 5_000;
+const longestWait = 30_000;
 
 /** The phase of a job that has not begun: a new thread still reads its code. */
 export function createJobPhase(): JobPhase {

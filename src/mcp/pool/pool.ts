@@ -22,7 +22,7 @@ export function createPool(options: PoolOptions = {}) {
 	const { threads = availableParallelism(), maxQueue = 64 } = options;
 	const { maxQueueBytes = 256 * 1024 * 1024 } = options;
 	const piscina = new Piscina({
-		filename: fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url)),
+		filename: fileURLToPath(new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url)),
 		name: "runJob",
 		minThreads: 1,
 		maxThreads: threads,
