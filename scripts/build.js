@@ -3,7 +3,8 @@
 // modules. Packages that every command loads and the MCP SDK are bundled too: zod alone is some 90 modules, most of them locales. So
 // is what brings packages in versions that package.json does not name, so that an install runs what was tested. Other packages
 // stay imports.
-import { execFileSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
@@ -16,6 +17,7 @@ const loadedByAll = ["zod", "commander", "jsonc-parser", "smol-toml", "fastest-l
 const bundled = [...loadedByAll, ...sdks, "express", "express-rate-limit", "@clack/prompts", "gpt-tokenizer"];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
+const typesWritten = writeTypes();
 const { output } = await build({
 	cwd: root,
 	// `thread` is the module of the worker threads; agent programs load the plugins.
@@ -40,14 +42,20 @@ writeFileSync(`${root}dist/THIRD-PARTY-LICENSES.txt`, licenses(output.flatMap(({
 // These programs load the default export of a module.
 writeFileSync(`${root}dist/opencode-plugin.js`, `export { opencodePlugin as default } from "./plugin-opencode.js";\n`);
 writeFileSync(`${root}dist/pi-extension.js`, `export { piExtension as default } from "./plugin-pi.js";\n`);
-execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", `${root}tsconfig.build.json`], {
-	stdio: "inherit",
-});
+await typesWritten;
 writeFileSync(
 	`${root}dist/opencode-plugin.d.ts`,
 	`export { opencodePlugin as default } from "./plugins/opencode.js";\n`,
 );
 chmodSync(`${root}dist/cli.js`, 0o755);
+
+/** The compiler runs beside the bundler, since each takes one processor. */
+async function writeTypes() {
+	const compiler = `${root}node_modules/typescript/bin/tsc`;
+	const child = spawn(process.execPath, [compiler, "-p", `${root}tsconfig.build.json`], { stdio: "inherit" });
+	const [code] = await once(child, "close");
+	if (code !== 0) throw new Error(`The types could not be written: tsc ended with code ${code}.`);
+}
 
 /** The package of the newer SDK loads Ajv when it starts, for answers to elicitation. Our servers never ask for any. */
 function resolveShims(id) {

@@ -249,7 +249,7 @@ const noJson: Readonly<Record<string, () => unknown>> = {
 	},
 	promise: () => Promise.resolve("x"),
 	error: () => new Error("x"),
-	deep: () => nested(20_000),
+	deep: () => nested(10_000),
 };
 const notJson = fc.array(
 	fc.record({
