@@ -92,7 +92,7 @@ export function scaleTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed"
 }
 
 export function likelyTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, { factor }: TokenScale): number {
-	return factor === 1 ? tokens : Math.round((tokens - fixed) * factor) + fixed;
+	return Math.round((tokens - fixed) * factor) + fixed;
 }
 
 export function highTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, { high }: TokenScale): number {

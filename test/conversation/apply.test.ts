@@ -115,6 +115,9 @@ describe("applyPlan", () => {
 		const messages = (index: number) => (applyPlan(document, [insert(index)]) as typeof document).messages;
 		expect(messages(1)).toEqual(document.messages.toSpliced(1, 0, "new" as never));
 		expect(messages(4)).toEqual([...document.messages, "new"]);
+		const twice = [insert(1), { ...insert(1), value: "newer" } as Edit];
+		const { messages: both } = applyPlan(document, twice) as typeof document;
+		expect(both).toEqual(document.messages.toSpliced(1, 0, "new" as never, "newer" as never));
 		expect(() => messages(5)).toThrow("Expected an item 5");
 		const there = { ...insert(0), path: ["model"] } as Edit;
 		expect(() => applyPlan(document, [there])).toThrow("Expected a list");
@@ -146,6 +149,10 @@ describe("equalsJson", () => {
 		[[1], [1, 2]],
 		[{ a: 1 }, { a: 1, b: 2 }],
 		[{ a: undefined }, { b: undefined }],
+		[
+			{ a: 1, b: 2 },
+			{ a: 1, b: 3 },
+		],
 		[
 			{ a: 1, b: 2 },
 			{ b: 2, a: 1 },

@@ -18,6 +18,8 @@ function nested(levels: number, innermost: unknown): unknown {
 const circle: Record<string, unknown> = { a: 1 };
 circle.self = [circle];
 
+const endless = { toJSON: () => ({ toJSON: endless.toJSON }) };
+
 const broken = {
 	get a() {
 		throw new Error("Not now.");
@@ -32,7 +34,11 @@ describe("requireJson", () => {
 		["what an object writes of itself", { toJSON: () => ({ a: 1 }) }],
 		["a value that is there twice", [nested(3, 1), nested(3, 1)]],
 		["values far down", nested(1_000, "x")],
+		["values deeper than the stack", nested(50_000, "x")],
 		["a member of its prototype", Object.create({ a: 1 })],
+		["a list with a name, which JSON leaves out", Object.assign([1], { a: 1n })],
+		["an object that writes another object that writes itself, without end", endless],
+		["an object that writes itself by its key", { toJSON: (key: string) => (key === "" ? 1 : 1n) }],
 	])("accepts %s", (_, value) => {
 		expect(() => requireJson(value)).not.toThrow();
 	});
@@ -43,6 +49,7 @@ describe("requireJson", () => {
 		["a bigint in an object", { a: { b: 1n } }],
 		["a bigint far down", nested(1_000, 1n)],
 		["an object that writes a bigint", { toJSON: () => [1n] }],
+		["a member that writes a bigint", { a: [{ toJSON: () => 1n }] }],
 		["an object in itself", circle],
 		["an object that writes itself in a list", { toJSON: () => [circle] }],
 		["a property that cannot be read", broken],
@@ -78,6 +85,8 @@ describe("stringify", () => {
 		expect(() => stringify(circle)).toThrow(NotJsonError);
 		expect(() => stringify(broken)).toThrow("Not now.");
 		expect(() => compactJson(broken)).toThrow("Not now.");
+		const closed = { toJSON: () => broken.a };
+		expect(() => compactJson(closed)).toThrow("Not now.");
 	});
 });
 

@@ -47,6 +47,14 @@ describe("a draft", () => {
 		expect(made.plan()).toHaveLength(1);
 	});
 
+	it("compares what is saved, however large the texts are, and keeps the first of two for one reason", () => {
+		const made = draft();
+		expect(made.add(cut([0, "a", 0], 0, 10, { before: size(0, 20) }))).toBe(true);
+		expect(made.add(replace([0, "a"], { before: size(0, 100), after: size(0, 1) }))).toBe(true);
+		expect(made.add(replace([0, "a"], { before: size(0, 100), after: size(0, 0) }))).toBe(false);
+		expect(made.plan().map(({ after }) => after.tokens)).toEqual([1]);
+	});
+
 	it("does not compare edits of other places", () => {
 		const made = draft();
 		expect(made.add(cut([0, "a"], 10, 5))).toBe(true);
@@ -81,6 +89,17 @@ describe("a draft", () => {
 		expect(made.add(insert)).toBe(true);
 		expect(made.add({ ...drop, path: [0, "b"] })).toBe(true);
 		expect(made.plan().map(({ kind }) => kind)).toEqual(["remove", "insert", "remove"]);
+		const early = draft();
+		expect([insert, replace([0, "a"]), { ...drop, path: [0, "b"] }].map(early.add)).toEqual([true, true, true]);
+		expect(early.plan().map(({ kind }) => kind)).toEqual(["insert", "remove"]);
+		expect(early.add(replace([0, "c"]))).toBe(false);
+	});
+
+	it("keeps an insertion around what is replaced later", () => {
+		const made = draft();
+		const insert: Edit = { ...replace([0]), kind: "insert", reason: "append", inserts: "part", value: "x" };
+		expect([insert, replace([0, "a"])].map(made.add)).toEqual([true, true]);
+		expect(made.plan().map(({ kind }) => kind)).toEqual(["insert", "replace"]);
 	});
 
 	it("knows the sizes of messages and what is saved, with what is fixed", () => {
@@ -102,7 +121,7 @@ describe("totals", () => {
 	it("have all sizes of each reason", () => {
 		const edits: Edit[] = [
 			replace([3, "a"], { message: 3, before: size(100, 50, 9), after: size(10, 5) }),
-			replace([3, "b"], { message: 3, unsent: true }),
+			replace([3, "b"], { message: 3, unsent: true, before: size(70, 35) }),
 			cut([2, "a"], 40, 20, { message: 2 }),
 			cut([2, "b"], 40, 20, { message: 2, unsent: true }),
 			{ ...replace([4]), kind: "remove", reason: "drop", message: 4, before: size(30, 15), after: noSize },

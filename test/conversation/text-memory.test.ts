@@ -35,5 +35,7 @@ describe("createTextMemory", () => {
 		expect(memory.isFull()).toBe(false);
 		memory.remember("def", 2);
 		expect(memory.isFull()).toBe(true);
+		memory.remember("x", 3);
+		expect([memory.find("def"), memory.find("x")]).toEqual([2, undefined]);
 	});
 });
