@@ -121,11 +121,10 @@ export interface Transcript {
 /** The places in the repeats of a result that correspond to a place in it; none for its copies. */
 export function repeatedPlaces(result: ToolResult, path: Path): Path[] {
 	const { repeats = [] } = result;
-	if (repeats.length === 0) return [];
 	const own = (result.whole ?? result.texts[0] ?? result.media[0])?.path;
-	return repeats.flatMap(({ length }, index): Path[] => {
-		const isWithin = own !== undefined && startsWith(path, own.slice(0, length));
-		return isWithin ? [[...(repeats[index] ?? []), ...path.slice(length)]] : [];
+	return repeats.flatMap((repeat): Path[] => {
+		const isWithin = own !== undefined && startsWith(path, own.slice(0, repeat.length));
+		return isWithin ? [[...repeat, ...path.slice(repeat.length)]] : [];
 	});
 }
 
@@ -137,7 +136,7 @@ export function editablePaths(result: ToolResult): Path[] {
 
 /** All text of a result, for reading (never for editing). */
 export function resultText({ texts }: ToolResult): string {
-	return texts.length === 1 ? (texts[0]?.text ?? "") : texts.map(({ text }) => text).join("\n");
+	return texts.map(({ text }) => text).join("\n");
 }
 
 /** Its text without the reminders that a host puts behind it, such as how many tokens are left: they are not its content. */
@@ -185,11 +184,11 @@ function escapeSegment(segment: string): string {
 }
 
 export function startsWith(path: Path, start: Path): boolean {
-	return start.length <= path.length && start.every((segment, index) => segment === path[index]);
+	return start.every((segment, index) => segment === path[index]);
 }
 
 export function equalsPath(path: Path, other: Path): boolean {
-	return path === other || (path.length === other.length && startsWith(path, other));
+	return path.length === other.length && startsWith(path, other);
 }
 
 /** The path of a JSON Pointer in a document, with numbers for items of lists; `undefined` if there is no such value. */

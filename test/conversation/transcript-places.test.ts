@@ -69,6 +69,12 @@ describe("the places of a result", () => {
 		const imageAlone = { ...textAlone, texts: [] };
 		expect(repeatedPlaces(imageAlone, ["m", 3, "content", 1])).toHaveLength(2);
 		expect(repeatedPlaces({ ...imageAlone, media: [] }, ["m", 3, "content", 1])).toEqual([]);
+		const wholeAlone = { ...repeated, texts: [], media: [] };
+		expect(repeatedPlaces(wholeAlone, ["m", 3, "content"])).toHaveLength(2);
+		expect(repeatedPlaces(repeated, ["m", 3, "copy"])).toEqual([
+			["m", 7, "copy"],
+			["m", 9, "copy"],
+		]);
 	});
 });
 

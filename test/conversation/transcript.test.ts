@@ -25,7 +25,7 @@ describe("jsonPointer", () => {
 });
 
 describe("parseJsonPointer", () => {
-	const document = { list: ["x"], "a/b": { "c~d": 1 } };
+	const document = { list: ["x"], "a/b": { "c~d": 1 }, empty: null, long: [..."abcdefghijkl"] };
 
 	it("finds the path of a value", () => {
 		expect(parseJsonPointer("", document)).toEqual([]);
@@ -33,7 +33,7 @@ describe("parseJsonPointer", () => {
 		expect(parseJsonPointer("/a~1b/c~0d", document)).toEqual(["a/b", "c~d"]);
 	});
 
-	it.each(["list", "xlist", "xlist/0", "/list/1", "/list/00", "/list/length", "/none", "/list/0/length"])(
+	it.each(["list", "xlist", "xlist/0", "/list/1", "/list/00", "/list/length", "/none", "/list/0/length", "/empty/x"])(
 		"finds nothing at %s",
 		(pointer) => {
 			expect(parseJsonPointer(pointer, document)).toBeUndefined();
@@ -43,7 +43,8 @@ describe("parseJsonPointer", () => {
 	it("finds the place of an insert up to the end of a list", () => {
 		expect(parseInsertPointer("/list/1", document)).toEqual(["list", 1]);
 		expect(parseInsertPointer("/0", ["x"])).toEqual([0]);
-		for (const pointer of ["/list/2", "/list/01", "/list/x", "/a~1b/0", "/none/0"]) {
+		expect(parseInsertPointer("/long/12", document)).toEqual(["long", 12]);
+		for (const pointer of ["/long/13", "/long/1x", "/list/2", "/list/01", "/list/x", "/a~1b/0", "/none/0"]) {
 			expect(parseInsertPointer(pointer, document)).toBeUndefined();
 		}
 		expect(parseInsertPointer("0", ["x"])).toBeUndefined();
@@ -78,9 +79,17 @@ describe("withoutFrame", () => {
 		expect(withoutFrame({ path: [0], text: "old" }, "new")).toBe("new");
 	});
 
-	it.each(["new", "<ab>new", "new</a>", "<ab></a"])("finds no frame in %s", (text) => {
-		expect(withoutFrame(framed, text)).toBeUndefined();
+	it("finds no frame whose two ends are one text", () => {
+		expect(withoutFrame({ ...framed, frame: { before: "aa", after: "aa" } }, "aaa")).toBeUndefined();
+		expect(withoutFrame({ ...framed, frame: { before: "aa", after: "aa" } }, "aaaa")).toBe("");
 	});
+
+	it.each(["new", "<ab>new", "<ab>something new", "new</a>", "something new</a>", "<ab></a"])(
+		"finds no frame in %s",
+		(text) => {
+			expect(withoutFrame(framed, text)).toBeUndefined();
+		},
+	);
 });
 
 describe("resultText", () => {
