@@ -68,6 +68,21 @@ describe("clairvoyantRecall", () => {
 		expect(recalled.map((one) => Number(one.toFixed(9)))).toEqual([0, 1, 2, 2.5, 3]);
 	});
 
+	it("keeps a result over a call with few uses for a later one with many", () => {
+		const used = [3, 1, 2].map((strings) => answer({ identifiers: Array.from({ length: strings }, () => [0]) }));
+		const one = plainHistory([
+			user(10),
+			answer(),
+			tool([100, 80]),
+			...used.flatMap((message) => [message, tool([10, 0])]),
+		]);
+		// 10 + 35 + 50 + 65. Each call costs 80: three strings for the first 80, then three for 160.
+		const recalled = [80, 120, 160, 240].map((room) =>
+			clairvoyantRecall(one, { inputTokens: 160 + room, kind: "identifiers" }),
+		);
+		expect(recalled.map((one) => Number(one.toFixed(9)))).toEqual([3, 3.75, 4.5, 6]);
+	});
+
 	it("counts a string of several results for the one that has to stay for the fewest tokens", () => {
 		const recalledOf = (holders: readonly number[], more: readonly number[] = []) =>
 			[0, 40, 80, 160].map((room) => {
