@@ -71,6 +71,14 @@ it("masks nothing where that saves nothing", () => {
 	expect(Array.from(optimalSchedule(history, 1, prices))).not.toEqual(never);
 });
 
+it("keeps in the cache a large result that cannot be masked, before the first one that can", () => {
+	const turns = [tool([5_000, 0]), tool([1_000, 900]), ...Array.from({ length: 4 }, () => tool([10, 0]))];
+	const history = plainHistory([user(10), ...turns.flatMap((results) => [answer(), results]), answer()]);
+	const prices = { ...policyOf().prices, cache_read: 1, cache_write: 2 };
+	// To mask the second result costs less than 200 in the fourth call, at message 7, and saves 900 in each from it on.
+	expect(Array.from(optimalSchedule(history, 1, prices)).slice(0, 2)).toEqual([Number.POSITIVE_INFINITY, 7]);
+});
+
 it("advances last where several moments cost the same", () => {
 	const turns = [tool([1_100, 1_000]), tool([1_000, 900]), ...Array.from({ length: 6 }, () => tool([10, 0]))];
 	const history = plainHistory([user(10), ...turns.flatMap((results) => [answer(), results]), answer()]);
