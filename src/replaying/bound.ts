@@ -69,30 +69,27 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 	}, 0);
 
 	const maskableFrom = callsAfter(history).map((first, place) => {
-		const canBe = (results[place] as ReplayResult).saves > 0 && first + 1 < calls.length;
-		return canBe ? first + 1 : Number.POSITIVE_INFINITY;
+		return (results[place] as ReplayResult).saves > 0 ? Math.min(first + 1, calls.length) : calls.length;
 	});
 	const uses = usesOf(history, maskableFrom);
 	const usedAt = results.map(() => new Set<number>());
 	for (const { call, holders } of uses) for (const place of holders) (usedAt[place] as Set<number>).add(call);
 
-	const nextCold = calls.map(() => calls.length);
+	/** Masking from one of these on rewrites nothing. The last is the end, which masks in no call. */
+	const nextCold = [calls.length];
 	for (let call = calls.length - 1; call >= 0; call -= 1) {
-		nextCold[call] = cold[calls[call] as number] === 1 ? call : (nextCold[call + 1] ?? calls.length);
+		nextCold.unshift(cold[calls[call] as number] === 1 ? call : (nextCold[0] as number));
 	}
 	const rewritten = rewrittenWith(history, before);
 	const options = results.map(({ saves }, place): Option[] => {
-		const from = maskableFrom[place] as number;
-		const starts =
-			from === Number.POSITIVE_INFINITY ? [] : [from, ...Array.from(usedAt[place] as Set<number>, (call) => call + 1)];
-		const moments = new Set(starts.flatMap((call) => [call, nextCold[call] ?? calls.length]));
-		const some = Array.from(moments, (call) => {
-			const isCold = cold[calls[call] as number] === 1;
-			const broken = isCold || call >= calls.length ? 0 : rewritten(place, calls[call - 1] as number);
-			return { from: call, saves: saves * (carried[call] as number) - (write - read) * broken };
-		});
-		const never = { from: Number.POSITIVE_INFINITY, saves: 0 };
-		return [...some.filter((one) => one.from < calls.length).sort((a, b) => a.from - b.from), never];
+		const starts = [maskableFrom[place] as number, ...Array.from(usedAt[place] as Set<number>, (call) => call + 1)];
+		const moments = new Set([...starts.flatMap((call) => [call, nextCold[call] as number]), calls.length]);
+		return Array.from(moments)
+			.sort((a, b) => a - b)
+			.map((call) => {
+				const broken = nextCold[call] === call ? 0 : rewritten(place, calls[call - 1] as number);
+				return { from: call, saves: saves * (carried[call] as number) - (write - read) * broken };
+			});
 	});
 	return { whole, options, uses, faultCosts: leastFaultCosts() };
 
@@ -100,7 +97,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 		const gone = new Float64Array(calls.length);
 		const recalled = new Float64Array(calls.length).fill(Number.POSITIVE_INFINITY);
 		maskableFrom.forEach((from, place) => {
-			if (from < calls.length) gone[from] = (gone[from] as number) + (results[place] as ReplayResult).saves;
+			gone[from] = (gone[from] as number) + (results[place] as ReplayResult).saves;
 		});
 		for (const { call, holders } of uses) {
 			const { tokens } = results[smallestOf(holders, results)] as ReplayResult;
@@ -126,7 +123,7 @@ function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] 
 		ofKind.forEach((ofMessage, message) => {
 			if (calls[call + 1] === message) call += 1;
 			for (const { holders } of ofMessage) {
-				const canFault = call >= 0 && holders.every((place) => (maskableFrom[place] as number) <= call);
+				const canFault = holders.every((place) => (maskableFrom[place] as number) <= call);
 				if (canFault) found.set(`${call}:${holders}`, { call, holders });
 			}
 		});
@@ -150,10 +147,12 @@ function rewrittenWith({ results, messageTokens }: ReplayHistory, before: readon
 	const frame = Float64Array.from(messageTokens);
 	for (const { message, tokens } of results) frame[message] = Math.max(0, (frame[message] as number) - tokens);
 	/** For each result, the message of the next one that can be masked. */
-	const next = new Float64Array(results.length).fill(messageTokens.length);
-	for (let place = results.length - 1; place > 0; place -= 1) {
+	const next = new Float64Array(results.length);
+	let following = messageTokens.length;
+	for (let place = results.length - 1; place >= 0; place -= 1) {
 		const { saves, message } = results[place] as ReplayResult;
-		next[place - 1] = saves > 0 ? message : (next[place] as number);
+		next[place] = following;
+		if (saves > 0) following = message;
 	}
 	return (place: number, sent: number): number => {
 		const { message, tokens, saves } = results[place] as ReplayResult;
@@ -185,27 +184,24 @@ function ascend(
 	const slope = new Float64Array(uses.length);
 	const earned = new Float64Array(faultCosts.length);
 	let best = Number.NEGATIVE_INFINITY;
-	let bestPrices = prices;
 	let pace = 1;
 	let idle = 0;
 	for (let round = 0; round < rounds; round += 1) {
 		const bound = evaluate();
-		idle = bound > best ? 0 : idle + 1;
 		if (bound > best) {
 			best = bound;
-			bestPrices = prices.slice();
-		} else if (idle >= 5) {
-			pace /= 2;
 			idle = 0;
+		} else {
+			idle += 1;
+			if (idle % 5 === 0) pace /= 2;
 		}
-		const length = slope.reduce((sum, one, use) => sum + (one < 0 && prices[use] === 0 ? 0 : one * one), 0);
+		const length = slope.reduce((sum, one, use) => sum + (prices[use] === 0 ? Math.max(0, one) : one) ** 2, 0);
 		if (length === 0) break;
 		const step = (pace * Math.max(0, feasible - bound)) / length;
 		slope.forEach((one, use) => {
 			prices[use] = Math.max(0, (prices[use] as number) + step * one);
 		});
 	}
-	prices.set(bestPrices);
 	return best;
 
 	/** The bound at these prices; sets the slope. */

@@ -153,7 +153,8 @@ describe("masking a text", () => {
 	});
 
 	it("also masks copies and repeats, which are not sent", () => {
-		const copies = [long, "<12345678 1>", ""].map((text, index) => ({ path: [2, index], text }));
+		// The last one is as long as the placeholder.
+		const copies = [long, "<12345678 1>", "", "<123456789 12>!"].map((text, index) => ({ path: [2, index], text }));
 		const edits = maskResult(paired({ ...textOf(long), copies, repeats: [[5]] }), { ...parameters, archiving });
 		expect(edits).toMatchObject([
 			{ path: [1, "content"], takenOut: { ref: "r280" } },
@@ -166,6 +167,7 @@ describe("masking a text", () => {
 				after: { chars: 15, tokens: 0 },
 			},
 			{ path: [2, 1], replacement: "", unsent: true, before: { chars: 12, tokens: 0 }, after: { chars: 0, tokens: 0 } },
+			{ path: [2, 3], replacement: "", unsent: true, before: { chars: 15, tokens: 0 }, after: { chars: 0, tokens: 0 } },
 		]);
 	});
 });

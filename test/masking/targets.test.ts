@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAbsolute, normalisePath } from "../../src/masking/targets.ts";
+import { isAbsolute, normalisePath, textKey } from "../../src/masking/targets.ts";
 
 describe("normalisePath", () => {
 	it.each([
@@ -37,5 +37,31 @@ describe("normalisePath", () => {
 	it("recognises absolute paths", () => {
 		expect(["/a", "~/a", "C:/a", "c:\\a"].every(isAbsolute)).toBe(true);
 		expect(["a", "./a", "../a", "C:a", ""].some(isAbsolute)).toBe(false);
+	});
+});
+
+/** The hash cyrb53 of https://github.com/bryc/code/blob/master/jshash/experimental/cyrb53.js, in whole numbers. */
+function cyrb53(text: string): bigint {
+	const product = (a: bigint, b: bigint) => BigInt.asUintN(32, a * b);
+	let [first, second] = [0xdeadbeefn, 0x41c6ce57n];
+	for (const code of Array.from({ length: text.length }, (_, index) => BigInt(text.charCodeAt(index)))) {
+		first = product(first ^ code, 2_654_435_761n);
+		second = product(second ^ code, 1_597_334_677n);
+	}
+	first = product(first ^ (first >> 16n), 2_246_822_507n) ^ product(second ^ (second >> 13n), 3_266_489_909n);
+	second = product(second ^ (second >> 16n), 2_246_822_507n) ^ product(first ^ (first >> 13n), 3_266_489_909n);
+	return ((second & 0x1fffffn) << 32n) + first;
+}
+
+describe("textKey", () => {
+	it("is a text itself of up to 16,383 characters", () => {
+		expect(["", "a", "b".repeat(16_383)].map(textKey)).toEqual(["", "a", "b".repeat(16_383)]);
+	});
+
+	it("is the length and a hash of a longer one", () => {
+		for (const end of ["", "a", "b", "é→", "\u{1f600} and more"]) {
+			const text = `${"0123456789abcdef".repeat(1_024)}${end}`;
+			expect(textKey(text)).toBe(`${text.length}:${cyrb53(text)}`);
+		}
 	});
 });

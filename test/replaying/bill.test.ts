@@ -119,6 +119,11 @@ describe("a history in plain numbers", () => {
 		expect(contextByPart(history, [9, 9, 9]).at(-1)).toMatchObject({ results: 180, placeholders: 0 });
 	});
 
+	it("leaves a result as it is that cannot be masked, whatever the schedule says", () => {
+		const kept = plainHistory([user(10), answer(), tool([100, 0]), answer()]);
+		expect(contextByPart(kept, [3])).toEqual(contextByPart(kept, [Number.POSITIVE_INFINITY]));
+	});
+
 	it("counts no placeholder for what is left out without one", () => {
 		const results = history.results.map((one) => {
 			const [edit] = one.outcome as Exclude<typeof one.outcome, string>;

@@ -81,6 +81,8 @@ describe("a calibrated call", () => {
 		expect(predictions([user(5), answer(6, usage(9_900, 500))])).toEqual([[9_000, "prompt"]]);
 		expect(predictions([tool(5), answer(6, usage(9_900, 500))])).toEqual([[9_000, "provider"]]);
 		expect(predictions([tool(5), answer(6, usage(19_900, 10_500))])).toEqual([[9_000, "surplus"]]);
+		const compacted = [user(0), answer(1, usage(9_000, 500), { sent: false }), answer(2, usage(4_000, 2_900))];
+		expect(calibrated(compacted)[1]).toMatchObject({ predictedRead: 500, cause: "compaction" });
 		const short = calibrated([user(0), answer(1, usage(3_000, 0)), user(2), answer(3, usage(3_100, 0))]);
 		expect(short[1]).toMatchObject({ predictedRead: 3_000, cause: "granularity" });
 	});

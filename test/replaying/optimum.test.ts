@@ -9,6 +9,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
+import { answer, plainHistory, tool, user } from "./plain-history.ts";
 
 const seen = { better: 0, schedules: 0 };
 
@@ -68,6 +69,27 @@ it("masks nothing where that saves nothing", () => {
 	const never = history.results.map(() => Number.POSITIVE_INFINITY);
 	expect(Array.from(optimalSchedule(history, 1, { ...prices, cache_read: 0, cache_write: 0 }))).toEqual(never);
 	expect(Array.from(optimalSchedule(history, 1, prices))).not.toEqual(never);
+});
+
+it("keeps in the cache a large result that cannot be masked, before the first one that can", () => {
+	const turns = [tool([5_000, 0]), tool([1_000, 900]), ...Array.from({ length: 4 }, () => tool([10, 0]))];
+	const history = plainHistory([user(10), ...turns.flatMap((results) => [answer(), results]), answer()]);
+	const prices = { ...policyOf().prices, cache_read: 1, cache_write: 2 };
+	// To mask the second result costs less than 200 in the fourth call, at message 7, and saves 900 in each from it on.
+	expect(Array.from(optimalSchedule(history, 1, prices)).slice(0, 2)).toEqual([Number.POSITIVE_INFINITY, 7]);
+});
+
+it("advances last where several moments cost the same", () => {
+	const turns = [tool([1_100, 1_000]), tool([1_000, 900]), ...Array.from({ length: 6 }, () => tool([10, 0]))];
+	const history = plainHistory([user(10), ...turns.flatMap((results) => [answer(), results]), answer()]);
+	const prices = { ...policyOf().prices, cache_read: 1, cache_write: 2 };
+	const billOf = (first: number, second: number) => {
+		const never = Array.from({ length: 6 }, () => Number.POSITIVE_INFINITY);
+		return meterSchedule(history, [first, second, ...never], prices).billed;
+	};
+	// The fourth call, at message 7, may mask the first turn, and the fifth the second one too.
+	expect(billOf(7, 9)).toBe(billOf(9, 9));
+	expect(Array.from(optimalSchedule(history, 2, prices)).slice(0, 2)).toEqual([9, 9]);
 });
 
 afterAll(() => {

@@ -68,6 +68,35 @@ describe("clairvoyantRecall", () => {
 		expect(recalled.map((one) => Number(one.toFixed(9)))).toEqual([0, 1, 2, 2.5, 3]);
 	});
 
+	it.each([
+		// Each call costs 80 more. The second pays only with the third: three strings for 160.
+		[
+			[3, 1, 2],
+			[3, 3.75, 4.5, 6],
+		],
+		[
+			[3, 2, 1],
+			[3, 4, 5, 6],
+		],
+	])("keeps a result that calls use for %j strings as long as it pays", (strings, expected) => {
+		const used = strings.map((count) => answer({ identifiers: Array.from({ length: count }, () => [0]) }));
+		const turns = used.flatMap((message) => [message, tool([10, 0])]);
+		const one = plainHistory([user(10), answer(), tool([100, 80]), ...turns]);
+		// 10 + 35 + 50 + 65.
+		const recalled = [80, 120, 160, 240].map((room) =>
+			clairvoyantRecall(one, { inputTokens: 160 + room, kind: "identifiers" }),
+		);
+		expect(recalled.map((one) => Number(one.toFixed(9)))).toEqual(expected);
+	});
+
+	it("counts a string of an old and a new result for the new one if that has to stay for fewer calls", () => {
+		const turns = [answer(), tool([50, 40]), answer(), tool([10, 0]), answer(), tool([70, 60])];
+		const history = plainHistory([user(10), ...turns, answer({ lines: [[0, 2]] })]);
+		// 10 + 25 + 40 + 55; the old result costs 40 in three calls, the new one 60 in one.
+		const recalled = [0, 30, 60].map((room) => clairvoyantRecall(history, { inputTokens: 130 + room, kind: "lines" }));
+		expect(recalled.map((one) => Number(one.toFixed(9)))).toEqual([0, 0.5, 1]);
+	});
+
 	it("counts a string of several results for the one that has to stay for the fewest tokens", () => {
 		const recalledOf = (holders: readonly number[], more: readonly number[] = []) =>
 			[0, 40, 80, 160].map((room) => {
