@@ -68,6 +68,9 @@ describe("a session that several programs write in turn", () => {
 		const [here, there] = [await edited(escaped), await edited(later)];
 		expect((await restored(here)).text).toBe(escaped);
 		expect((await restored(there)).text).toBe(later);
+		const before = (await archive.stats()).originals;
+		for (const text of [escaped, later]) await edited(text);
+		expect((await archive.stats()).originals).toBe(before);
 	});
 
 	it("has each of two results of one id and one text in its own spelling", async () => {

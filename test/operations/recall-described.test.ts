@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { type RecalledPart, recallOriginal } from "../../src/operations/recall.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
 
 const countTokens = await loadCounter("o200k_base");
 const policy = policyOf({ locale: "en" });
@@ -105,6 +107,21 @@ describe("a reference", () => {
 		const given = await archived({ text: "x", kind: "text" });
 		const recalled = await recallOriginal({ ...given, ref: write(given.ref) });
 		expect(recalled).toMatchObject({ part: { text: "x" } });
+	});
+
+	it("is that of the placeholder, not one in the name of its tool, with white space around it", async () => {
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		const text = "line\n".repeat(400);
+		const turns = ["a", "b"].map((id) => toolTurn(id, text, "look #abcd2345"));
+		const { edits } = await maskConversation({
+			conversation: openaiMessages(user("Go."), ...turns),
+			policy: policyOf({ locale: "en", mask: { window_turns: 1 } }),
+			archive,
+		});
+		const placeholder = String(edits[0]?.replacement);
+		expect(placeholder).toContain("abcd2345");
+		const recalled = await recallOriginal({ archive, policy, ref: ` ${placeholder}\n` });
+		expect(recalled).toMatchObject({ part: { ref: edits[0]?.ref } });
 	});
 
 	it("takes precedence over a call", async () => {
