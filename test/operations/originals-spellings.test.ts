@@ -80,6 +80,15 @@ describe("a session that several programs write in turn", () => {
 		expect(cut.length).toBeLessThan(text.length - 2_000);
 		expect((await restored(cut)).text).toBe(text);
 	});
+
+	it("has each of two results of one text in the spelling of its call after messages have moved", async () => {
+		const turn = (id: string) => JSON.stringify(openaiMessages(toolTurn(id, `é${"line ".repeat(300)}`))).slice(1, -1);
+		const written = (before: string) => `[${before}${turn("a").replace("é", "\\u00e9")},${turn("b")}]`;
+		const cut = await edited(written(""), cutting);
+		const said = '{"role":"user","content":"Go."},';
+		const later = cut.replace("[", `[${said}`);
+		expect((await restored(later)).text).toBe(written(said));
+	});
 });
 
 describe("the values beside a result", () => {
