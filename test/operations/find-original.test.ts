@@ -111,6 +111,25 @@ describe("the text between the ends of a marker without a reference", () => {
 	});
 });
 
+describe("a placeholder with the number of characters", () => {
+	const own = policyOf({ mask: { placeholder_template: "[gone: {ref}, {original_chars}]" } });
+
+	it.each([
+		["one line", 0, "found"],
+		["one line", 1, "ambiguous"],
+		["one line", -1, "ambiguous"],
+		["two\nlines", 1, "found"],
+		["two\nlines", 2, "ambiguous"],
+	])("of %j may leave out its line feeds, but %s characters less are %s", async (text, apart, kind) => {
+		const ref = await keep(text, "a");
+		const placeholder = `[gone: ${ref}, ${text.length - apart}]`;
+		const document = openaiMessages(user("Go."), toolTurn("a", placeholder));
+		const finder = createOriginalFinder({ archive, policy: own, document, byCallId: false });
+		const result = { text: placeholder, path: [2, "content"], record: [2], callId: "a" };
+		expect((await finder(result)).kind).toBe(kind);
+	});
+});
+
 describe("an archive that fails", () => {
 	it("fails the search, unless it knows nothing of the reference", async () => {
 		const text = `${notice(90, "abcd2345")}\none line`;

@@ -62,6 +62,21 @@ describe("a message of the user with a result", () => {
 	});
 });
 
+describe("a role without tokens", () => {
+	it("is listed with its messages", async () => {
+		const given = [
+			{ role: "user", content: "" },
+			{ role: "assistant", content: "Hello." },
+		];
+		const layers = [{ tokens: { message_overhead: 0 } }];
+		const { by_role } = await reportContext({ conversation: given, layers });
+		expect(by_role.map(({ role, tokens, messages }) => [role, tokens > 0, messages])).toEqual([
+			["assistant", true, 1],
+			["user", false, 1],
+		]);
+	});
+});
+
 describe("a preset that refuses to edit before bound reasoning", () => {
 	const signed = { type: "thinking", thinking: "Hm.", signature: "c2ln" };
 	const bound = Array.from({ length: 14 }, (_, index) => [
