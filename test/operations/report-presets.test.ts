@@ -62,6 +62,14 @@ describe("a message of the user with a result", () => {
 	});
 });
 
+describe("the notes of a report", () => {
+	it("say that a usage cannot be of the conversation", async () => {
+		const { notes } = await reportContext({ conversation, layers: [], usage: { input_tokens: 100_000_000 } });
+		expect(notes.join()).toContain("cannot be of this conversation");
+		expect((await reportContext({ conversation, layers: [] })).notes).toEqual([]);
+	});
+});
+
 describe("a role without tokens", () => {
 	it("is listed with its messages", async () => {
 		const given = [
