@@ -55,6 +55,8 @@ export function check(document: unknown, { conversation, edits, report, error }:
 	expect(invertEdits(written)).toBe(text);
 	const saved = edits.reduce((sum, { before, after }) => sum + before.tokens - after.tokens, 0);
 	expect(report.tokens.before - report.tokens.after).toBe(saved);
+	const characters = edits.reduce((sum, { before, after }) => sum + before.chars - after.chars, 0);
+	expect(report.chars.before - report.chars.after).toBe(characters);
 }
 
 const cutAnswer = {

@@ -68,6 +68,7 @@ describe("the strategy of a call", () => {
 		await expect(strategyOfCall({ named: undefined, policy: own, answer: none })).rejects.toMatchObject(code);
 		const unusable = { named: "no such strategy" as never, policy, answer: none, load: async () => ({ compact }) };
 		await expect(strategyOfCall(unusable)).rejects.toMatchObject(code);
+		await expect(strategyOfCall(unusable)).rejects.toThrow("no such strategy");
 	});
 });
 

@@ -101,4 +101,11 @@ describe("provider usage", () => {
 	it("is refused without an input count", async () => {
 		await expect(report(answered, { usage: { output_tokens: 5 } })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
+
+	it("of a conversation that begins with its only answer is left aside", async () => {
+		const conversation = [{ role: "assistant", content: "Hello." }];
+		const { method, notes } = await report(conversation, { usage: { input_tokens: 50 } });
+		expect(method).toBe("exact");
+		expect(notes.join()).toContain("of which 0 were counted before its last answer");
+	});
 });

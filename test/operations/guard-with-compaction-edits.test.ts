@@ -4,6 +4,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";
@@ -101,6 +102,19 @@ describe("a value inserted by the first round", () => {
 			expect.stringContaining(handover),
 			expect.stringContaining("cut off"),
 		]);
+	});
+
+	it("changes the links of a session, and such an edit names no message", async () => {
+		const document = claudeCodeSession(9)
+			.trim()
+			.split("\n")
+			.map((line) => JSON.parse(line));
+		const layer: PolicyLayer = { compaction: { strategy: "tool-result-hiding" }, guard: { ladder: ["drop"] } };
+		const outcome = await bothRounds({ document, layer, contextWindow: 2_500 });
+		check(document, outcome);
+		const links = outcome.edits.filter(({ path }) => path.endsWith("/parentUuid"));
+		expect(links.length).toBeGreaterThan(0);
+		for (const link of links) expect(link).not.toHaveProperty("message");
 	});
 
 	it("is dropped with its group when hidden, and reports its original size", async () => {

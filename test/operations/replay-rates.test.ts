@@ -67,6 +67,7 @@ describe("the prices of a cache that lasts an hour", () => {
 		expect(rates.lasting(3_600).costOf(call)).toBeCloseTo(cost, 9);
 		expect(rates.lasting(3_600).lasting(300).costOf(call)).toBeCloseTo(rates.costOf(call), 9);
 		expect(ratesOfPrices({ ...prices, ...given, cache_seconds: 3_600 }).costOf(call)).toBeCloseTo(cost, 9);
+		expect(rates.unit).toBe("input_tokens");
 	});
 
 	it("of a model are in dollars", async () => {

@@ -271,3 +271,17 @@ it.each<[PolicyLayer["mask"], boolean]>([
 	await replay.add({ file: "short", conversation: conversation(5, 1) });
 	expect(replay.report().policies[0]?.ratio_to_optimum === null).toBe(!has);
 });
+
+it("the report has the sums of its files", () => {
+	const { files } = report;
+	for (const key of [
+		"masked_tool_results",
+		"tool_chars_before",
+		"tool_chars_after",
+		"tokens_before",
+		"tokens_after",
+	] as const) {
+		expect(report[key]).toBe(files.reduce((sum, file) => sum + file[key], 0));
+		expect(report[key]).toBeGreaterThan(0);
+	}
+});

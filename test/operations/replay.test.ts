@@ -30,6 +30,7 @@ it.each<[string, unknown]>([
 it("is the last named model, except for answers that Claude Code wrote itself", () => {
 	const named = (model: unknown) => ({ message: { model } });
 	expect(modelOf(named("m-1"), named("m-2"), named("<synthetic>"), named(7))).toBe("m-2");
+	expect(modelOf(named("m-1"), {}, named("<synthetic>"))).toBe("m-1");
 	expect(modelOf({ message: "text" }, { data: null })).toBe(undefined);
 });
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CallTarget } from "../../src/masking/targets.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { reportContext, scaleParts, targetText } from "../../src/operations/report.ts";
+import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
 
@@ -47,6 +49,14 @@ describe("a report on a session that was compacted", () => {
 			["e", 1],
 			["f", 0],
 		]);
+	});
+});
+
+describe("a guard on a session that was compacted", () => {
+	it("counts only the messages that are still sent", async () => {
+		const policy = policyOf({ guard: { max_messages: 8 } });
+		const { report } = await guardConversation({ conversation: session, policy, contextWindow: 1_000_000 });
+		expect(report.max_messages).toEqual({ limit: 8, messages: 7, reached: false });
 	});
 });
 

@@ -65,6 +65,14 @@ describe("the content of a JSON object", () => {
 		});
 	});
 
+	it("keeps less than a long limit in many steps where lone surrogates need six characters", () => {
+		const content = `${"\ud800".repeat(900)}${"a".repeat(5_000)}`;
+		const text = `{"content":"${content}"}`;
+		const outcome = cut(text, { maxChars: 5_000, headChars: 2_500, tailChars: 2_500 });
+		expect(outcome?.truncated).toBe(true);
+		expect(outcome?.text.length).toBeLessThan(text.length);
+	});
+
 	it("is reported by the lines of the text around it", async () => {
 		const policy = policyOf({
 			locale: "en",

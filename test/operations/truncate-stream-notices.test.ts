@@ -3,6 +3,7 @@ import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import type { LogEvent } from "../../src/operations/edit-record.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import {
 	endingNotice,
 	longestShortNotice,
@@ -225,6 +226,22 @@ describe("an output too long to be held", () => {
 		const limit = { kind: "chars", most: 9 } as const;
 		const small = shorten({ ...recorder(), limit, limitName: "--max-chars", pieces: longPieces() });
 		await expect(small).rejects.toThrow(/`--max-chars`.*; got 9\./);
+	});
+
+	it("keeps its ends as a text does that is held, with and without an archive", async () => {
+		const text = long.toString().repeat(times);
+		for (const archive of [undefined, await open()]) {
+			const shortened = await shorten({ archive, limit: ends, pieces: longPieces() });
+			const cut = await truncateText({ text, policy, archive, maxChars: ends.maxChars, strategy: "head_tail" });
+			expect(shortened).toEqual({ kind: "shortened", text: cut.text, failure: undefined });
+		}
+	});
+
+	it("is refused within a named limit of both ends that has no room for the marker", async () => {
+		const given = { limit: { kind: "head_tail", maxChars: 9 } as const, limitName: "--max-chars" };
+		await expect(shorten({ ...given, pieces: longPieces() })).rejects.toThrow(/`--max-chars`.*; got 9\./);
+		const unnamed = await shorten({ limit: given.limit, pieces: longPieces() });
+		expect(unnamed.kind).toBe("shortened");
 	});
 
 	it("passes on an error that is no failure of the archive", async () => {

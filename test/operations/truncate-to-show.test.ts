@@ -42,6 +42,20 @@ describe("a text that is shown with a report", () => {
 		}
 	});
 
+	it("has the full report up to exactly half of its limit", async () => {
+		const sizes = Array.from({ length: 12 }, async (_, index) => {
+			const { outcome, form } = await shown(400, 194 + index, 20);
+			const whole = Math.max(
+				...withReport(194 + index, 20)
+					.full(outcome)
+					.map(countTokens),
+			);
+			return { form, report: whole - countTokens(outcome.text) };
+		});
+		const ofFull = (await Promise.all(sizes)).flatMap(({ form, report }) => (form === "full" ? [report] : []));
+		expect(Math.max(...ofFull)).toBe(200);
+	});
+
 	it("stays whole where it fits, and is cut to a limit in characters without the report", async () => {
 		const { outcome, form } = await shown(100_000, 100, 20);
 		expect(outcome).toMatchObject({ text, report: { truncated: false } });

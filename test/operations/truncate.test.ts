@@ -166,6 +166,40 @@ describe("a limit that leaves no room for a marker", () => {
 		expect(await truncate("", { maxChars: 0 })).toMatchObject({ text: "" });
 	});
 
+	it("reports every line of a text that fits as kept, whatever the strategy", async () => {
+		for (const strategy of ["head_tail", "log"] as const) {
+			const { report } = await truncateText({ text: "one\ntwo\nthree\n", policy, strategy });
+			expect(report).toMatchObject({
+				truncated: false,
+				strategy,
+				chars: { before: 14, after: 14 },
+				lines: { before: 3, kept: 3 },
+				kept_lines: ["1-3"],
+				omitted_lines: [],
+				omitted_chars: 0,
+				omitted: null,
+			});
+			expect(report).not.toHaveProperty("ref");
+		}
+	});
+
+	it("reports the first lines as omitted where no head is kept", async () => {
+		const own = policyOf({ locale: "en", truncate: { head_chars: 0, tail_chars: 200 } });
+		const { report } = await truncateText({ text: lines, policy: own, maxChars: 400, strategy: "head_tail" });
+		expect(report.omitted_lines).toEqual([expect.stringMatching(/^1-8\d\d$/)]);
+		expect(report.kept_lines).toEqual([expect.stringMatching(/^8\d\d-900$/)]);
+		expect(report.omitted?.start).toBe(0);
+	});
+
+	it("cuts a placeholder only where no archive has its original", async () => {
+		const words = "These words are long. ".repeat(20);
+		const own = policyOf({ locale: "en", mask: { placeholder_template: `[gone: {ref}. ${words}]` } });
+		const placeholder = `[gone: abcd2345. ${words}]`;
+		const request = { text: placeholder, policy: own, maxChars: 300 };
+		expect((await truncateText({ ...request, archive: await memory() })).text).toBe(placeholder);
+		expect((await truncateText(request)).text.length).toBeLessThanOrEqual(300);
+	});
+
 	it("keeps nothing in the archive", async () => {
 		const archive = await memory();
 		await expect(truncateText({ text: names, policy, archive, maxChars: 10 })).rejects.toThrow();

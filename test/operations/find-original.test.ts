@@ -1,0 +1,169 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Archive, Original } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { PalimpsestError } from "../../src/errors.ts";
+import { createOriginalFinder, parsePlaces, shortenedRef } from "../../src/operations/find-original.ts";
+import { locales } from "../../src/policy/wordings.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+let archive: Archive;
+
+beforeEach(async () => {
+	archive = (await openArchive({ where: "memory" })) as Archive;
+});
+
+const policy = policyOf({ locale: "en" });
+const whole = "one line\n".repeat(10);
+
+const keep = async (text: string, toolCallId?: string, kind: Original["kind"] = "result") =>
+	(await archive.put([{ kind, text, ...(toolCallId === undefined ? {} : { toolCallId }) }]))[0] ?? "";
+
+/** By default of call `a`. */
+function find(text: string, given: { callId?: string | undefined; byCallId?: boolean } = {}) {
+	const { byCallId = false } = given;
+	const callId = "callId" in given ? given.callId : "a";
+	const document = openaiMessages(user("Go."), toolTurn(callId ?? "none", text));
+	const finder = createOriginalFinder({ archive, policy, document, byCallId });
+	return finder({ text, path: [2, "content"], record: [2], callId });
+}
+
+const notice = (chars: number, ref?: string) =>
+	`[Output shortened: 7 of 9 lines left out (70 of ${chars} characters)${ref === undefined ? "" : `, ref=${ref}`}]`;
+
+const found = (text: string, by: "ref" | "call", name: string) => ({
+	kind: "found",
+	name,
+	by,
+	isRedacted: false,
+	edits: [{ kind: "replace", path: [2, "content"], replacement: text }],
+});
+
+describe("a text below a notice with a reference", () => {
+	it("is the original of its call, or of a result without an id, wherever the notice stands", async () => {
+		const ref = await keep(whole, "a");
+		for (const text of [`${notice(90, ref)}\none line`, `Before it:\n${notice(90, ref)}\none line`]) {
+			expect(await find(text)).toEqual(found(whole, "ref", ref));
+			expect(await find(text, { callId: undefined })).toEqual(found(whole, "ref", ref));
+		}
+	});
+
+	it("of another call is ambiguous at the top, and a quotation further down", async () => {
+		const ref = await keep(whole, "b");
+		expect(await find(`${notice(90, ref)}\none line`)).toEqual({ kind: "ambiguous", name: ref });
+		expect(await find(`Before it:\n${notice(90, ref)}\none line`)).toEqual({ kind: "none" });
+	});
+
+	it("is no cut of an original of another length", async () => {
+		const ref = await keep(whole, "a");
+		for (const chars of [89, 91]) expect((await find(`${notice(chars, ref)}\none line`)).kind).toBe("none");
+		const coloured = await keep(`\u001b[31m${whole}\u001b[0m`, "a");
+		expect((await find(`${notice(90, coloured)}\none line`)).kind).toBe("found");
+	});
+
+	it("is an original of any length if the notice is too short for a number", async () => {
+		const ref = await keep(whole, "a");
+		const short = locales.en.archived.notices.short.replace("{ref}", ref).replaceAll(/\{\w+\}/g, "7");
+		expect(await find(short)).toEqual(found(whole, "ref", ref));
+	});
+
+	it("is missing where its original is", async () => {
+		expect(await find(`${notice(90, "abcd2345")}\none line`)).toEqual({ kind: "missing", name: "abcd2345" });
+	});
+});
+
+describe("a text below a notice without a reference", () => {
+	const text = `${notice(90)}\none line`;
+
+	it("is found by its call on request alone", async () => {
+		const ref = await keep(whole, "a");
+		expect(await find(text)).toEqual({ kind: "unnamed", name: "a" });
+		expect(await find(text, { byCallId: true })).toEqual(found(whole, "call", ref));
+		const nameless = await find(text, { callId: undefined, byCallId: true });
+		expect(nameless).toEqual({ kind: "unnamed", name: "a result without an id" });
+	});
+
+	it("is found only where it stands at the top and its length fits, and nothing else fits", async () => {
+		await keep(whole, "a");
+		expect(await find(`Before it:\n${text}`, { byCallId: true })).toEqual({ kind: "none" });
+		expect((await find(`${notice(91)}\none line`, { byCallId: true })).kind).toBe("unnamed");
+		expect((await find("[Output shortened]\none line", { byCallId: true })).kind).not.toBe("found");
+		await keep(`${whole.slice(0, -1)}!`, "a");
+		expect(await find(text, { byCallId: true })).toEqual({ kind: "ambiguous", name: "a" });
+	});
+
+	it("is no group, and no place, of its call", async () => {
+		await keep(whole, "a", "group");
+		await keep(whole, "a", "places");
+		expect((await find(text, { byCallId: true })).kind).toBe("unnamed");
+	});
+});
+
+describe("the text between the ends of a marker without a reference", () => {
+	const marked = "one line\n\n... [9 characters truncated] ...\n\none line\n";
+
+	it("is found by its call on request alone, or counts as unnamed", async () => {
+		expect((await find("... [9 characters truncated] ...", { byCallId: true })).kind).toBe("none");
+		const ref = await keep(whole, "a");
+		expect((await find(marked)).kind).not.toBe("found");
+		expect(await find(marked, { byCallId: true })).toEqual(found(whole, "call", ref));
+		expect((await find(marked, { byCallId: true, callId: "b" })).kind).not.toBe("found");
+	});
+});
+
+describe("a placeholder with the number of characters", () => {
+	const own = policyOf({ mask: { placeholder_template: "[gone: {ref}, {original_chars}]" } });
+
+	it.each([
+		["one line", 0, "found"],
+		["one line", 1, "ambiguous"],
+		["one line", -1, "ambiguous"],
+		["two\nlines", 1, "found"],
+		["two\nlines", 2, "ambiguous"],
+	])("of %j may leave out its line feeds, but %s characters less are %s", async (text, apart, kind) => {
+		const ref = await keep(text, "a");
+		const placeholder = `[gone: ${ref}, ${text.length - apart}]`;
+		const document = openaiMessages(user("Go."), toolTurn("a", placeholder));
+		const finder = createOriginalFinder({ archive, policy: own, document, byCallId: false });
+		const result = { text: placeholder, path: [2, "content"], record: [2], callId: "a" };
+		expect((await finder(result)).kind).toBe(kind);
+	});
+});
+
+describe("an archive that fails", () => {
+	it("fails the search, unless it knows nothing of the reference", async () => {
+		const text = `${notice(90, "abcd2345")}\none line`;
+		const missing = { ...archive };
+		const failing = (code: "archive_unavailable" | "original_not_found") => {
+			archive = { ...missing, has: async () => true, get: () => Promise.reject(new PalimpsestError(code, "No.")) };
+			return find(text);
+		};
+		expect(await failing("original_not_found")).toEqual({ kind: "missing", name: "abcd2345" });
+		await expect(failing("archive_unavailable")).rejects.toMatchObject({ code: "archive_unavailable" });
+		archive = { ...missing, has: () => Promise.reject(new TypeError("A mistake.")) };
+		await expect(find(text)).rejects.toThrow(TypeError);
+	});
+});
+
+describe("the reference of a shortened text", () => {
+	it.each([
+		[`${notice(90, "abcd2345")}\none line`, "abcd2345"],
+		["[Exit code 1 after 2.0 s. Output shortened: 7 of 9. All of it: npx p recall abcd2345]\none", "abcd2345"],
+		["[All of it: palimpsest recall abcd]\none", undefined],
+		["[All of it: palimpsest recall abcd2345] and more\none", "abcd2345"],
+		["All of it: palimpsest recall abcd2345]\none", undefined],
+		[`one line\n${notice(90, "abcd2345")}`, undefined],
+		[`${notice(90)}\none line`, undefined],
+		[`${" ".repeat(1_000)}${notice(90, "abcd2345")}`, undefined],
+		["", undefined],
+	])("%s", (text, ref) => {
+		expect(shortenedRef(text)).toBe(ref);
+	});
+});
+
+describe("archived places", () => {
+	it("are read only from an object with a list of them", () => {
+		expect(parsePlaces('{"record":1,"places":[]}')).toEqual({ record: 1, places: [] });
+		for (const text of ["", "[]", "{}", '{"places":{}}', "null"]) expect(parsePlaces(text)).toBeUndefined();
+	});
+});
