@@ -74,12 +74,12 @@ export interface PairedResult {
 export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	const known = pairings.get(messages);
 	if (known) return known;
-	const latest = new Map<string, { readonly caller: number; readonly call: ToolCall }>();
+	const latest = new Map<string | undefined, { readonly caller: number; readonly call: ToolCall }>();
 	const paired: PairedResult[] = [];
 	for (const [index, { calls, results }] of messages.entries()) {
 		for (const call of calls) if (call.id !== undefined) latest.set(call.id, { caller: index, call });
 		for (const result of results) {
-			const owner = result.callId === undefined ? undefined : latest.get(result.callId);
+			const owner = latest.get(result.callId);
 			paired.push({ result, message: index, caller: owner?.caller, call: owner?.call });
 		}
 	}

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { messageParts } from "../../src/compaction/range.ts";
 import type { Message } from "../../src/conversation/transcript.ts";
-import { callArguments, groupMessages, pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import {
+	callArguments,
+	groupMessages,
+	locateCallArguments,
+	pairResults,
+	toolTurns,
+} from "../../src/conversation/turns.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const named = (...names: (string | undefined)[]) => names.map((name, index) => ({ id: `c${index}`, name }));
@@ -24,6 +30,13 @@ describe("callArguments", () => {
 		expect(callArguments(messageOf({ counted }))).toEqual([]);
 		expect(callArguments(messageOf({ calls: named("ls"), counted: ["", "x", "ls", "{}"] }))).toEqual(["{}"]);
 		expect(callArguments(messageOf({ counted: ["", "x"] }))).toEqual([]);
+	});
+
+	it("finds none before those of an earlier call, and none behind the last text", () => {
+		const counted = ["b", "{b}", "a", "{a}"];
+		expect(callArguments(messageOf({ calls: named("x", "a", "b"), counted }))).toEqual([undefined, undefined, "{b}"]);
+		expect(locateCallArguments(messageOf({ calls: named("ls"), counted: ["x", "ls"] }))).toEqual([undefined]);
+		expect(locateCallArguments(messageOf({ calls: named("ls"), counted: ["ls", "x"] }))).toEqual([1]);
 	});
 
 	it("are those in the message's own words, if nothing else has them", () => {

@@ -69,6 +69,34 @@ describe("verifyObservations", () => {
 		).toEqual([`pairing_kept: message ${left} and its action or observation`]);
 	});
 
+	it("asks for the frame of the text that is replaced, and of no other", () => {
+		const frame = { before: "<", after: ">" };
+		const [plain, framed] = [
+			{ path: [0, "plain"], text: "x" },
+			{ path: [0, "framed"], text: "x", frame },
+		];
+		const lost = (texts: (typeof plain)[], place: string, kind: "replace" | "remove") => {
+			const edit = { reason: "mask", message: 0, path: [0, place], before: size, after: size } as const;
+			const message = messageOf({ results: [{ ...resultOf("r"), texts }] });
+			const details: string[] = [];
+			verifyObservations({
+				before: transcriptOf(message),
+				after: transcriptOf(message),
+				plan: [kind === "replace" ? { ...edit, kind, replacement: "[masked]" } : { ...edit, kind }],
+				origins: [0],
+				report: (_promise, detail) => details.push(detail),
+			});
+			return details.length;
+		};
+		for (const texts of [
+			[plain, framed],
+			[framed, plain],
+		]) {
+			expect([lost(texts, "plain", "replace"), lost(texts, "framed", "replace")]).toEqual([0, 1]);
+			expect(lost(texts, "framed", "remove")).toBe(0);
+		}
+	});
+
 	it("compares the calls and results in words of each message that stays, and of no other", () => {
 		const framed = { ...resultOf("r"), texts: [{ path: [0], text: "x", frame: { before: "<", after: ">" } }] };
 		const spoken = { id: "s", name: "bash", input: "ls" };
@@ -88,6 +116,10 @@ describe("verifyObservations", () => {
 		const lost = ["message 0 and its action or observation"];
 		expect(check(mixed, mixed)).toEqual([]);
 		expect(check(mixed, { ...mixed, calls: [structured] })).toEqual(lost);
+		expect(check(mixed, { ...mixed, calls: [structured, { ...spoken, id: "z" }] })).toEqual(lost);
+		const [one, two] = ["a", "b"].map((id) => ({ ...spoken, id })) as [typeof spoken, typeof spoken];
+		expect(check(messageOf({ calls: [one, two] }), messageOf({ calls: [{ ...spoken, id: "ab" }] }))).toEqual(lost);
+		expect(check(messageOf({ calls: [{ ...spoken, id: "r" }] }), messageOf({ results: [framed] }))).toEqual(lost);
 		expect(check({ ...mixed, calls: [structured] }, mixed)).toEqual(lost);
 		expect(check(mixed, { ...mixed, results: [resultOf("q")] })).toEqual(lost);
 		expect(check(mixed, { ...mixed, calls: [spoken], results: [framed] })).toEqual([]);
