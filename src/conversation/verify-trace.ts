@@ -2,16 +2,7 @@ import { type EditTree, editTree, equalsJson } from "./apply.ts";
 import { isJsonObject } from "./json.ts";
 import { once } from "./lists.ts";
 import type { Plan } from "./plan.ts";
-import {
-	childPath,
-	equalsPath,
-	jsonPointer,
-	type Message,
-	type Path,
-	recordOf,
-	startsWith,
-	type Transcript,
-} from "./transcript.ts";
+import { childPath, jsonPointer, type Path, recordOf, type Transcript } from "./transcript.ts";
 
 type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
 
@@ -84,9 +75,6 @@ export function compareDocuments(what: {
 	};
 	compare(before.document, after.document, editTree(plan), [], []);
 	const { messages } = before.transcript;
-	if (staysInPlace(messages, after.transcript.messages, plan)) {
-		return { origins: messages.map((_, index) => index), places: messages.map(() => []), written };
-	}
 
 	const moved = new Map(moves.map(([from, to]) => [jsonPointer(from), to && jsonPointer(to)]));
 	const placeOf = (old: Path): string[] => {
@@ -107,18 +95,4 @@ export function compareDocuments(what: {
 		return firstIn(messageAt) ?? firstIn(messageIn()) ?? isNew;
 	});
 	return { origins, places, written };
-}
-
-/** Whether only values inside messages are replaced, and each message is read where it was. */
-function staysInPlace(before: readonly Message[], after: readonly Message[], plan: Plan): boolean {
-	const isInside = ({ kind, path, message }: Plan[number]) =>
-		kind === "replace" && before[message]?.paths.some((place) => path.length > place.length && startsWith(path, place));
-	return (
-		before.length === after.length &&
-		plan.every(isInside) &&
-		before.every(({ paths }, index) => {
-			const others = after[index]?.paths ?? [];
-			return paths.length === others.length && paths.every((path, place) => equalsPath(path, others[place] as Path));
-		})
-	);
 }
