@@ -43,8 +43,6 @@ export default defineConfig({
 	test: {
 		// One more than there are processors: much of the time a test waits for a process that it started.
 		maxWorkers: availableParallelism() + 1,
-		// They start faster than processes.
-		pool: "threads",
 		reporters: ["default", lostFilesReporter()],
 		globalSetup: "test/support/prepare-assets.ts",
 		projects: [
