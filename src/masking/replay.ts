@@ -39,10 +39,8 @@ export function replay(
 	const act = (index: number) => {
 		const isTooMuch = view.total() > ceiling;
 		hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
-		if (!isTooMuch) return;
-		// By age, all of them are gone already.
-		hide(oldestOver(budget - slack), index);
-		ceiling = Math.max(budget, view.total() + slack);
+		if (isTooMuch && mask.selection === "use") hide(oldestOver(budget - slack), index);
+		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
 	};
 	const hide = (leaving: readonly number[], index: number) => {
 		for (const place of leaving) {

@@ -52,6 +52,8 @@ function lastAdvance(
 		let advancing = Number.POSITIVE_INFINITY;
 		let from: Advance | undefined;
 		for (let boundary = 0; boundary <= most; boundary += 1) {
+			// It masks no more than the boundary before it; where writing costs less than reading, it would seem to save.
+			if (boundary > 0 && saved[boundary] === saved[boundary - 1]) continue;
 			const soFar = least[boundary] as number;
 			const way = ways[boundary];
 			const gone = saved[boundary] as number;

@@ -69,11 +69,11 @@ interface Bargain {
 	readonly strings: number;
 }
 
-/** The bargains of keeping a result longer and longer: the upper hull of its uses, in the order of calls, over its cost. */
+/** The bargains of keeping a result longer and longer: the upper hull of its uses over its cost. */
 function bargainsOf(gains: ReadonlyMap<number, number>, tokensUntil: (call: number) => number): Bargain[] {
 	const corners = [{ tokens: 0, strings: 0 }];
 	let strings = 0;
-	for (const [call, gain] of gains) {
+	for (const [call, gain] of Array.from(gains).sort(([a], [b]) => a - b)) {
 		strings += gain;
 		const point = { tokens: tokensUntil(call), strings };
 		for (;;) {
