@@ -1,13 +1,13 @@
 import { randomInt } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { buildModules, instrument } from "./build.ts";
 import { explanationKey, type Mutant, nameOf, sampleOf } from "./mutants.ts";
 import { importedByPath, type Room, rooms, sourcesOf, testsOf } from "./rooms.ts";
 import { openTrials, type Trial } from "./trial.ts";
 
-/** `npm run mutation -- [--room NAME] [--sample N | --all] [--seed S] [--blank N]`; this file runs as `build/mutation/run.js`. */
+/** `npm run mutation -- [--room NAME] [--sample N | --all] [--seed S] [--blank N] [--file NAME] [--quick]`; this file runs as `build/mutation/run.js`. */
 const { values } = parseArgs({
 	options: {
 		room: { type: "string", multiple: true },
@@ -15,6 +15,10 @@ const { values } = parseArgs({
 		seed: { type: "string" },
 		all: { type: "boolean", default: false },
 		blank: { type: "string", default: "0" },
+		/** Of the rooms, only files of this name, such as `select.ts`. */
+		file: { type: "string", multiple: true },
+		/** Without a second try in a process of its own, which takes most of the time of a survivor. */
+		quick: { type: "boolean", default: false },
 	},
 });
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -42,7 +46,9 @@ async function main(): Promise<number> {
 }
 
 async function tryRoom(room: Room, seed: number): Promise<boolean> {
-	const { mutants, texts } = await instrument(sourcesOf(room));
+	const { mutants: all, texts } = await instrument(sourcesOf(room));
+	const mutants = all.filter(({ fileName }) => values.file?.includes(basename(fileName)) ?? true);
+	if (mutants.length === 0) return true;
 	const known = mutants.map(nameOf);
 	const names = new Set(values.all ? known : sampleOf({ names: known, seed, size: Number(values.sample) }));
 	const drawn = mutants.filter((mutant) => names.has(nameOf(mutant)));
@@ -54,7 +60,7 @@ async function tryRoom(room: Room, seed: number): Promise<boolean> {
 		drawn: new Set(drawn.map(({ id }) => id)),
 		folder,
 	});
-	const trials = await openTrials({ tests, mutants: drawn, builtFiles });
+	const trials = await openTrials({ tests, mutants: drawn, builtFiles, isQuick: values.quick });
 	try {
 		const failures = await trials.runBlank(Number(values.blank));
 		for (const failure of failures) say(`  fails without a mutant: ${failure}`);

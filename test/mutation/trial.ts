@@ -24,6 +24,8 @@ interface Preparation {
 	readonly mutants: readonly Mutant[];
 	/** The file of where the modules were built. */
 	readonly builtFiles: string;
+	/** Whether to believe the process that stays: a survivor or a kill is not tried again in a new one. */
+	readonly isQuick: boolean;
 }
 
 /** How often more than in the dry run a mutant may be reached. */
@@ -35,7 +37,7 @@ const checkedKills = 10;
 const blankTests = 20;
 
 /** Loads the tests and runs them all without a mutant, which finds the tests of each mutant. */
-export async function openTrials({ tests: files, mutants, builtFiles }: Preparation): Promise<Trials> {
+export async function openTrials({ tests: files, mutants, builtFiles, isQuick }: Preparation): Promise<Trials> {
 	const closures = new Map(files.map((file) => [file, modulesOf(file)]));
 	// What is imported for its types alone is not built.
 	const built: Readonly<Record<string, string>> = JSON.parse(readFileSync(builtFiles, "utf8"));
@@ -122,6 +124,7 @@ export async function openTrials({ tests: files, mutants, builtFiles }: Preparat
 		if (!isOfModules) {
 			const sooner = tests.filter(({ file }) => reached.files[file] === undefined);
 			const trial = sooner.length > 0 ? await tryShared(mutant, sooner, mostHits) : undefined;
+			if (isQuick && sooner.length === tests.length) return trial ?? { status: "Survived" };
 			if (trial?.status === "Killed") kills += 1;
 			if (trial && (trial.status !== "Killed" || kills % checkedKills !== 0)) return trial;
 		}
