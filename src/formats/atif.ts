@@ -15,7 +15,6 @@ export const atif: Format = {
 	name: "atif",
 	title: "Harbor trajectory (ATIF)",
 	looksFor: "Harbor trajectory (ATIF: steps with `step_id`, `source` and `message`; `tool_calls` beside `observation`)",
-	marks: /^step_id:/m,
 	probe: ({ messages }) => probeEach(messages, "a step with `step_id` and `source`", probe),
 	read: (located) => readTranscript("atif", located, [], readStep),
 	write: { message: writeMessage, appends: false },

@@ -33,7 +33,6 @@ export const bedrockConverse: Format = {
 	name: "bedrock-converse",
 	title: "AWS Bedrock Converse",
 	looksFor: "AWS Bedrock Converse messages (`content` a list of blocks such as {text}, {toolUse} and {toolResult})",
-	marks: /^content\.type:none:/m,
 	probe: ({ messages }) => probeMessages(messages, "blocks such as {text}, {toolUse} and {toolResult}", probe),
 	read: (located) => ({
 		...readTranscript("bedrock-converse", located, ["system", "toolConfig"], readMessage),

@@ -11,7 +11,6 @@ export const browserUse: Format = {
 	name: "browser-use",
 	title: "browser-use history",
 	looksFor: "browser-use history (steps with `model_output`, whose `action` is a list, and `result`)",
-	marks: /^model_output:/m,
 	probe: ({ messages }) =>
 		probeEach(messages, "a step with `model_output`", (step) => {
 			if (!isJsonObject(step) || !hasMember(step, "model_output", "result")) return "an object with `model_output`";

@@ -42,7 +42,6 @@ export const claudeCode: Format = {
 	title: "Claude Code session",
 	looksFor:
 		"Claude Code session (records of `type` user or assistant that hold `message`, with `uuid` and `parentUuid`)",
-	marks: /^message:object$/m,
 	probe: ({ messages }) => probeEach(messages, "records of a session with messages", probe),
 	read: (located) => ({
 		...transcriptOf("claude-code", readMessages(located), readPrompt(located)),

@@ -15,7 +15,6 @@ export const clineUi: Format = {
 	name: "cline-ui",
 	title: "Cline or Roo Code ui_messages.json",
 	looksFor: "ui_messages.json of Cline or Roo Code (records of `type` say or ask, with their kind in `say` or `ask`)",
-	marks: /^type=(?:say|ask)$/m,
 	probe: ({ messages }) => probeEach(messages, "a record of `type` say or ask", probe),
 	read: (located) => transcriptOf("cline-ui", readRecords(located)),
 	write: { message: writeMessage, appends: false },

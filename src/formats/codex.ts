@@ -19,7 +19,6 @@ export const codexRollout: Format = {
 	name: "codex-rollout",
 	title: "Codex rollout",
 	looksFor: "Codex rollout (records with `type`, such as session_meta or response_item, and `payload`)",
-	marks: /^(?:payload:object|(?:instructions|git|cwd):.*)$/m,
 	probe({ messages }) {
 		const isBare = isBareHeader(messages[0]);
 		return probeEach(messages, "a record such as session_meta", (record, index) => {

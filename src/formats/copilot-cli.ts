@@ -14,7 +14,6 @@ export const copilotCli: Format = {
 	name: "copilot-cli",
 	title: "GitHub Copilot CLI session",
 	looksFor: "GitHub Copilot CLI session (events with a `type` such as assistant.message, and `data`)",
-	marks: /^data:object$/m,
 	probe: ({ messages }) =>
 		probeEach(messages, "an event such as user.message", (event) => {
 			const type = isJsonObject(event) ? stringAt(event, "type") : undefined;

@@ -16,7 +16,7 @@ import { gemini } from "./gemini.ts";
 import { geminiCli, geminiStream } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
 import { inspect } from "./inspect.ts";
-import { listOf, membersOf, objectOf, stringAt } from "./json-values.ts";
+import { listOf, membersOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { langchain } from "./langchain.ts";
 import { managedAgents } from "./managed-agents.ts";
@@ -224,69 +224,14 @@ function detectFormat(located: LocatedMessages): Format {
 			"Expected the `content` of Mastra's messages as JSON; got texts of JSON, as its tables hold them. Parse them first: jq -c '(.. | .content? | strings) |= fromjson' FILE > parsed.json.",
 		);
 	}
-	const marks = marksOf(located);
 	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
 	for (const format of formats) {
 		if (best.fit === "certain") break;
-		if (format.marks && !format.marks.test(marks)) continue;
 		const { fit } = format.probe(located);
 		if (strength[fit] > strength[best.fit]) best = { format, fit };
 	}
 	if (best.format) return best.format;
 	throw new PalimpsestError("not_a_conversation", explain(located));
-}
-
-/**
- * A first look at a conversation, so that only the formats that it can have are probed: a line for the key of the list
- * (`in input`), and for each member of a message, of its parts and of its calls (`payload:object`, `content.text:string`,
- * `tool_calls.function.name:string`), with the values that name a kind (`role=user`, `content.type=tool_use`).
- */
-function marksOf({ messages, base }: LocatedMessages): string {
-	const noMarks = (): Marks => new Map();
-	const marks = {
-		"": noMarks(),
-		"content.": noMarks(),
-		"tool_calls.": noMarks(),
-		"tool_calls.function.": noMarks(),
-	};
-	for (const message of messages) {
-		mark(message, marks[""]);
-		if (!isJsonObject(message)) continue;
-		const { content, tool_calls: calls } = message;
-		for (const part of Array.isArray(content) ? content : [content]) mark(part, marks["content."]);
-		for (const call of listOf(calls)) {
-			mark(call, marks["tool_calls."]);
-			mark(objectOf(call).function, marks["tool_calls.function."]);
-		}
-	}
-	const lines = Object.entries(marks).flatMap(([prefix, found]) =>
-		Array.from(found).flatMap(([key, { kinds, values }]) => [
-			...kindNames.filter((_, bit) => kinds & (1 << bit)).map((kind) => `${prefix}${key}:${kind}`),
-			...Array.from(values, (value) => `${prefix}${key}=${value}`),
-		]),
-	);
-	return [`in ${base.at(-1)}`, ...lines].join("\n");
-}
-
-const kindNames = ["string", "list", "object", "other"];
-
-/** Kinds, as bits of `kindNames`, and values by key: this visits every member, and strings for each would take longer. */
-type Marks = Map<string, { kinds: number; readonly values: Set<string> }>;
-
-const noType = { kinds: 8, values: new Set<string>() };
-
-function mark(value: unknown, marks: Marks): void {
-	if (!isJsonObject(value)) return;
-	if (!Object.hasOwn(value, "type")) marks.set("type:none", noType);
-	for (const key in value) {
-		const member = value[key];
-		const known = marks.get(key) ?? { kinds: 0, values: new Set() };
-		if (known.kinds === 0) marks.set(key, known);
-		if (typeof member === "string") {
-			known.kinds |= 1;
-			if (key === "type" || key === "role" || key === "source") known.values.add(member);
-		} else known.kinds |= Array.isArray(member) ? 2 : isJsonObject(member) ? 4 : 8;
-	}
 }
 
 /** Number of formats that are explained in full; the others with their name and the message that does not fit. */

@@ -11,8 +11,6 @@ export interface Format {
 	readonly title: string;
 	/** The shape of its conversations, for error messages. */
 	readonly looksFor: string;
-	/** The format is probed only if a line of `marksOf` matches. Absent if plain messages without calls fit it. */
-	readonly marks?: RegExp;
 	readonly probe: (located: LocatedMessages) => Fit;
 	/** Reads messages that fit. Never throws: it counts what it does not know. */
 	readonly read: (located: LocatedMessages) => Transcript;

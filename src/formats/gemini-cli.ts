@@ -20,7 +20,6 @@ export const geminiCli: Format = {
 	title: "Gemini CLI chat",
 	looksFor:
 		"Gemini CLI chat (messages of `type` user or gemini with `content`, calls with their `result` in `toolCalls`)",
-	marks: /^type=gemini$/m,
 	probe: ({ messages }) => probeEach(messages, "a message of `type` gemini", probe),
 	read({ messages: list, base }) {
 		const records = list.flatMap((record, index) => withRewritten(record, [...base, index]));
@@ -178,7 +177,6 @@ export const geminiStream: Format = {
 	name: "gemini-stream",
 	title: "Gemini CLI stream",
 	looksFor: "Gemini CLI stream (events of `type` init, message, tool_use with `tool_id`, tool_result, result)",
-	marks: /^(?:tool_id:string|type=init)$/m,
 	probe: ({ messages }) =>
 		probeEach(messages, "an event of `type` init or tool_use", (event) => {
 			if (!isJsonObject(event) || !streamTypes.has(event.type)) return "an event of a known `type`";

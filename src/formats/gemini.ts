@@ -52,7 +52,6 @@ export const gemini: Format = {
 	name: "gemini",
 	title: "Google Gemini",
 	looksFor: "Google Gemini contents (`role` user or model, `parts` such as `text`, `functionCall`, `functionResponse`)",
-	marks: /^parts:list$/m,
 	probe: ({ messages }) => probeEach(messages, "`parts` of the kinds that Gemini has", probe),
 	read(located) {
 		const { messages, document } = located;

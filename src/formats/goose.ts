@@ -27,7 +27,6 @@ export const goose: Format = {
 	name: "goose",
 	title: "Goose session",
 	looksFor: "Goose session (`role` and `content` with parts such as toolRequest and toolResponse)",
-	marks: /^(?:content\.type=(?:toolRequest|toolResponse|frontendToolRequest)|type=message)$/m,
 	probe: ({ messages }) => probeEach(messages, "a part of `type` toolRequest or toolResponse", probe),
 	read: (located) => readTranscript("goose", located, [], readMessage),
 	write: { message: writeMessage, appends: false },

@@ -20,7 +20,6 @@ export const inspect: Format = {
 	name: "inspect",
 	title: "Inspect AI",
 	looksFor: 'Inspect AI messages (calls in `tool_calls` as {id, function, arguments}, results in `role: "tool"`)',
-	marks: /^(?:(?:tool_calls\.)?function:string|source=(?:input|generate))$/m,
 	probe: ({ messages }) =>
 		probeMessages(messages, "a call whose `function` is the tool's name, or a message whose `source` is known", probe),
 	read: (located) => readTranscript("inspect", located, ["tools"], readMessage),

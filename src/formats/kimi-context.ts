@@ -9,7 +9,6 @@ export const kimiContext: Format = {
 	name: "kimi-context",
 	title: "Kimi CLI context",
 	looksFor: "Kimi CLI context (Chat Completions messages between records of `role` _checkpoint or _usage)",
-	marks: /^role=_(?:checkpoint|usage|system_prompt)$/m,
 	probe: ({ messages }) =>
 		messages.some(isOwnRecord)
 			? probeMessages(messages, "", (message, role) => isOwnRecord(message) || probeChatMessage(message, role))

@@ -22,7 +22,6 @@ export const langchain: Format = {
 	name: "langchain",
 	title: "LangChain messages",
 	looksFor: "LangChain messages (`type` human, ai, tool or system beside `content`; or the same in `kwargs` or `data`)",
-	marks: /^(?:type=(?:human|ai|(?:Human|AI)Message(?:Chunk)?)|kwargs:object)$/m,
 	probe: ({ messages }) => probeEach(messages, "a message of `type` human or ai", probe),
 	read: (located) => readTranscript("langchain", located, ["tools"], readMessage),
 	write: { message: writeMessage, appends: true },

@@ -34,7 +34,6 @@ export const managedAgents: Format = {
 	name: "managed-agents",
 	title: "Claude Managed Agents session",
 	looksFor: "Claude Managed Agents session (events of `type` agent.tool_use, agent.tool_result, user.message, …)",
-	marks: /^(?:type=(?:agent|user|session|span)\..*|raw:object)$/m,
 	probe: ({ messages }) =>
 		probeEach(messages, "an event with an `id` such as sevt_…", (record) => {
 			const { event } = eventOf(record);

@@ -10,7 +10,6 @@ export const mastra: Format = {
 	name: "mastra",
 	title: "Mastra messages",
 	looksFor: "Mastra messages (`role`, and `content` with `format: 2` and `parts` with a `type` each)",
-	marks: /^content\.parts:list$/m,
 	probe: ({ messages }) => probeMessages(messages, "`content` with `format: 2` and `parts`", probe),
 	read: (located) => readTranscript("mastra", located, ["instructions", "tools"], readMessages),
 	write: { message: writeMessage, appends: true },

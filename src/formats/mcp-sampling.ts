@@ -17,7 +17,6 @@ export const mcpSampling: Format = {
 	name: "mcp-sampling",
 	title: "MCP sampling",
 	looksFor: "MCP sampling messages (`content` a block or a list of blocks, results with `toolUseId`)",
-	marks: /^content(?::object|\.toolUseId:string|\.mimeType:string)$/m,
 	probe: ({ messages }) =>
 		probeMessages(
 			messages,

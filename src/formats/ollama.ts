@@ -20,7 +20,6 @@ export const ollama: Format = {
 	name: "ollama",
 	title: "Ollama",
 	looksFor: 'Ollama messages (calls with `arguments` as an object, results in `role: "tool"` with `tool_name`)',
-	marks: /^(?:tool_name:string|images:list|tool_calls\.function\.arguments:object)$/m,
 	probe,
 	read(located) {
 		const ids = pairByPosition(located.messages.map(exchangesOf));

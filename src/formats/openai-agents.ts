@@ -18,7 +18,6 @@ export const openaiAgents: Format = {
 	title: "OpenAI Agents SDK",
 	looksFor:
 		"OpenAI Agents SDK items (`raw_item` or `rawItem` of a `type` such as tool_call_item; or items with `callId`)",
-	marks: /^(?:raw_item:object|rawItem:object|callId:string)$/m,
 	probe: ({ messages }) =>
 		probeEach(messages, "an item with `raw_item`, `rawItem` or `callId`", (value) => {
 			const { item, key } = itemOf(value);

@@ -29,8 +29,6 @@ export const openaiResponses: Format = {
 	title: "OpenAI Responses",
 	looksFor:
 		"OpenAI Responses items (messages with `input_text` or `output_text` parts, `function_call` and `function_call_output`)",
-	marks:
-		/^(?:in input|type=(?:reasoning|compaction|program|item_reference|.*_(?:call|output|tools|request|response|trigger))|content\.type=(?:in|out)put_.*)$/m,
 	probe: ({ messages, base }) =>
 		// No other request has its conversation under this key.
 		probeEach(

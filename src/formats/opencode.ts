@@ -17,7 +17,6 @@ export const opencode: Format = {
 	name: "opencode",
 	title: "opencode session",
 	looksFor: "opencode session (messages of `info` with a `role`, and `parts`)",
-	marks: /^info:object$/m,
 	probe: ({ messages }) => probeEach(messages, "at least one message", probe),
 	read({ messages, base }) {
 		const records = messages as readonly OpencodeRecord[];

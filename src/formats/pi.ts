@@ -26,7 +26,6 @@ export const pi: Format = {
 	name: "pi",
 	title: "pi session",
 	looksFor: "pi session (records of `type` message that hold `message` with a `role`, after one of `type` session)",
-	marks: /^message:object$/m,
 	probe: ({ messages }) => probeEach(messages, "records of `type` message", probe),
 	read: readSession,
 	links: {

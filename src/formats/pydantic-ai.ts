@@ -12,7 +12,6 @@ export const pydanticAi: Format = {
 	name: "pydantic-ai",
 	title: "PydanticAI messages",
 	looksFor: "PydanticAI messages (`kind` request or response, `parts` with a `part_kind`)",
-	marks: /^parts:list$/m,
 	probe: ({ messages }) => probeEach(messages, "a message of `kind` request or response", probe),
 	read(located) {
 		const transcript = readTranscript("pydantic-ai", located, ["tools"], readMessage);

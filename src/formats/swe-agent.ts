@@ -13,7 +13,6 @@ export const sweAgent: Format = {
 	name: "swe-agent",
 	title: "SWE-agent trajectory",
 	looksFor: "SWE-agent trajectory (steps with `action`, `observation` and `response` or `thought`, all texts)",
-	marks: /^action:string$/m,
 	probe: ({ messages }) => probeEach(messages, "a step with `action` and `observation`", probe),
 	read: (located) => readTranscript("swe-agent", located, [], readStep),
 	write: { message: writeMessage, appends: false },

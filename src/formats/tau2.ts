@@ -19,7 +19,6 @@ export const tau2: Format = {
 	title: "tau2-bench trajectory",
 	looksFor:
 		'tau2-bench messages (calls in `tool_calls` as {id, name, arguments, requestor}, results in `role: "tool"`)',
-	marks: /^(?:tool_calls\.name:string|tool_messages:list|requestor:string)$/m,
 	probe: ({ messages }) =>
 		probeMessages(messages, "a call with `name` and `arguments` in `tool_calls`, or a result with `requestor`", probe),
 	read: (located) => readTranscript("tau2", located, [], readMessage),

@@ -24,7 +24,6 @@ export const vercelModel: Format = {
 	name: "vercel-model",
 	title: "Vercel AI SDK ModelMessage",
 	looksFor: "Vercel AI SDK ModelMessage (parts `tool-call` and `tool-result` with `toolCallId` in `content`)",
-	marks: /^content\.(?:image:string|type=(?:tool-.*|redacted-reasoning|reasoning|file))$/m,
 	probe: ({ messages }) =>
 		probeMessages(messages, "a part `tool-call`, `tool-result` or `reasoning` in `content`", probe),
 	read(located) {

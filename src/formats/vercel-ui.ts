@@ -12,7 +12,6 @@ export const vercelUi: Format = {
 	name: "vercel-ui",
 	title: "Vercel AI SDK UIMessage",
 	looksFor: "Vercel AI SDK UIMessage (`role` and `parts` with a `type` each)",
-	marks: /^(?:parts|toolInvocations):list$/m,
 	probe: ({ messages }) => probeMessages(messages, "`parts` with a `type` each, or `toolInvocations`", probe),
 	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readUiMessages),
 	write: { message: writeMessage, appends: true },

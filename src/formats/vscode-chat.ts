@@ -18,7 +18,6 @@ export const vscodeChat: Format = {
 	name: "vscode-chat",
 	title: "VS Code chat",
 	looksFor: "VS Code chat (`requests` with `message.text` and `response`; calls in `result.metadata.toolCallRounds`)",
-	marks: /^(?:in requests|message:object|response:list)$/m,
 	probe: ({ messages, base }) =>
 		probeEach(messages, "a request with `message.text`", (request) => {
 			if (!isJsonObject(request) || !hasMember(request, ...requestKeys))
