@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import type { Environment } from "../policy/layers.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Archive, defaultRetention, type Retention } from "./archive.ts";
 import type { Driver } from "./driver.ts";
@@ -28,13 +29,11 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 	const namespace = checkNamespace(options.namespace ?? "default");
 	const { retention = defaultRetention } = options;
 	checkRetention(retention);
-	const patterns = redact.length === 0 ? [] : [(await import("./pattern.ts")).findPatterns(redact)];
+	const { createRedact, findCredentials, findPatterns } = await import("./redact.ts");
+	const patterns = redact.length > 0 ? [await findPatterns(redact)] : [];
 	const driver = await openDriver(options.where ?? "files", { namespace, retention, now });
 	if (!driver) return undefined;
-	const [{ createArchive }, { createRedact, findCredentials }] = await Promise.all([
-		import("./store.ts"),
-		import("./redact.ts"),
-	]);
+	const { createArchive } = await import("./store.ts");
 	const finders = redactCredentials ? [...patterns, await findCredentials()] : patterns;
 	const redacts = finders.length > 0;
 	return createArchive({ namespace, driver, redact: createRedact(finders), redacts, now, uptime });
@@ -100,4 +99,71 @@ export function archiveFolderOf(where: {
 	const state = environment.XDG_STATE_HOME ?? "";
 	const folder = path.posix.isAbsolute(state) ? state : path.posix.join(homeFolder, ".local", "state");
 	return path.posix.join(folder, "palimpsest", "archive");
+}
+
+/** The archive named by argument, else by variable, else the user's files. Throws `invalid_argument`. */
+export function archiveLocation(named: {
+	readonly archive?: string | undefined;
+	readonly namespace?: string | undefined;
+	readonly environment: Environment;
+}): ArchiveLocation {
+	const { archive, namespace, environment } = named;
+	const where = archive ?? (environment.PALIMPSEST_ARCHIVE || "files");
+	archivePlace(where);
+	return { where, namespace: checkNamespace(namespace ?? (environment.PALIMPSEST_NAMESPACE || "default")) };
+}
+
+/** A process's archive. `use` opens it and keeps it open meanwhile; `end` closes it after the last use. */
+export type ArchiveSource = NonNullable<ReturnType<typeof createArchiveSource>>;
+
+interface OpenArchive {
+	readonly key: string;
+	readonly archive: Promise<Archive>;
+	uses: number;
+}
+
+/** Opened at its first use, so that a server starts fast, and again when its section of the policy changes. */
+export function createArchiveSource(from: { readonly location: ArchiveLocation; readonly policy: () => Policy }) {
+	const { location } = from;
+	if (location.where === "none") return undefined;
+	let current: OpenArchive | undefined;
+	let hasEnded = false;
+
+	const opened = (): OpenArchive => {
+		const policy = from.policy();
+		// An archive in memory loses its content when it closes, so it keeps its first policy.
+		const key = location.where === "memory" ? "" : JSON.stringify(policy.archive);
+		if (current?.key === key) return current;
+		const former = current;
+		const next: OpenArchive = { key, archive: openArchiveOfPolicy(location, policy) as Promise<Archive>, uses: 0 };
+		current = next;
+		next.archive.catch(() => {
+			if (current === next) current = undefined;
+		});
+		if (former) closeUnused(former);
+		return next;
+	};
+	const closeUnused = (one: OpenArchive): void => {
+		if (one.uses > 0 || (one === current && !hasEnded)) return;
+		if (one === current) current = undefined;
+		// Callers of `use` already got the error if the archive could not be opened.
+		one.archive.then((archive) => archive.close()).catch(() => undefined);
+	};
+
+	return {
+		async use<T>(work: (archive: Archive) => Promise<T>): Promise<T> {
+			const one = opened();
+			one.uses += 1;
+			try {
+				return await work(await one.archive);
+			} finally {
+				one.uses -= 1;
+				closeUnused(one);
+			}
+		},
+		end(): void {
+			hasEnded = true;
+			if (current) closeUnused(current);
+		},
+	};
 }

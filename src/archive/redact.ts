@@ -1,3 +1,4 @@
+import type { RE2JS } from "re2js";
 import { PalimpsestError } from "../errors.ts";
 
 export const redactionMark = "[redacted before archiving]";
@@ -102,6 +103,22 @@ function countUpTo(rising: readonly number[], most: number): number {
 		else high = middle;
 	}
 	return low;
+}
+
+/** Finds matches of patterns in RE2's syntax. Throws PalimpsestError `invalid_argument` for a pattern that is none. */
+export async function findPatterns(patterns: readonly string[]): Promise<FindRanges> {
+	// Most archives redact nothing, and do without RE2.
+	const [{ RE2JS }, { compilePattern }] = await Promise.all([import("re2js"), import("./part.ts")]);
+	const compiled = patterns.map((pattern) => compilePattern(pattern, RE2JS.MULTILINE));
+	return (text) => compiled.flatMap((pattern) => matchesOf(pattern, text));
+}
+
+function matchesOf(pattern: RE2JS, text: string): Range[] {
+	const ranges: Range[] = [];
+	// `test` is faster than a matcher, and most patterns match nothing.
+	const matcher = pattern.test(text) ? pattern.matcher(text) : undefined;
+	while (matcher?.find()) ranges.push([matcher.start(), matcher.end()]);
+	return ranges;
 }
 
 interface Rule {

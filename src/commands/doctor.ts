@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
-import { openArchiveOfPolicy } from "../archive/open.ts";
-import { archiveLocation } from "../config/archive.ts";
+import { archiveLocation, openArchiveOfPolicy } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { hostStates } from "../hosts/install.ts";

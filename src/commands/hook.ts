@@ -128,7 +128,7 @@ async function wordsAfterCompaction(input: string, values: HookOptions): Promise
 async function openShell(host: HookHost, { policy, locale, archive, namespace }: HookOptions): Promise<HookShell> {
 	const [{ hookPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
 		import("../hosts/hook-policy.ts"),
-		import("../config/archive.ts"),
+		import("../archive/open.ts"),
 		import("../archive/open.ts"),
 	]);
 	const named = { policyFile: asText(policy), locale: asText(locale), host };

@@ -1,4 +1,4 @@
-import { readPolicyFile } from "../config/policy-file.ts";
+import { readPolicyFile } from "../config/config.ts";
 import { policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";

@@ -1,4 +1,4 @@
-import { archiveLocation } from "../config/archive.ts";
+import { archiveLocation } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
 import { writeNewFile } from "../files/access.ts";
 import { reportContext } from "../operations/report.ts";

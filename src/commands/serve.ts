@@ -1,5 +1,5 @@
 import path from "node:path";
-import { archiveLocation, createArchiveSource } from "../config/archive.ts";
+import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { createCompactionSource } from "../config/compaction.ts";
 import { createPolicySource } from "../config/config.ts";
 import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";

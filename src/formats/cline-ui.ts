@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
-import { cacheApartUsage } from "./call-usage.ts";
+import { cacheApartUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { listOf, numberAt, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";

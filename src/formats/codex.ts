@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
-import { codexUsage } from "./call-usage.ts";
+import { codexUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";

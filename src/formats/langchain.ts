@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
-import { openaiUsage } from "./call-usage.ts";
+import { openaiUsage } from "./answer.ts";
 import { type Format, keptFields, probeEach, readTranscript } from "./format.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";

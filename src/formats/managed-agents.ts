@@ -1,10 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role } from "../conversation/transcript.ts";
+import { anthropicUsage } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
-import { anthropicUsage } from "./call-usage.ts";
-import { readEvents } from "./events.ts";
-import { type Format, idOfText, keptFields, type LocatedMessages, probeEach } from "./format.ts";
+import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, readEvents } from "./format.ts";
 import { booleanAt, idAt, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { MessageDraft, readToolContent, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";

@@ -1,9 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
-import { joinAnswers } from "./events.ts";
 import {
 	type Format,
+	joinAnswers,
 	keptFields,
 	type LocatedMessages,
 	type Probed,

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { findPolicyFile, type PolicyFileSearch } from "../config/policy-file.ts";
+import { findPolicyFile, loadConfig, type PolicyFileSearch } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { readRegularFile } from "../files/access.ts";
 import { valueAt } from "../policy/errors.ts";
@@ -27,7 +27,6 @@ export async function hookPolicy(named: {
 	const here = { environment: env, workingDirectory: process.cwd() };
 	const ofServer = await serverLanguage(host);
 	const wholePolicy = async () => {
-		const { loadConfig } = await import("../config/config.ts");
 		const settings = locale === undefined ? [] : [`locale=${locale}`];
 		return (await loadConfig({ ...here, policyFile, settings, environment: { ...env, ...ofServer } })).policy;
 	};

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ArchiveLocation } from "../archive/open.ts";
+import { type ArchiveLocation, type ArchiveSource, createArchiveSource } from "../archive/open.ts";
 import { checkNamespace } from "../archive/reference.ts";
-import { type ArchiveSource, createArchiveSource } from "../config/archive.ts";
 import type { Policy } from "../policy/schema.ts";
 
 /** Opens archives by location at their first use. Keeps `mostOpen` of them open, since each may hold a connection. */

@@ -1,7 +1,6 @@
 import type { CallToolResult, RequestId, Tool as ToolDefinition } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import type { ArchiveLocation } from "../archive/open.ts";
-import type { ArchiveSource } from "../config/archive.ts";
+import type { ArchiveLocation, ArchiveSource } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
 import type { PolicySource } from "../config/config.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";

@@ -1,5 +1,5 @@
 import type { ReadResourceResult, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
-import type { ArchiveSource } from "../config/archive.ts";
+import type { ArchiveSource } from "../archive/open.ts";
 import type { PolicySource } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { EditRecord } from "../operations/edit-record.ts";

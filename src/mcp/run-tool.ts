@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
-import type { ArchiveSource } from "../config/archive.ts";
+import type { ArchiveSource } from "../archive/open.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { type ErrorCode, PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/access.ts";

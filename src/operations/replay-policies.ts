@@ -1,4 +1,4 @@
-import { readPolicyFile } from "../config/policy-file.ts";
+import { readPolicyFile } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { readTextDocument } from "../json-text/read.ts";

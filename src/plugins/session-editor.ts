@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
+import { archiveLocation } from "../archive/open.ts";
 import type { PartRequest } from "../archive/part.ts";
-import { archiveLocation } from "../config/archive.ts";
 import { loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";

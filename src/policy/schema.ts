@@ -1,36 +1,320 @@
 import { z } from "zod";
-import { localeNames, logLevels, presetNames } from "./names.ts";
-import * as sections from "./sections.ts";
+import { localeNames, logLevels, parseStrategyName, presetNames, truncationStrategies } from "./names.ts";
+
+function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+	return z
+		.strictObject(shape)
+		.prefault({} as never)
+		.describe(description);
+}
+
+function field<Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>, description: string) {
+	return schema.default(fallback as never).describe(description);
+}
+
+function absentOr<Schema extends z.ZodType>(schema: Schema, description: string) {
+	return schema
+		.nullable()
+		.default(null as never)
+		.describe(description);
+}
+
+function flag(fallback: boolean, description: string) {
+	return field(z.boolean(), fallback, description);
+}
+
+/** The first word is the default. */
+function choice<const Word extends string>(words: readonly [Word, ...Word[]], description: string) {
+	return field(z.enum(words), words[0] as never, description) as z.ZodDefault<z.ZodEnum<{ [Key in Word]: Key }>>;
+}
+
+function distinct<const Word extends string>(words: readonly Word[], rule = "each at most once") {
+	return z.array(z.enum(words)).refine((given) => new Set(given).size === given.length, rule);
+}
+
+const largeNumber = z.int().min(0).max(1_000_000_000);
+const messageNumber = z.int().min(1).max(1_000_000_000);
+
+export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref", "digest"] as const;
+export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
+const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** The names of the variables in a template, in order of appearance. */
+export function templateVariables(template: string): string[] {
+	return Array.from(template.matchAll(variable), (match) => match[1] as string);
+}
+
+/** Refuses unknown variables and lone surrogates. */
+export function templateSchema(known: readonly string[]) {
+	return z
+		.string()
+		.min(1)
+		.max(2_000)
+		.superRefine((template, context) => {
+			const unknown = new Set(templateVariables(template).filter((name) => !known.includes(name)));
+			const listed = known.map((one) => `{${one}}`).join(", ");
+			for (const name of unknown) {
+				const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name;
+				context.addIssue({ code: "custom", message: `unknown variable {${shown}}; known: ${listed}` });
+			}
+			if (!template.isWellFormed()) {
+				context.addIssue({ code: "custom", message: "half a character (a lone surrogate), which no API accepts" });
+			}
+		});
+}
+
+const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_last: z.int().min(1).max(1_000_000) })]);
+
+const mark = z.string().min(1).max(1_000);
+
+/** At most two, since a text may match a mark with wildcards in many ways. */
+const openingMark = mark.refine(
+	(text) => (text.match(/\{tool\}|\*/g) ?? []).length <= 2,
+	"at most two of {tool} and *",
+);
+
+const observationPattern = z.strictObject({
+	before: openingMark,
+	after: mark.optional(),
+	action: mark.optional(),
+	tool: z.string().min(1).max(200).optional(),
+});
+
+const mask = section("Masking of old tool results.", {
+	enabled: flag(true, "Whether old tool results are masked at all."),
+	window_turns: field(z.int(), 8, "Latest tool turns whose results stay intact. 0 or less masks nothing."),
+	keep_errors: flag(true, "Whether results that look like errors stay."),
+	error_detection: choice(
+		["words", "structural"],
+		"What looks like an error. `words`: a word such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and how what was run ends.",
+	),
+	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or absent: off."),
+	tools: field(
+		z.record(z.string().min(1).max(200), toolRule),
+		{},
+		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they go after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
+	),
+	observations: field(
+		z.union([z.enum(["auto"]), z.boolean(), z.array(observationPattern).max(50)]),
+		"auto",
+		"Whether observations in user messages, by which agents without tool calls answer an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: where no other result comes before the first of them. `true`: everywhere, but for marks that a person may write too. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text before an observation from the start of its message, with `{tool}` for a name and `*` for anything in a line; `after`, the text that opens what stays behind it; `action`, a text in the message of the assistant; `tool`, a name.",
+	),
+	digest_tokens: field(
+		largeNumber,
+		0,
+		"Tokens of a placeholder for a digest of the result: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
+	),
+	placeholder_template: absentOr(
+		templateSchema(placeholderVariables),
+		"The placeholder of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording, as `placeholder` says.",
+	),
+	placeholder: choice(
+		["full", "short"],
+		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in some 15 tokens.",
+	),
+	selection: choice(
+		["age", "use"],
+		"Which results older than the window go. `age`: all. `use`: those that cost more to carry than they are likely to be needed again, as far as the conversation shows.",
+	),
+	thrift: field(
+		z.enum(["low", "medium", "high"]),
+		"medium",
+		"How readily `use` masks results that may be needed again. `high` saves most, `low` keeps most.",
+	),
+	cadence: choice(
+		["every_turn", "stride", "break_even"],
+		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once carrying them costs as much as rewriting the cache, at the `[prices]`.",
+	),
+	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
+});
+
+const guard = section("Keeping a conversation within the model's context window.", {
+	enabled: flag(true, "Whether the guard changes a conversation. Off, it says whether it fits and what takes most."),
+	ladder: field(
+		distinct(["truncate", "mask", "drop"], "each step at most once"),
+		["truncate", "mask", "drop"],
+		"Steps taken in this order until the conversation fits, each at most once.",
+	),
+	model: absentOr(z.string().min(1), "Model whose context window and encoding are used when a call names none."),
+	context_window_override: absentOr(largeNumber.min(1), "Context window in tokens, in place of the model's own."),
+	unknown_window: field(
+		z.union([largeNumber.min(1), z.enum(["refuse", "leave"])]),
+		"refuse",
+		"If no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
+	),
+	reserve_tokens: field(largeNumber, 8192, "Tokens of the window left free for the answer."),
+	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
+	target_ratio: absentOr(
+		z.number().gt(0).max(1),
+		"Share of the budget to which a conversation over it is brought down, so that the next calls append instead of cutting again. Absent: just under the budget, as it is at each call.",
+	),
+	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
+	max_tool_result_chars: field(
+		largeNumber,
+		50_000,
+		"Characters (UTF-16 code units) up to which a tool result is left whole; with another `truncate.strategy` than `head_tail`, a longer one is cut to as many.",
+	),
+	truncate_head_chars: field(largeNumber, 2_000, "Characters kept from the start of a cut result."),
+	truncate_tail_chars: field(largeNumber, 2_000, "Characters kept from the end of a cut result."),
+	marker_template: absentOr(
+		templateSchema(markerVariables),
+		"The text between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+	),
+	keep_last_messages: field(z.int().min(1), 1, "Newest messages (system messages aside) that are never dropped."),
+	pin_task: flag(true, "Whether the first user message is never dropped."),
+	max_messages: absentOr(messageNumber, "Messages from which the report calls a conversation too long. Absent: never."),
+	auto_compact: flag(false, "Whether a conversation of `max_messages` or more is compacted first, by `[compaction]`."),
+});
+
+const tokens = section("Counting of tokens.", {
+	encoding: absentOr(
+		z.enum(["o200k_base", "cl100k_base", "o200k_harmony"]),
+		"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
+	),
+	message_overhead: field(largeNumber, 4, "Tokens added for each message's role and delimiters."),
+});
+
+const limits = section("Sizes over which input is refused.", {
+	max_file_bytes: field(z.int().min(1).max(2_147_483_648), 67_108_864, "Most bytes of a file or of standard input."),
+});
+
+const archive = section("Archiving of originals; `--archive` says where.", {
+	max_age_days: field(z.number().positive().max(36_500), 30, "Days after which an unused original is deleted."),
+	max_bytes: field(z.int().min(1), 1_000_000_000, "Bytes of all originals; over it the longest unused are deleted."),
+	recall_hint: flag(
+		true,
+		"Whether the locale's placeholder adds that the original is intact, no error, and how to read it. Only a server that archives originals offers this.",
+	),
+	redact: field(
+		z.array(z.string().min(1).max(1_000)).max(100),
+		[],
+		"Regular expressions (RE2's syntax) for texts that are never stored: a mark replaces each match.",
+	),
+	redact_credentials: flag(
+		false,
+		"Whether credentials of well-known shapes (of GitHub, npm, Slack, AWS, private keys and others) are not stored either. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
+	),
+});
+
+const truncate = section("Cutting one large text, and large results in the guard.", {
+	strategy: field(
+		z.enum(truncationStrategies),
+		"head_tail",
+		"What is kept of a text over its limit. `head_tail`: start and end. `auto`: what its structure and what the call was after say. The others: what is named, whatever the text is. The guard takes it too.",
+	),
+	max_chars: field(
+		largeNumber,
+		50_000,
+		"Characters (UTF-16 code units) up to which a text is left whole; with another strategy than `head_tail`, a longer one is cut to as many.",
+	),
+	max_tokens: absentOr(
+		largeNumber.min(1),
+		"The same in tokens, notices included, instead of `max_chars`; `auto` then replaces `head_tail`. The guard ignores it.",
+	),
+	head_chars: field(
+		largeNumber,
+		2_000,
+		"Characters that `head_tail` keeps from the start; their share of both counts for other strategies.",
+	),
+	tail_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the end."),
+	keep_ansi: flag(false, "Whether escape sequences of terminals stay. With `head_tail` they always do."),
+	marker_template: absentOr(
+		templateSchema(markerVariables),
+		"The text between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+	),
+	json_content: flag(
+		false,
+		"Whether `head_tail` cuts of a JSON object with a long `content` that text alone, and puts `_truncated: true` in.",
+	),
+});
+
+const compaction = section("Replacing old messages by a summary, or hiding old results.", {
+	strategy: field(
+		z.string().superRefine((name, context) => {
+			const parsed = parseStrategyName(name);
+			if (parsed.kind === "unusable") context.addIssue({ code: "custom", message: parsed.problem });
+		}),
+		"hiding-then-summary",
+		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export` (or `module:Class`), a strategy of your own, which no tool call may name.",
+	),
+	at_messages: absentOr(messageNumber, "Messages from which compaction is due. Absent: only the tokens decide."),
+	keep_last_messages: field(z.int().min(0), 2, "Newest messages, system messages aside, that no summary replaces."),
+	keep_tool_groups: field(z.int().min(1), 5, "Latest tool turns whose results hiding leaves as they are."),
+	answered_by: field(
+		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
+		["sampling", "openai-compatible", "caller"],
+		"Who is asked for a summary, the first that is there: the client's own model, the endpoint that the environment names, the caller itself; `none` falls back to the guard.",
+	),
+	keep_user_text: field(
+		z.union([z.boolean(), z.enum(["summaries"])]),
+		"summaries",
+		"Whether what people wrote stays word for word. `summaries`: below each summary of `hiding-then-summary`. `true`: below every summary, and when the guard drops messages. Rules (never, always, must, from now on) stay in any case.",
+	),
+	keep_user_tokens: absentOr(
+		largeNumber.min(1),
+		"Most tokens of such texts. Over it the oldest between the first and the last three keep their head, their tail and their rules. Absent: 4 % of the window.",
+	),
+	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should take."),
+	prompt_tokens: field(largeNumber.min(1), 60_000, "Most tokens of the prompt for a summary; more is shown shortened."),
+	caller_prompt_tokens: field(largeNumber.min(1), 6_000, "The same for the caller, whose context each token fills."),
+});
+
+const price = z.number().min(0).max(1_000_000);
+
+const prices = section("What tokens cost.", {
+	input: field(price, 1, "Price of an input token."),
+	cache_read: field(price, 0.1, "Price of one that the provider reads from its prompt cache."),
+	cache_write: field(
+		price,
+		1.25,
+		"Price of one that it writes. If equal to `cache_read`, `break_even` acts every turn.",
+	),
+	output: field(price, 5, "Price of an output token."),
+	fault: field(
+		price,
+		1,
+		"What `replay` bills for each call that needs a masked result, as a multiple of what it costs to recall it at once: one more call, and the result's tokens again while it stays.",
+	),
+	cache_seconds: field(
+		z.int().min(1).max(1_000_000_000),
+		300,
+		"Seconds without a call after which the provider's prompt cache is lost; `break_even` then masks for free. A session that records how long its cache is kept goes by that.",
+	),
+	cache_write_hour: absentOr(
+		price,
+		"Price of a token that the provider keeps for longer than 300 seconds. Absent: 1.6 × `cache_write` if that is above `input`, as with Anthropic, else `cache_write`.",
+	),
+});
 
 /** Files, variables, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it. */
 export const policySchema = z.strictObject({
-	preset: sections.field(z.enum(presetNames), "observation-masking", "Values to start from."),
-	locale: sections.field(z.enum(localeNames), "fr", "Language of every placeholder, marker and notice."),
-	log_level: sections.field(z.enum(logLevels), "warning", "Least severe level that is logged."),
-	text: sections.choice(
+	preset: field(z.enum(presetNames), "observation-masking", "Values to start from."),
+	locale: field(z.enum(localeNames), "fr", "Language of every placeholder, marker and notice."),
+	log_level: field(z.enum(logLevels), "warning", "Least severe level that is logged."),
+	text: choice(
 		["auto", "full"],
 		"What the text block of a tool's answer says of one over 256 kB of JSON: a summary (`auto`), or all of it a second time (`full`), for hosts that show their model the text alone.",
 	),
-	media: sections.choice(
+	media: choice(
 		["keep", "mask"],
 		"Images, audio and documents in old tool results: left as they are, or replaced by a line that says what was there.",
 	),
-	thinking: sections.choice(
+	thinking: choice(
 		["keep", "strip_after_edit", "refuse"],
 		"Reasoning blocks that stand behind an edit and are bound to what stands before them, which some providers then refuse: left as they are and reported, taken out, or a reason to change nothing.",
 	),
-	on_archive_failure: sections.choice(
+	on_archive_failure: choice(
 		["refuse", "mask_without_recall"],
 		"Where what is taken out cannot be archived: change nothing and say why, or take it out all the same, with placeholders that promise nothing.",
 	),
-	limits: sections.limits,
-	mask: sections.mask,
-	guard: sections.guard,
-	truncate: sections.truncate,
-	compaction: sections.compaction,
-	archive: sections.archive,
-	tokens: sections.tokens,
-	prices: sections.prices,
+	limits,
+	mask,
+	guard,
+	truncate,
+	compaction,
+	archive,
+	tokens,
+	prices,
 });
 
 type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;

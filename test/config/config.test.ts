@@ -6,14 +6,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
 	type ConfigSources,
 	createPolicySource,
+	findPolicyFile,
 	loadConfig,
 	type PolicySource,
 	watchPolicyFile,
 } from "../../src/config/config.ts";
-import { dropUnfilledSettings } from "../../src/config/environment.ts";
-import { findPolicyFile } from "../../src/config/policy-file.ts";
 import type { PalimpsestError } from "../../src/errors.ts";
 import { patience } from "../support/patience.ts";
+import { runCli } from "../support/run-cli.ts";
 
 let root: string;
 
@@ -243,17 +243,11 @@ describe("createPolicySource", () => {
 	});
 });
 
-it("removes only variables that a host left unfilled", () => {
-	const environment = {
-		PALIMPSEST_ARCHIVE: "$" + "{user_config.archive_folder}",
-		PALIMPSEST_LOCALE: "en",
-		PALIMPSEST_NAMESPACE: "a$" + "{b}",
-		OTHER: "$" + "{user_config.archive_folder}",
-	};
-	dropUnfilledSettings(environment);
-	expect(environment).toEqual({
-		PALIMPSEST_LOCALE: "en",
-		PALIMPSEST_NAMESPACE: "a$" + "{b}",
-		OTHER: "$" + "{user_config.archive_folder}",
-	});
+it("removes only variables that a host left unfilled", async () => {
+	const run = (locale: string) =>
+		runCli(["policy", "show"], { folder: work, environment: { PALIMPSEST_LOCALE: locale } });
+	const unfilled = await run("$" + "{user_config.locale}");
+	expect(unfilled.code).toBe(0);
+	expect(unfilled.text).toContain('"locale": "fr"');
+	expect((await run("a$" + "{b}")).code).not.toBe(0);
 });

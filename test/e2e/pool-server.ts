@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { onTestFinished } from "vitest";
-import type { createArchiveSource as CreateArchiveSource } from "../../src/config/archive.ts";
+import type { createArchiveSource as CreateArchiveSource } from "../../src/archive/open.ts";
 import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src/mcp/http/server.ts";
 import type { CallPool, createPool as CreatePool, PoolOptions } from "../../src/mcp/pool/pool.ts";
 import type { CallEnd } from "../../src/mcp/run-tool.ts";

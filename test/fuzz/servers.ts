@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { PassThrough, Writable } from "node:stream";
-import { createArchiveSource } from "../../src/config/archive.ts";
+import { createArchiveSource } from "../../src/archive/open.ts";
 import type { PolicySource } from "../../src/config/config.ts";
 import { serveHttp } from "../../src/mcp/http/server.ts";
 import { createServer } from "../../src/mcp/server.ts";

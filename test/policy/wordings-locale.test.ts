@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { resolvePolicy } from "../../src/policy/layers.ts";
 import { localeNames } from "../../src/policy/names.ts";
-import { markerVariables, placeholderVariables, templateSchema, templateVariables } from "../../src/policy/sections.ts";
+import { markerVariables, placeholderVariables, templateSchema, templateVariables } from "../../src/policy/schema.ts";
 import { locales, wordings } from "../../src/policy/wordings.ts";
 
 describe("locales", () => {

@@ -3,8 +3,7 @@ import { access } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Router } from "express";
-import type { ArchiveLocation } from "../../archive/open.ts";
-import type { ArchiveSource } from "../../config/archive.ts";
+import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
 import { version } from "../../version.ts";
 import { onlyMethods } from "./application.ts";
 

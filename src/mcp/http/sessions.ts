@@ -4,7 +4,7 @@ import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { ArchiveSource } from "../../config/archive.ts";
+import type { ArchiveSource } from "../../archive/open.ts";
 import { locationOfPrincipal } from "../archives.ts";
 import { headerNamesRevision, namesRevision } from "../era.ts";
 import type { ServerOptions } from "../offer.ts";

@@ -1,6 +1,5 @@
-import type { ArchiveLocation } from "../../archive/open.ts";
+import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
 import { ambiguous } from "../../archive/reference.ts";
-import type { ArchiveSource } from "../../config/archive.ts";
 import type { JsonObject } from "../../conversation/json.ts";
 import { SummariserError } from "../../errors.ts";
 import type { Summariser } from "../../summariser/summariser.ts";

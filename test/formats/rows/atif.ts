@@ -1,4 +1,4 @@
-import { atif } from "../../../src/formats/atif.ts";
+import { atif } from "../../../src/formats/trajectories.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

@@ -1,4 +1,4 @@
-import { browserUse } from "../../../src/formats/browser-use.ts";
+import { browserUse } from "../../../src/formats/trajectories.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { openShapes, textPartShapes } from "../text-part-shapes.ts";

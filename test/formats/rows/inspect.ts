@@ -1,4 +1,4 @@
-import { inspect } from "../../../src/formats/inspect.ts";
+import { inspect } from "../../../src/formats/evaluation-logs.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

@@ -1,4 +1,4 @@
-import { kimiContext } from "../../../src/formats/kimi-context.ts";
+import { kimiContext } from "../../../src/formats/openai-chat.ts";
 import { resultContents } from "../../support/raw-conversation.ts";
 import { writeMessages } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";

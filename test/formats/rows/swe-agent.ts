@@ -1,4 +1,4 @@
-import { sweAgent } from "../../../src/formats/swe-agent.ts";
+import { sweAgent } from "../../../src/formats/trajectories.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 

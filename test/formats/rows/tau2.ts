@@ -1,4 +1,4 @@
-import { tau2 } from "../../../src/formats/tau2.ts";
+import { tau2 } from "../../../src/formats/evaluation-logs.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

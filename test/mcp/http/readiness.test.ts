@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createArchiveSource } from "../../../src/config/archive.ts";
+import { createArchiveSource } from "../../../src/archive/open.ts";
 import { createReadiness, probeArchive } from "../../../src/mcp/http/readiness.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";

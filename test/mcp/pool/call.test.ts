@@ -1,7 +1,6 @@
 import { valueSymbol } from "piscina";
 import { expect, it } from "vitest";
-import { openArchive } from "../../../src/archive/open.ts";
-import type { ArchiveSource } from "../../../src/config/archive.ts";
+import { type ArchiveSource, openArchive } from "../../../src/archive/open.ts";
 import { callInPool } from "../../../src/mcp/pool/call.ts";
 import { runJob } from "../../../src/mcp/pool/job.ts";
 import { createJobPhase } from "../../../src/mcp/pool/phase.ts";

@@ -11,7 +11,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 
@@ -21,12 +21,16 @@ export const inspect: Format = {
 	title: "Inspect AI",
 	looksFor: 'Inspect AI messages (calls in `tool_calls` as {id, function, arguments}, results in `role: "tool"`)',
 	probe: ({ messages }) =>
-		probeMessages(messages, "a call whose `function` is the tool's name, or a message whose `source` is known", probe),
-	read: (located) => readTranscript("inspect", located, ["tools"], readMessage),
+		probeMessages(
+			messages,
+			"a call whose `function` is the tool's name, or a message whose `source` is known",
+			probeInspect,
+		),
+	read: (located) => readTranscript("inspect", located, ["tools"], readInspectMessage),
 	write: { message: (given) => ({ ...keptFields(given.instead, ["id"]), ...plainMessage(given) }), appends: true },
 };
 
-function probe(message: JsonObject, role: string) {
+function probeInspect(message: JsonObject, role: string) {
 	if (!Object.hasOwn(rolesWithTool, role)) return false;
 	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
 	const { content, tool_calls: calls, source } = message;
@@ -40,7 +44,7 @@ function probe(message: JsonObject, role: string) {
 	return called || isResult || source === "input" || source === "generate";
 }
 
-function readMessage(message: JsonObject, path: Path): Message {
+function readInspectMessage(message: JsonObject, path: Path): Message {
 	const draft = new MessageDraft(roleOf(message, rolesWithTool), path);
 	for (const call of objectsOf(message.tool_calls)) {
 		draft.addCall(idAt(call, "id"), stringAt(call, "function"), call.arguments);
@@ -75,4 +79,60 @@ function readMediaPart(part: JsonObject, path: Path): MediaNode | undefined {
 	const format = stringAt(part, "format");
 	const mediaType = stringAt(part, "mime_type") || (format && `${kind}/${format}`);
 	return readMedia({ path, provider: "any", mediaType, kind, data: part[kind], detail: stringAt(part, "detail") });
+}
+
+/** Trajectories of tau2-bench. Its user calls tools too, but in no tool turns, so these results are never masked. */
+export const tau2: Format = {
+	name: "tau2",
+	title: "tau2-bench trajectory",
+	looksFor:
+		'tau2-bench messages (calls in `tool_calls` as {id, name, arguments, requestor}, results in `role: "tool"`)',
+	probe: ({ messages }) =>
+		probeMessages(
+			messages,
+			"a call with `name` and `arguments` in `tool_calls`, or a result with `requestor`",
+			probeTau2,
+		),
+	read: (located) => readTranscript("tau2", located, [], readTau2Message),
+	write: {
+		message: (given) => ({
+			...plainMessage(given),
+			tool_calls: null,
+			...keptFields(given.instead, ["turn_idx", "timestamp"]),
+		}),
+		appends: true,
+	},
+};
+
+function probeTau2(message: JsonObject, role: string) {
+	if (!Object.hasOwn(rolesWithTool, role)) return false;
+	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
+	const { content, tool_calls: calls, requestor } = message;
+	if (typeof content !== "string" && content !== undefined && content !== null) return "`content` as a string or null";
+	if (Object.hasOwn(message, "tool_call_id")) return "the call's id as `id`, not `tool_call_id`";
+	const isCall = (call: JsonObject) =>
+		!Object.hasOwn(call, "function") && stringAt(call, "name") !== undefined && isJsonObject(call.arguments);
+	const called = probeCalls(calls, isCall, "`name` and `arguments`");
+	const isResult = Array.isArray(message.tool_messages) || requestor === "assistant" || requestor === "user";
+	return called || (role === "tool" && isResult);
+}
+
+function readTau2Message(message: JsonObject, path: Path): Message {
+	const draft = new MessageDraft(roleOf(message, rolesWithTool), path).setTime(timeAt(message, "timestamp"));
+	for (const call of objectsOf(message.tool_calls)) {
+		draft.addCall(idAt(call, "id"), stringAt(call, "name"), call.arguments);
+	}
+	const { tool_messages: results } = message;
+	if (draft.role !== "tool") draft.count(message.content);
+	else if (!Array.isArray(results)) readTau2Result(message, path, draft);
+	else {
+		for (const [index, result] of results.entries())
+			if (isJsonObject(result)) readTau2Result(result, [...path, "tool_messages", index], draft);
+	}
+	return draft;
+}
+
+function readTau2Result(result: JsonObject, path: Path, draft: MessageDraft): void {
+	const content = readOpenContent(result.content, [...path, "content"]);
+	draft.addResult({ callId: idAt(result, "id"), ...content, isError: booleanAt(result, "error") });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { joinAnswers } from "../../src/formats/events.ts";
+import { joinAnswers } from "../../src/formats/format.ts";
 import { MessageDraft, noContent, unsent } from "../../src/formats/parts.ts";
 
 let next = 0;

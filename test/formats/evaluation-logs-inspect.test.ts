@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
-import { inspect } from "../../src/formats/inspect.ts";
+import { inspect } from "../../src/formats/evaluation-logs.ts";
 
 const call = { id: "a", function: "bash", arguments: { cmd: "ls" } };
 const read = (...messages: unknown[]) =>

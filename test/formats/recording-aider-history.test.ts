@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAiderHistory } from "../../src/formats/aider-history.ts";
+import { readAiderHistory } from "../../src/formats/recording.ts";
 
 const history = `
 # aider chat started at 2026-01-02 03:04:05

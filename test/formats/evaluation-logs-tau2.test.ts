@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { groupMessages, pairResults, toolTurns } from "../../src/conversation/turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
-import { tau2 } from "../../src/formats/tau2.ts";
+import { tau2 } from "../../src/formats/evaluation-logs.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCassette } from "../../src/formats/cassette.ts";
-import { readRecording } from "../../src/formats/recording.ts";
+import { readCassette, readRecording } from "../../src/formats/recording.ts";
 
 const messages = [
 	{ role: "user", content: `Look: "quoted" \\ 'single' \u{1f600} é\n\nand on. ${"word ".repeat(40)}` },

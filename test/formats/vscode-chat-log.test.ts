@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
-import { readChatLog } from "../../src/formats/vscode-log.ts";
+import { readChatLog } from "../../src/formats/vscode-chat.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { outputOf } from "../support/sample-text.ts";
 

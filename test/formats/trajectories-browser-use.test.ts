@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { browserUse } from "../../src/formats/browser-use.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { browserUse } from "../../src/formats/trajectories.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { thereAndBack } from "../support/there-and-back.ts";

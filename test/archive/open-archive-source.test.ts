@@ -2,7 +2,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { archiveLocation, createArchiveSource } from "../../src/config/archive.ts";
+import { archiveLocation, createArchiveSource } from "../../src/archive/open.ts";
 import { resolvePolicy } from "../../src/policy/layers.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

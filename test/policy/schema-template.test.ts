@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { templateSchema, templateVariables } from "../../src/policy/sections.ts";
+import { templateSchema, templateVariables } from "../../src/policy/schema.ts";
 
 describe("templates", () => {
 	it("lists variables in order and keeps other braces", () => {

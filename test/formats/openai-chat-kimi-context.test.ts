@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
-import { kimiContext } from "../../src/formats/kimi-context.ts";
-import { openaiChat } from "../../src/formats/openai-chat.ts";
+import { kimiContext, openaiChat } from "../../src/formats/openai-chat.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallUsage } from "../../src/conversation/transcript.ts";
-import { anthropicUsage, cacheApartUsage, codexUsage, openaiUsage } from "../../src/formats/call-usage.ts";
+import { anthropicUsage, cacheApartUsage, codexUsage, openaiUsage } from "../../src/formats/answer.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 
 const usagesOf = (records: readonly unknown[]): CallUsage[] =>

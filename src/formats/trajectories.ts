@@ -1,0 +1,211 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { Message, Path, Role } from "../conversation/transcript.ts";
+import { type Format, keptFields, type Probed, probeEach, readTranscript } from "./format.ts";
+import { booleanAt, hasMember, idAt, listOf, memberAt, objectOf, stringAt, timeAt } from "./json-values.ts";
+import { readInlineMedia } from "./media.ts";
+import { MessageDraft, noContent, readOpenContent, readToolContent, textContent } from "./parts.ts";
+import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
+
+/**
+ * Trajectories of the Agent Trajectory Interchange Format, which Harbor and Terminal-Bench write for every agent: a step has
+ * a message, its calls and what was observed. Source: docs/rfcs/0001-trajectory-format.md of harbor.
+ */
+export const atif: Format = {
+	name: "atif",
+	title: "Harbor trajectory (ATIF)",
+	looksFor: "Harbor trajectory (ATIF: steps with `step_id`, `source` and `message`; `tool_calls` beside `observation`)",
+	probe: ({ messages }) => probeEach(messages, "a step with `step_id` and `source`", probeAtif),
+	read: (located) => readTranscript("atif", located, [], readAtifStep),
+	write: { message: writeAtifStep, appends: false },
+};
+
+const atifRoles: Readonly<Record<string, Role>> = { system: "system", user: "user", agent: "assistant" };
+
+function probeAtif(step: unknown): Probed {
+	if (!isJsonObject(step) || !hasMember(step, "step_id")) return "an object with `step_id`";
+	const { source, message, tool_calls: calls, observation } = step;
+	if (typeof source !== "string") return "`source` system, user or agent";
+	if (message !== null && typeof message !== "string" && !Array.isArray(message))
+		return "`message` as a string or a list of parts";
+	if (calls !== undefined && calls !== null && !Array.isArray(calls)) return "`tool_calls` as a list";
+	return observation === undefined || observation === null || Array.isArray(objectOf(observation).results)
+		? true
+		: "`observation` with a list of `results`";
+}
+
+function readAtifStep(step: JsonObject, path: Path): Message {
+	const source = stringAt(step, "source") ?? "";
+	const draft = new MessageDraft((Object.hasOwn(atifRoles, source) && atifRoles[source]) || "other", path);
+	draft.setTime(timeAt(step, "timestamp"));
+	const thinking = stringAt(step, "reasoning_content");
+	if (thinking) draft.addThinking([...path, "reasoning_content"], thinking, false);
+	draft.readParts(step.message || undefined, [...path, "message"], (part, at) => {
+		if (part.type === "text") draft.count(part.text);
+		else draft.countPart(part, readInlineMedia(part, at));
+	});
+	const values: CallValues = new Map();
+	for (const call of listOf(step.tool_calls)) {
+		const { arguments: input } = objectOf(call);
+		const id = idAt(objectOf(call), "tool_call_id");
+		draft.addCall(id, stringAt(objectOf(call), "function_name"), input);
+		rememberCall(values, id, input);
+	}
+	const observed = listOf(objectOf(step.observation).results);
+	// Terminals show the output of all calls of a step at once, also of calls that nobody could read.
+	if (draft.role === "assistant" && draft.calls.length === 0 && observed.length > 0)
+		draft.addCall("step#1", undefined, "");
+	for (const [index, result] of observed.entries()) {
+		const at = [...path, "observation", "results", index];
+		if (draft.calls.length === 0) draft.count(objectOf(result).content);
+		else readAtifResult({ result: objectOf(result), path: at, step, stepPath: path, index, values }, draft);
+	}
+	return draft;
+}
+
+interface Observed {
+	readonly result: JsonObject;
+	readonly path: Path;
+	readonly step: JsonObject;
+	readonly stepPath: Path;
+	readonly index: number;
+	readonly values: CallValues;
+}
+
+/** Harbor's converters keep the results as the programs had them in `extra`, of the result or of the step. */
+function readAtifResult({ result, path, step, stepPath, index, values }: Observed, draft: MessageDraft): void {
+	const { calls } = draft;
+	const own = idAt(result, "source_call_id");
+	const callId =
+		own ?? (listOf(objectOf(step.observation).results).length === calls.length ? calls[index] : calls[0])?.id;
+	const { content } = result;
+	const read =
+		content === null || content === undefined
+			? noContent
+			: readToolContent(content, [...path, "content"], readInlineMedia);
+	const search = { texts: read.texts, ofTheCall: values.get(callId ?? ""), places: [["extra"]] };
+	const copies = outputCopies({ ...search, record: result, path });
+	if (listOf(objectOf(step.observation).results).length === 1) {
+		copies.push(...outputCopies({ ...search, record: step, path: stepPath, places: copyPlaces }));
+	}
+	const raw = objectOf(objectOf(objectOf(result.extra).tool_result_metadata).raw_tool_result);
+	const isError = booleanAt(objectOf(result.extra), "is_error") ?? booleanAt(raw, "is_error");
+	draft.addResult({ callId, ...read, copies, isError: isError || undefined });
+}
+
+const copyPlaces = [["extra", "tool_result_metadata"]];
+
+function writeAtifStep({ role, text, instead }: WrittenMessage) {
+	const source = role === "assistant" ? "agent" : role;
+	return { step_id: 0, ...keptFields(instead, ["step_id", "timestamp"]), source, message: text };
+}
+
+/** `AgentHistoryList` of browser-use. A step has the actions and their results. Only the newest screenshot is sent. */
+export const browserUse: Format = {
+	name: "browser-use",
+	title: "browser-use history",
+	looksFor: "browser-use history (steps with `model_output`, whose `action` is a list, and `result`)",
+	probe: ({ messages }) =>
+		probeEach(messages, "a step with `model_output`", (step) => {
+			if (!isJsonObject(step) || !hasMember(step, "model_output", "result")) return "an object with `model_output`";
+			const [output, result] = [memberAt(step, "model_output"), memberAt(step, "result")];
+			if (!itemsOf(result).every(isJsonObject)) return "`result` as a list of objects";
+			if (output === null || output === undefined) return Array.isArray(result) || "`result` as a list";
+			const { action } = objectOf(output);
+			return Array.isArray(action) || isJsonObject(action) || "`model_output.action` as a list";
+		}),
+	read: (located) => readTranscript("browser-use", located, [], readBrowserStep),
+	write: { message: writeBrowserStep, appends: false },
+};
+
+/** The first versions had one action and one result instead of lists. */
+function itemsOf(value: unknown): readonly unknown[] {
+	return isJsonObject(value) ? [value] : listOf(value);
+}
+
+function readBrowserStep(step: JsonObject, path: Path): Message {
+	const { model_output: output } = step;
+	// A step without an answer: its result is told to the model.
+	const draft = new MessageDraft(isJsonObject(output) ? "assistant" : "user", path);
+	const end = timeAt(objectOf(step.metadata), "step_end_time");
+	draft.setTime(timeAt(objectOf(step.metadata), "step_start_time"));
+	if (end !== undefined && draft.role === "assistant") draft.endTime = end;
+	const results = itemsOf(step.result);
+	if (!isJsonObject(output)) {
+		for (const result of results) draft.count(objectOf(result).error ?? objectOf(result).extracted_content);
+		return draft;
+	}
+	const { action, current_state: state, ...thoughts } = output;
+	draft.count(...Object.values({ ...objectOf(state), ...thoughts }).filter((value) => value !== ""));
+	const numbers = new Map<string, number>();
+	for (const [index, one] of itemsOf(action).entries()) {
+		const [name = "", input] = Object.entries(objectOf(one)).find(([, value]) => value !== null) ?? [];
+		const number = (numbers.get(name) ?? 0) + 1;
+		numbers.set(name, number);
+		// Actions have no ids: their results are in the same order.
+		const id = `${name || "action"}#${number}`;
+		draft.addCall(id, name, input);
+		const result = results[index];
+		const at = Array.isArray(step.result) ? [...path, "result", index] : [...path, "result"];
+		if (isJsonObject(result)) readBrowserResult(result, at, id, draft);
+	}
+	return draft;
+}
+
+function readBrowserResult(result: JsonObject, path: Path, callId: string, draft: MessageDraft): void {
+	const isError = typeof result.error === "string" && result.error !== "";
+	const key = isError ? "error" : "extracted_content";
+	const content = result[key] === null ? noContent : readOpenContent(result[key], [...path, key]);
+	const memory = { record: result, path, places: [["long_term_memory"]], texts: content.texts };
+	draft.addResult({ callId, ...content, copies: outputCopies(memory), isError: isError || undefined });
+}
+
+function writeBrowserStep({ role, text, instead }: WrittenMessage) {
+	const state = keptFields(objectOf(instead).state, ["url", "title", "tabs"]);
+	const kept = { state, ...keptFields(instead, ["metadata"]) };
+	if (role === "assistant") return { model_output: { memory: text, action: [] }, result: [], ...kept };
+	return { model_output: null, result: [{ extracted_content: text, include_in_memory: true }], ...kept };
+}
+
+/**
+ * The `trajectory` of a SWE-agent run whose file has no `history`. A step has an answer, its action and the observation;
+ * a step without an answer is told to the model.
+ */
+export const sweAgent: Format = {
+	name: "swe-agent",
+	title: "SWE-agent trajectory",
+	looksFor: "SWE-agent trajectory (steps with `action`, `observation` and `response` or `thought`, all texts)",
+	probe: ({ messages }) => probeEach(messages, "a step with `action` and `observation`", probeSweAgent),
+	read: (located) => readTranscript("swe-agent", located, [], readSweAgentStep),
+	write: { message: writeSweAgentStep, appends: false },
+};
+
+function probeSweAgent(step: unknown): Probed {
+	if (!isJsonObject(step) || stringAt(step, "action") === undefined) return "an object with a string `action`";
+	const { observation, response, thought } = step;
+	if (typeof (response ?? thought) !== "string") return "`response` or `thought` as a string";
+	return observation === undefined || observation === null || typeof observation === "string"
+		? true
+		: "`observation` as a string";
+}
+
+function readSweAgentStep(step: JsonObject, path: Path): Message {
+	const action = stringAt(step, "action") ?? "";
+	const observation = stringAt(step, "observation");
+	// The response is the thought and the action.
+	const words = stringAt(step, "thought") || stringAt(step, "response") || "";
+	const isTold = words === "" && action === "" && observation !== undefined;
+	const draft = new MessageDraft(isTold ? "user" : "assistant", path);
+	draft.count(isTold ? observation : words);
+	if (isTold || (action === "" && !observation)) return draft;
+	// As the observations in a `history`: the commands of SWE-agent are lines of a shell, without ids.
+	const callId = "bash#1";
+	draft.addCall(callId, "bash", action);
+	if (observation !== undefined) draft.addResult({ callId, ...textContent(observation, [...path, "observation"]) });
+	return draft;
+}
+
+function writeSweAgentStep({ role, text }: WrittenMessage) {
+	const [words, observation] = role === "assistant" ? [text, null] : ["", text];
+	return { action: "", observation, response: words, thought: words, state: "" };
+}
