@@ -143,22 +143,15 @@ export function cacheApartUsage(record: {
 	return usageOf({ ...record, inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0), cachedTokens: cached ?? 0 });
 }
 
-/** The usage in an answer of Chat Completions, whose input has what came from the cache. */
-export function openaiUsage({ usage, model }: JsonObject): CallUsage | undefined {
-	const { prompt_tokens, prompt_tokens_details } = objectOf(usage);
-	const inputTokens = tokensIn(prompt_tokens);
-	const cachedTokens = tokensIn(objectOf(prompt_tokens_details).cached_tokens);
-	return inputTokens === undefined || cachedTokens === undefined
-		? undefined
-		: usageOf({ inputTokens, cachedTokens, model });
-}
-
-/** The `token_count` event of Codex, whose input has what came from the cache. */
-export function codexUsage({ info }: JsonObject, model: string | undefined): CallUsage | undefined {
-	const last = objectOf(objectOf(info).last_token_usage);
-	const inputTokens = tokensIn(last.input_tokens);
-	if (inputTokens === undefined) return undefined;
-	return usageOf({ inputTokens, cachedTokens: tokensIn(last.cached_input_tokens) ?? 0, model });
+/** For records whose `input` includes what was read from the cache. `undefined` if they do not say how much that was. */
+export function cacheIncludedUsage(record: {
+	readonly input: unknown;
+	readonly cached: unknown;
+	readonly model: unknown;
+}): CallUsage | undefined {
+	const [inputTokens, cachedTokens] = [record.input, record.cached].map(tokensIn);
+	if (inputTokens === undefined || cachedTokens === undefined) return undefined;
+	return usageOf({ inputTokens, cachedTokens, model: record.model });
 }
 
 function usageOf(given: {

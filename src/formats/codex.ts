@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
-import { codexUsage } from "./answer.ts";
+import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
@@ -126,7 +126,10 @@ function replayRollout({ messages, base }: LocatedMessages) {
 			const total = objectOf(objectOf(payload.info).total_token_usage).total_tokens;
 			if (payload.type === "token_count" && (total === undefined || total !== counted)) {
 				counted = total;
-				const usage = codexUsage(payload, model);
+				const { input_tokens: input, cached_input_tokens: cached = 0 } = objectOf(
+					objectOf(payload.info).last_token_usage,
+				);
+				const usage = cacheIncludedUsage({ input, cached, model });
 				if (answer && usage) answer.usage ??= usage;
 			}
 			const count = payload.type === "thread_rolled_back" ? payload.num_turns : undefined;

@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
-import { openaiUsage } from "./answer.ts";
+import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, probeEach, readEvents, roleOf, transcriptOf } from "./format.ts";
 import { readFunctionResponse, readGeminiMedia } from "./gemini.ts";
 import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
@@ -103,8 +103,7 @@ function readRecord(record: JsonObject, path: Path): MessageDraft | undefined {
 	if (!Object.hasOwn(roles, stringAt(record, "type") ?? "")) return undefined;
 	const draft = new MessageDraft(roleOf({ role: record.type }, roles), path).setTime(timeAt(record, "timestamp"));
 	const { input, cached } = objectOf(record.tokens);
-	const usage = { prompt_tokens: input, prompt_tokens_details: { cached_tokens: cached } };
-	draft.setUsage(openaiUsage({ usage, model: record.model }));
+	draft.setUsage(cacheIncludedUsage({ input, cached, model: record.model }));
 	draft.readParts(record.content, [...path, "content"], (part, at) => {
 		const { functionCall: call, functionResponse: response } = part;
 		// Newer versions record a result as a message too, and send both when they resume a chat (0.61.0).

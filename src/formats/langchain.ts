@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
-import { openaiUsage } from "./answer.ts";
+import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, probeEach, readTranscript } from "./format.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
@@ -83,14 +83,9 @@ function readMessage(value: JsonObject, at: Path): Message | readonly Message[] 
 	return draft.readParts(message.content, content, (part, place) => readPart(part, place, known, draft));
 }
 
-/** Its usage has what came from the cache. */
 function usageOf({ usage_metadata: usage, response_metadata: response }: JsonObject) {
-	const { input_tokens, input_token_details } = objectOf(usage);
-	const prompt_tokens_details = { cached_tokens: objectOf(input_token_details).cache_read };
-	return openaiUsage({
-		usage: { prompt_tokens: input_tokens, prompt_tokens_details },
-		model: objectOf(response).model_name,
-	});
+	const { input_tokens: input, input_token_details: details } = objectOf(usage);
+	return cacheIncludedUsage({ input, cached: objectOf(details).cache_read, model: objectOf(response).model_name });
 }
 
 /** Reads the calls of an answer, and returns the ids of those that its parts may repeat. */

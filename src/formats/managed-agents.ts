@@ -78,12 +78,7 @@ function readEvent(event: JsonObject, record: JsonObject, path: Path, at: Path):
 	else if (type === "user.define_outcome") draft.count(event.description, event.rubric);
 	// The text of a thought is not shown in every session.
 	else if (type === "agent.thinking" && event.content === undefined) return undefined;
-	else {
-		draft.readParts(event.content, content, (part, place) => {
-			if (part.type === "text") draft.count(part.text);
-			else draft.countPart(part, readAnthropicMedia(part, place));
-		});
-	}
+	else draft.countParts(event.content, content, readAnthropicMedia);
 	return draft;
 }
 

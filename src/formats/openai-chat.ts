@@ -2,18 +2,23 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
 import {
 	type CallInput,
+	cacheIncludedUsage,
 	callsAmong,
 	finishResponse,
 	type GivenCall,
 	type LastResponse,
-	openaiUsage,
 	textsOf,
 } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import {
+	type Exchange,
+	type Fit,
 	type Format,
+	type LocatedMessages,
+	pairByPosition,
 	plainMessage,
 	probeCalls,
+	probeEach,
 	probeMessages,
 	probeParts,
 	readTranscript,
@@ -45,7 +50,7 @@ export const openaiChat: Format = {
 	},
 };
 
-export function probeChatMessage(message: JsonObject, role: string) {
+function probeChatMessage(message: JsonObject, role: string) {
 	// A record of another role without content (a checkpoint, a count of tokens) is no message.
 	if (!Object.hasOwn(roles, role)) return Object.hasOwn(message, "content") ? false : "`content` in a message";
 	const { parts, tool_calls: calls, content } = message;
@@ -81,12 +86,15 @@ function bodyOf(call: JsonObject): JsonObject {
 /** Plain reasoning of DeepSeek and others, of OpenRouter and vLLM, of Ollama. Some endpoints give it under two names. */
 const reasoningKeys = ["reasoning_content", "reasoning", "thinking"];
 
-export function readChatMessage(message: JsonObject, path: Path): Message {
+function readChatMessage(message: JsonObject, path: Path): Message {
 	const draft = new MessageDraft(roleOf(message, roles), path);
 	const { extra } = message;
 	// mini-swe-agent keeps the time and the whole answer of the API beside a message.
 	if (isJsonObject(extra)) {
-		draft.setTime(timeAt(extra, "timestamp")).setUsage(openaiUsage(objectOf(extra.response)));
+		const { usage, model } = objectOf(extra.response);
+		const { prompt_tokens: input, prompt_tokens_details: details } = objectOf(usage);
+		const cached = objectOf(details).cached_tokens;
+		draft.setTime(timeAt(extra, "timestamp")).setUsage(cacheIncludedUsage({ input, cached, model }));
 	}
 	readCalls(message, draft);
 	draft.count(stringAt(message, "name"), stringAt(message, "refusal"));
@@ -183,7 +191,7 @@ function readChoice(choice: JsonObject): LastResponse | undefined {
 	return finishResponse({ reason: memberAt(choice, ...reasonKeys), ...readChatAnswer(answer) });
 }
 
-export function readChatAnswer(message: JsonObject): { readonly texts: string[]; readonly calls: GivenCall[] } {
+function readChatAnswer(message: JsonObject): { readonly texts: string[]; readonly calls: GivenCall[] } {
 	const spoken = textsOf(memberAt(message, "content", "text"));
 	const texts = spoken.length > 0 ? spoken : [stringAt(message, "refusal") ?? ""];
 	const given = objectsOf(memberAt(message, "tool_calls", "toolCalls"));
@@ -221,4 +229,75 @@ function isOwnRecord(record: unknown): boolean {
 function readRecord(record: JsonObject, path: Path): Message[] {
 	if (!isOwnRecord(record)) return [readChatMessage(record, path)];
 	return record.role === "_system_prompt" ? [{ ...readChatMessage(record, path), role: "system" }] : [];
+}
+
+/** `/api/chat`; a result may have its tool's name instead of an id. Source: `Message` in Ollama's `api/types.go`. */
+export const ollama: Format = {
+	name: "ollama",
+	title: "Ollama",
+	looksFor: 'Ollama messages (calls with `arguments` as an object, results in `role: "tool"` with `tool_name`)',
+	probe: probeOllama,
+	read(located) {
+		const ids = pairByPosition(located.messages.map(exchangesOf));
+		return readTranscript("ollama", located, ["tools"], (message, path, index) =>
+			readOllamaMessage(message, path, ids[index] ?? []),
+		);
+	},
+	write: { message: plainMessage, appends: true },
+	answer: { shape: "{message, done_reason} of Ollama", read: readOllamaAnswer },
+};
+
+function probeOllama(located: LocatedMessages): Fit {
+	const chat = openaiChat.probe(located);
+	if (chat.fit === "none") return chat;
+	const evidence =
+		"a call without an id or with an `index`, a result with `tool_name`, or `images`, among the messages";
+	return probeEach(located.messages, evidence, (message) => {
+		if (!isJsonObject(message)) return false;
+		if (Array.isArray(message.content)) return "`content` as a string";
+		const calls = objectsOf(message.tool_calls);
+		const bodies = calls.map((call) => objectOf(call.function));
+		// Ollama refuses the string of Chat Completions; programs write objects in both formats.
+		if (!bodies.every((body) => isJsonObject(body.arguments))) return "a call's `arguments` as an object";
+		return (
+			(message.role === "tool" && stringAt(message, "tool_name") !== undefined) ||
+			listOf(message.images).some((image) => typeof image === "string") ||
+			calls.some((call) => idAt(call, "id") === undefined) ||
+			bodies.some((body) => typeof body.index === "number")
+		);
+	});
+}
+
+function exchangesOf(message: unknown): readonly Exchange[] {
+	if (!isJsonObject(message)) return [];
+	if (message.role === "tool") {
+		// The first examples of Ollama's library have `name`.
+		const name = stringAt(message, "tool_name") ?? stringAt(message, "name");
+		return [{ kind: "result", name, ownId: idAt(message, "tool_call_id") }];
+	}
+	return objectsOf(message.tool_calls).map((call) => {
+		const body = isJsonObject(call.function) ? call.function : call;
+		return { kind: "call", name: stringAt(body, "name"), ownId: idAt(call, "id") };
+	});
+}
+
+function readOllamaMessage(value: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
+	const message = readChatMessage(value, path);
+	// The images are no media of the result: a text cannot replace one, since the list takes only images.
+	const images = listOf(value.images).map((data) => readMedia({ path, provider: "any", data, kind: "image" }));
+	return {
+		...message,
+		mediaTokens: images.reduce((sum, { tokens }) => sum + tokens, message.mediaTokens),
+		calls: message.calls.map((call, index) => ({ ...call, id: ids[index] ?? call.id })),
+		results: message.results.map((result) => ({ ...result, callId: ids[0] ?? result.callId })),
+	};
+}
+
+/** `message` is of /api/chat, `response` of /api/generate. */
+function readOllamaAnswer(response: JsonObject): LastResponse | undefined {
+	if (!hasMember(response, "done_reason", "done")) return undefined;
+	const { done_reason: reason, message } = response;
+	if (isJsonObject(message)) return finishResponse({ reason, ...readChatAnswer(message) });
+	const text = stringAt(response, "response");
+	return text === undefined ? undefined : finishResponse({ reason, texts: [text], calls: [] });
 }

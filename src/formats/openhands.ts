@@ -170,11 +170,11 @@ const readers: Readonly<Record<string, ReadKind>> = {
 	MessageEvent(event, path) {
 		const message = objectOf(event.llm_message);
 		const draft = new MessageDraft(roleOf(message, rolesWithTool), path);
-		return countParts(message.content, [...path, "llm_message", "content"], draft);
+		return draft.countParts(message.content, [...path, "llm_message", "content"], readChatMedia);
 	},
 	ActionEvent(event, path) {
 		const draft = new MessageDraft("assistant", path);
-		countParts(event.thought, [...path, "thought"], draft);
+		draft.countParts(event.thought, [...path, "thought"], readChatMedia);
 		for (const [index, block] of listOf(event.thinking_blocks).entries()) {
 			if (!isJsonObject(block)) continue;
 			const bound = typeof block.signature === "string" || block.type === "redacted_thinking";
@@ -209,13 +209,6 @@ function resultOf(
 	const content = readOpenContent(value, [...path, ...key], readChatMedia);
 	draft.addResult({ callId: idAt(event, "tool_call_id") ?? idAt(event, "action_id"), ...content, isError });
 	return draft;
-}
-
-function countParts(content: unknown, path: Path, draft: MessageDraft): MessageDraft {
-	return draft.readParts(content, path, (part, at) => {
-		if (part.type === "text") draft.count(part.text);
-		else draft.countPart(part, readChatMedia(part, at));
-	});
 }
 
 function writeMessage({ role, text, instead }: WrittenMessage) {

@@ -83,6 +83,14 @@ export class MessageDraft implements Message {
 		return this;
 	}
 
+	/** Counts a list of parts that are texts and media. */
+	countParts(content: unknown, path: Path, readMedia: ReadMedia): this {
+		return this.readParts(content, path, (part, at) => {
+			if (part.type === "text") this.count(part.text);
+			else this.countPart(part, readMedia(part, at));
+		});
+	}
+
 	/** Adds a reasoning block and counts its text. `isItem`: OpenAI requires it beside the call that followed it. */
 	addThinking(path: Path, content: unknown, bound: boolean, isItem = false): void {
 		const text = asCountedText(content);

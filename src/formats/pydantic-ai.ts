@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
-import { openaiUsage } from "./answer.ts";
+import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, probeEach, readTranscript } from "./format.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
@@ -59,18 +59,10 @@ function readParts(
 ): MessageDraft {
 	const times = [message, ...objectsOf(parts.map(([, part]) => part))].map((one) => timeAt(one, "timestamp"));
 	const draft = new MessageDraft(role, path).setTime(times.find((time) => time !== undefined));
-	if (role === "assistant") draft.setUsage(usageOf(message));
+	const { input_tokens: input, cache_read_tokens: cached } = objectOf(message.usage);
+	if (role === "assistant") draft.setUsage(cacheIncludedUsage({ input, cached, model: message.model_name }));
 	for (const [index, part] of parts) if (isJsonObject(part)) readPart(part, [...path, "parts", index], draft);
 	return draft;
-}
-
-/** Its usage has what came from the cache. */
-function usageOf({ usage, model_name: model }: JsonObject) {
-	const { input_tokens, cache_read_tokens } = objectOf(usage);
-	return openaiUsage({
-		usage: { prompt_tokens: input_tokens, prompt_tokens_details: { cached_tokens: cache_read_tokens } },
-		model,
-	});
 }
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {

@@ -40,10 +40,7 @@ function readAtifStep(step: JsonObject, path: Path): Message {
 	draft.setTime(timeAt(step, "timestamp"));
 	const thinking = stringAt(step, "reasoning_content");
 	if (thinking) draft.addThinking([...path, "reasoning_content"], thinking, false);
-	draft.readParts(step.message || undefined, [...path, "message"], (part, at) => {
-		if (part.type === "text") draft.count(part.text);
-		else draft.countPart(part, readInlineMedia(part, at));
-	});
+	draft.countParts(step.message || undefined, [...path, "message"], readInlineMedia);
 	const values: CallValues = new Map();
 	for (const call of listOf(step.tool_calls)) {
 		const { arguments: input } = objectOf(call);

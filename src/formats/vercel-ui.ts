@@ -40,7 +40,7 @@ function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObjec
 }
 
 /** The message, or the messages of its steps, with the paths of their parts. */
-export function readUiMessages(message: JsonObject, path: Path): Message[] {
+function readUiMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
 	// v4 has its calls here, or copies of those in the parts.
 	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>

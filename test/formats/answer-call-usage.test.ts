@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallUsage } from "../../src/conversation/transcript.ts";
-import { anthropicUsage, cacheApartUsage, codexUsage, openaiUsage } from "../../src/formats/answer.ts";
+import { anthropicUsage, cacheApartUsage, cacheIncludedUsage } from "../../src/formats/answer.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 
 const usagesOf = (records: readonly unknown[]): CallUsage[] =>
@@ -45,13 +45,19 @@ describe("other usages", () => {
 
 	it("of Chat Completions are read only with their cached tokens", () => {
 		const usage = { prompt_tokens: 50, prompt_tokens_details: { cached_tokens: 40 } };
-		expect(openaiUsage({ usage })).toEqual({ inputTokens: 50, cachedTokens: 40 });
-		expect(openaiUsage({ usage: { prompt_tokens: 50 } })).toBeUndefined();
+		const usageIn = (extra: object) => {
+			const document = [
+				{ role: "assistant", content: "a", extra },
+				{ role: "user", content: "b" },
+			];
+			return readConversation(document).transcript.messages[0]?.usage;
+		};
+		expect(usageIn({ response: { usage } })).toEqual({ inputTokens: 50, cachedTokens: 40 });
+		expect(usageIn({ response: { usage: { prompt_tokens: 50 } } })).toBeUndefined();
 	});
 
 	it("never have more cached tokens than tokens", () => {
-		const info = { last_token_usage: { input_tokens: 5, cached_input_tokens: 9 } };
-		expect(codexUsage({ info }, undefined)).toEqual({ inputTokens: 5, cachedTokens: 5 });
+		expect(cacheIncludedUsage({ input: 5, cached: 9, model: undefined })).toEqual({ inputTokens: 5, cachedTokens: 5 });
 	});
 });
 

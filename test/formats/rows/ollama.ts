@@ -1,4 +1,4 @@
-import { ollama } from "../../../src/formats/ollama.ts";
+import { ollama } from "../../../src/formats/openai-chat.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
