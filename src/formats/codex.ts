@@ -4,8 +4,7 @@ import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
-import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
-import { MessageDraft, unsent } from "./parts.ts";
+import { isOfAnswer, type PlacedItem, readItems, readOther } from "./openai-responses.ts";
 import { outputCopies } from "./session-files.ts";
 
 const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn_context", "compacted"]);
@@ -34,7 +33,8 @@ export const codexRollout: Format = {
 	},
 	read(located) {
 		const { items, surroundings } = replayRollout(located);
-		return transcriptOf("codex-rollout", readItems(items), surroundings);
+		const sent = items.filter(({ item }) => !neverSent.has(item.type));
+		return transcriptOf("codex-rollout", readItems(sent, readOtherItem), surroundings);
 	},
 	write: { message: writeMessage, within: ["payload", "replacement_history"], appends: false },
 };
@@ -46,19 +46,10 @@ function isBareHeader(record: unknown): boolean {
 	return isNamed && ["instructions", "git", "cwd"].some((key) => Object.hasOwn(record, key));
 }
 
-interface HistoryItem {
-	readonly item: JsonObject;
-	/** False if a compaction replaced it. */
+interface HistoryItem extends PlacedItem {
 	readonly sent: boolean;
-	readonly path: Path;
-	/** The value to remove when it is dropped: its record, or the item itself inside the record of a compaction. */
-	readonly removal: Path;
-	/** Whether an event ended the answer before it. */
-	readonly opensAnswer: boolean;
 	/** Of an output: events about the end of its call. */
 	readonly events: readonly EventPlace[];
-	readonly time: number | undefined;
-	/** Of the LLM call that ended with this item. */
 	usage?: CallUsage;
 }
 
@@ -176,34 +167,7 @@ function pairEvents() {
 }
 
 /** Snapshots of the working tree. */
-const neverSent = new Set(["ghost_snapshot", "other"]);
-
-/** Reads items as messages, as in OpenAI Responses. Events between two answers also separate them. */
-function readItems(items: readonly HistoryItem[]): Message[] {
-	const messages: { readonly sent: boolean; readonly draft: Message }[] = [];
-	let answer: { readonly sent: boolean; readonly draft: MessageDraft; readonly callIds: Set<unknown> } | undefined;
-	for (const one of items) {
-		const { item, sent } = one;
-		const type = stringAt(item, "type") ?? "";
-		if (neverSent.has(type)) continue;
-		if (isOfAnswer(item, type)) {
-			if (!answer || one.opensAnswer || answer.sent !== sent) {
-				answer = { draft: new MessageDraft("assistant").setTime(one.time), callIds: new Set(), sent };
-				messages.push(answer);
-			}
-			answer.draft.paths.push(one.removal);
-			answer.draft.setUsage(one.usage);
-			answer.callIds.add(idAt(item, "call_id") ?? idAt(item, "id"));
-			readAnswerItem(item, type, one.path, answer.draft);
-			continue;
-		}
-		messages.push({ sent, draft: readOtherItem(one, type) });
-		// A late output of an earlier call does not end an answer: dropping it must not join two answers.
-		const isLate = type.endsWith("_output") && !answer?.callIds.has(idAt(item, "call_id"));
-		if (!isLate) answer = undefined;
-	}
-	return messages.map(({ sent, draft }) => (sent ? draft : unsent(draft)));
-}
+const neverSent: ReadonlySet<unknown> = new Set(["ghost_snapshot", "other"]);
 
 const copyPlaces = ["stdout", "stderr", "aggregated_output", "formatted_output", "result", "content_items"].map(
 	(key) => [key],

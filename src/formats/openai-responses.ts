@@ -1,6 +1,6 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Message, Path, Role } from "../conversation/transcript.ts";
+import type { CallUsage, Message, Path, Role } from "../conversation/transcript.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
 import {
 	type Format,
@@ -14,7 +14,7 @@ import {
 } from "./format.ts";
 import { hasMember, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { added, MessageDraft, type ToolContent, textContent } from "./parts.ts";
+import { added, MessageDraft, type ToolContent, textContent, unsent } from "./parts.ts";
 import { countParts, readHeldOutput, readOutput, readOutputContent, screenshotTokens } from "./response-outputs.ts";
 import { outputCopies } from "./session-files.ts";
 
@@ -48,7 +48,12 @@ export const openaiResponses: Format = {
 		),
 	read({ messages, base, document }) {
 		const surroundings = readSurroundings(document, ["instructions", "system", "tools"]);
-		return transcriptOf("openai-responses", readItems(messages, base), surroundings);
+		const items = messages.flatMap((item, index): PlacedItem[] => {
+			const path = [...base, index];
+			return isJsonObject(item) ? [{ item, path, removal: path }] : [];
+		});
+		const read = readItems(items, ({ item, path }, type, shellCalls) => readOther(item, type, path, shellCalls));
+		return transcriptOf("openai-responses", read, surroundings);
 	},
 	write: { message: writeMessage, appends: true },
 	answer: { shape: "{status, incomplete_details, output} of OpenAI Responses", read: readAnswer },
@@ -78,59 +83,78 @@ function probeMessage(item: JsonObject) {
 	return Array.isArray(content) && probeParts(content, partTypes);
 }
 
+/** An item of the API, alone or in the record of a session. */
+export interface PlacedItem {
+	readonly item: JsonObject;
+	readonly path: Path;
+	/** The value to remove when the item is dropped. */
+	readonly removal: Path;
+	/** False if a compaction replaced it. */
+	readonly sent?: boolean;
+	/** Whether an event ended the answer before it. */
+	readonly opensAnswer?: boolean;
+	readonly time?: number | undefined;
+	/** The usage of the LLM call that ended with this item. */
+	readonly usage?: CallUsage | undefined;
+}
+
 /**
- * Reads the items of a request as messages. A run of items of the model is one message, which ends at an output of its
- * calls or at a message of someone else. A late output of an earlier call does not end it: otherwise two runs could become
- * one when that output is dropped. No later item changes how the items before it are read.
+ * Reads items as messages. A run of items of the model is one message, which ends at an output of its calls or at a
+ * message of someone else. A late output of an earlier call does not end it: otherwise two runs could become one when
+ * that output is dropped. No later item changes how the items before it are read.
  */
-function readItems(items: readonly unknown[], base: Path): Message[] {
-	const messages: MessageDraft[] = [];
+export function readItems<Item extends PlacedItem>(
+	items: readonly Item[],
+	readOtherItem: (placed: Item, type: string, shellCalls: ShellCalls) => Message,
+): Message[] {
+	const messages: { readonly sent: boolean; readonly message: Message }[] = [];
 	const shellCalls: ShellCalls = new Map();
 	const seen = new Set<string>();
 	let answer: Answer | undefined;
 	let isOpen = false;
-	for (const [index, item] of items.entries()) {
-		if (!isJsonObject(item)) continue;
-		const path = [...base, index];
+	for (const placed of items) {
+		const { item, path, removal, sent = true, opensAnswer = false, time, usage } = placed;
 		const type = itemType(item);
 		if (isOfAnswer(item, type)) {
-			if (!answer || !isOpen) {
-				answer = { draft: new MessageDraft("assistant"), ids: new Set(), openReferences: 0 };
-				messages.push(answer.draft);
+			if (!answer || !isOpen || opensAnswer || answer.sent !== sent) {
+				const message = new MessageDraft("assistant").setTime(time);
+				answer = { message, sent, ids: new Set(), openReferences: 0 };
+				messages.push(answer);
 				isOpen = true;
 			}
-			const { draft, ids } = answer;
-			draft.paths.push(path);
+			const { message, ids } = answer;
+			message.setUsage(usage).paths.push(removal);
 			if (type === "item_reference") answer.openReferences += 1;
-			const known = draft.calls.length;
-			readAnswerItem(item, type, path, draft);
-			for (const { id } of draft.calls.slice(known)) {
+			const known = message.calls.length;
+			readAnswerItem(item, type, path, message);
+			for (const { id } of message.calls.slice(known)) {
 				ids.add(id);
 				seen.add(id ?? "");
 			}
 			if (type === "local_shell_call") shellCalls.set(idAt(item, "id") ?? "", idAt(item, "call_id") ?? "");
 			continue;
 		}
-		const other = readOther(item, type, path, shellCalls);
+		const other = readOtherItem(placed, type, shellCalls);
 		for (const { callId } of other.results) {
 			if (callId === undefined || seen.has(callId)) continue;
 			seen.add(callId);
 			// The call is a stored item; the list has only a reference to it.
 			if (answer && answer.openReferences > 0) {
 				answer.openReferences -= 1;
-				answer.draft.calls = added(answer.draft.calls, { id: callId, name: undefined });
+				answer.message.calls = added(answer.message.calls, { id: callId, name: undefined });
 				answer.ids.add(callId);
 			}
 		}
-		messages.push(other);
+		messages.push({ sent, message: other });
 		const isLate = other.results.some(({ callId }) => !answer?.ids.has(callId));
 		isOpen &&= isLate;
 	}
-	return messages;
+	return messages.map(({ sent, message }) => (sent ? message : unsent(message)));
 }
 
 interface Answer {
-	readonly draft: MessageDraft;
+	readonly message: MessageDraft;
+	readonly sent: boolean;
 	/** Of its calls. */
 	readonly ids: Set<string | undefined>;
 	/** References that may be calls. */
