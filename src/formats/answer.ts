@@ -4,7 +4,7 @@ import { numberAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 
 /** The answer of a provider to the last call of a conversation. */
 export interface LastResponse {
-	/** `length`: at the limit of tokens; `stop`: by itself. */
+	/** `length`: the answer was cut off at the token limit; `stop`: the model ended it. */
 	readonly finishReason: FinishReason;
 	/** The visible text, without reasoning. */
 	readonly text: string;
@@ -13,7 +13,7 @@ export interface LastResponse {
 		readonly id: string | undefined;
 		/** The tool's name, untrusted. */
 		readonly name: string | undefined;
-		/** Whether it has a name, and its arguments are a complete JSON object or the text of one. */
+		/** Whether the call has a name and complete arguments: a JSON object or the text of one. */
 		readonly isUsable: boolean;
 	}[];
 }
@@ -27,9 +27,9 @@ export interface AnswerReader {
 }
 
 interface GivenResponse {
-	/** In the provider's words. */
+	/** As the provider spells it. */
 	readonly reason: unknown;
-	/** Providers split one text at citations. */
+	/** A list, since providers split a text at citations. */
 	readonly texts: readonly string[];
 	readonly calls: readonly GivenCall[];
 }
@@ -38,7 +38,7 @@ export interface GivenCall {
 	readonly id: string | undefined;
 	readonly name: string | undefined;
 	readonly input: CallInput;
-	/** Whether nothing follows it, so that the answer may have been cut inside it. */
+	/** Whether the call is the last part, so the answer may have been cut off inside it. */
 	readonly endsAnswer: boolean;
 }
 
@@ -86,14 +86,14 @@ function isUsable({ name, input }: GivenCall, mayBeCut: boolean): boolean {
 	return typeof value === "string" ? parseJsonObject(value) !== undefined : isJsonObject(value);
 }
 
-/** Without case and separators, since `MAX_TOKENS`, `max_tokens` and `maxTokens` all occur. */
+/** In lower case and without separators, since `MAX_TOKENS`, `max_tokens` and `maxTokens` all occur. */
 const finishReasons: Readonly<Record<Exclude<FinishReason, "other">, readonly string[]>> = {
 	length: ["length", "maxtokens", "maxoutputtokens", "modellength", "modelcontextwindowexceeded"],
 	stop: ["stop", "endturn", "stopsequence", "complete", "completed"],
 	tool_calls: ["toolcalls", "toolcall", "tooluse", "functioncall"],
 };
 
-/** Whether the last call could not be parsed, in the words of Gemini and Bedrock. */
+/** Whether Gemini or Bedrock says that it could not parse the last call. */
 export function isMalformedCall(reason: unknown): boolean {
 	return ["malformedfunctioncall", "malformedtooluse"].includes(plainName(reason));
 }
@@ -102,7 +102,7 @@ function plainName(reason: unknown): string {
 	return typeof reason === "string" ? reason.replace(/[_-]/g, "").toLowerCase() : "";
 }
 
-/** A text without the reasoning at its start, which DeepSeek and Qwen write if the endpoint does not separate it. */
+/** Removes reasoning from the start of a text: DeepSeek and Qwen write it there if the endpoint does not separate it. */
 export function withoutThinkTag(text: string): string {
 	if (!text.trimStart().startsWith("<think>")) return text;
 	const [, ...after] = text.split("</think>");
@@ -130,7 +130,7 @@ export function anthropicUsage(message: JsonObject): CallUsage | undefined {
 	});
 }
 
-/** For records whose `input` leaves out what was read from the cache and written to it. */
+/** For records whose `input` excludes the tokens that were read from the cache or written to it. */
 export function cacheApartUsage(record: {
 	readonly input: unknown;
 	readonly cacheRead: unknown;
@@ -143,7 +143,7 @@ export function cacheApartUsage(record: {
 	return usageOf({ ...record, inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0), cachedTokens: cached ?? 0 });
 }
 
-/** For records whose `input` includes what was read from the cache. `undefined` if they do not say how much that was. */
+/** For records whose `input` includes the tokens read from the cache. `undefined` if their number is missing. */
 export function cacheIncludedUsage(record: {
 	readonly input: unknown;
 	readonly cached: unknown;

@@ -47,7 +47,7 @@ export const anthropicMessages: Format = {
 	read(located) {
 		const transcript = readTranscript("anthropic-messages", located, ["system", "tools"], readCompacted);
 		const messages = markCompacted(transcript.messages, located);
-		// Compacted messages still open the conversation.
+		// Messages before a compaction still open the conversation.
 		return { ...transcript, messages, opensWithUser: messages[0]?.sent !== false };
 	},
 	write: { message: plainMessage, appends: true },
@@ -95,7 +95,7 @@ function compactionIn({ content }: JsonObject): number {
 	);
 }
 
-/** Reads one message; `paths` are the values that make it up if it is part of a record. */
+/** Reads one message. `paths` names the values to remove with it, if it is part of a record. */
 export function readAnthropicMessage(message: JsonObject, path: Path, paths: readonly Path[] = [path]): MessageDraft {
 	// Cline and Roo Code keep messages of the API with this field beside.
 	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths).setTime(timeAt(message, "ts"));
@@ -105,7 +105,7 @@ export function readAnthropicMessage(message: JsonObject, path: Path, paths: rea
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 	const { type } = block;
 	if (type === "text") draft.count(block.text);
-	// The signature is not part of the prompt's text.
+	// The signature is not counted: it is not sent as text.
 	else if (type === "thinking") draft.addThinking(path, block.thinking, typeof block.signature === "string");
 	else if (type === "redacted_thinking") draft.addThinking(path, block, true);
 	else if (type === "tool_use") draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
@@ -121,10 +121,10 @@ function readResultMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }
 
-/** By the usage of one web search with ten results: 14 400 characters, some 4 000 tokens; counted as text 9 900. */
+/** Measured on one web search with ten results: 14 400 characters are some 4 000 tokens, but 9 900 if counted as text. */
 const encryptedCharactersPerToken = 4;
 
-/** In the result of a server tool: a fetched image or document, or an encrypted object. */
+/** Reads a fetched image or document, or an encrypted object, in the result of a server tool. */
 function readServerMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const media = readAnthropicMedia(part, path);
 	const isEncrypted = ["encrypted_content", "encrypted_stdout"].some((key) => stringAt(part, key) !== undefined);
@@ -133,7 +133,7 @@ function readServerMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return { ...node, tokens: Math.ceil(asCountedText(part).length / encryptedCharactersPerToken) };
 }
 
-/** Assumed of a document's title and context. */
+/** An assumption for the title and the context of a document. */
 const charactersPerToken = 4;
 
 /** Reads an image or a document. One given as text or blocks is counted by its texts. */
@@ -164,7 +164,7 @@ export function readAnthropicMedia(block: JsonObject, path: Path): MediaNode | u
 	return { ...node, bytes: content.media.length > 0 ? undefined : bytes, tokens, texts };
 }
 
-/** The API and its SDK make an object of the received part of a call's input, so a call that ends a cut answer is cut. */
+/** The API and its SDK parse a partial input into an object, so a call at the end of a cut answer counts as cut. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const { content } = response;
 	if (typeof content !== "string" && !Array.isArray(content)) return undefined;
@@ -181,7 +181,7 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 	});
 }
 
-/** Reads the `tool_use` blocks of an answer; those of MCP are alike. */
+/** Reads the `tool_use` blocks of an answer. MCP sampling has the same blocks. */
 export function readToolUses(blocks: readonly JsonObject[]): GivenCall[] {
 	return callsAmong(blocks, (block) => {
 		if (block.type !== "tool_use") return undefined;

@@ -78,7 +78,7 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 		});
 	} else if (isJsonObject(reasoningContent)) {
 		const { reasoningText, redactedContent } = reasoningContent;
-		// The signature is not part of the prompt's text.
+		// The signature is not counted: it is not sent as text.
 		const content = isJsonObject(reasoningText) ? reasoningText.text : redactedContent;
 		const isSigned = isJsonObject(reasoningText) && typeof reasoningText.signature === "string";
 		draft.addThinking(path, content, isSigned || redactedContent !== undefined);
@@ -121,7 +121,7 @@ function readBedrockMedia(block: JsonObject, path: Path): MediaNode | undefined 
 	});
 }
 
-/** Its models differ in the input of a cut call, so a call that ends a cut answer counts as cut. */
+/** Models differ in the input that they give for a cut call, so a call at the end of a cut answer counts as cut. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const reason = memberAt(response, "stopReason", "stop_reason");
 	const { output } = response;

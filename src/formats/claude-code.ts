@@ -17,7 +17,7 @@ import {
 	repeatedRecords,
 } from "./session-files.ts";
 
-/** Members beside a message that messages of the API do not have. */
+/** Members of a record that messages of the API do not have. */
 const sessionKeys = ["sessionId", "session_id", "parentUuid", "isSidechain", "uuid"];
 
 /** Members that link a record to its session, in the order of Claude Code. */
@@ -94,7 +94,7 @@ function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 		}
 		const draft = readRecord(one, base, callValues);
 		for (const repeat of one.repeats) addRepeat(draft, readRecord(repeat, base, callValues));
-		// Attachments belong to the record before them; the first ones to the first record.
+		// An attachment belongs to the record before it, or to the first record if none comes before.
 		const end = spoken[position + 1]?.index ?? records.length;
 		for (let index = attached[nextAttached]; index !== undefined && index < end; index = attached[nextAttached]) {
 			addAttachment(draft, records[index] as JsonObject, [...base, index]);
@@ -123,7 +123,7 @@ function readRecord({ index, record, message }: SpeechRecord, base: Path, callVa
 	return draft;
 }
 
-/** A record that has only reasoning is removed as one block, since a content may not be empty. */
+/** Joins the reasoning of a record that has nothing else: the record is removed as a whole, since content may not be empty. */
 function joinThinking(draft: MessageDraft, { content }: JsonObject, path: Path): void {
 	const { thinking } = draft;
 	if (thinking.length === 0 || !Array.isArray(content) || thinking.length < content.length) return;
@@ -131,7 +131,7 @@ function joinThinking(draft: MessageDraft, { content }: JsonObject, path: Path):
 	draft.thinking = [{ path, text, bound: thinking.some((block) => block.bound) }];
 }
 
-/** Adds a record that repeats a message: the content is sent once, and edited in both. */
+/** Adds a record that repeats a message. The content is sent once, but edited in both records. */
 function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
 	draft.paths.push(...repeat.paths);
 	draft.thinking = added(draft.thinking, ...repeat.thinking);
@@ -142,7 +142,7 @@ function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
 	});
 }
 
-/** Attachments that Claude Code does not send. It sends all others as a text of the user. */
+/** Attachments that Claude Code does not send. It sends all others as user text. */
 const unsentAttachments: ReadonlySet<unknown> = new Set([
 	"already_read_file",
 	"command_permissions",
@@ -179,12 +179,12 @@ function addAttachment(draft: MessageDraft, { attachment }: JsonObject, path: Pa
 	draft.paths.push(path);
 	if (!isJsonObject(attachment) || unsentAttachments.has(attachment.type)) return;
 	const isHook = attachment.type === "hook_success";
-	// The output of other hooks is not sent.
+	// Claude Code sends the output of no other hooks.
 	if (isHook && attachment.hookEvent !== "SessionStart" && attachment.hookEvent !== "UserPromptSubmit") return;
 	draft.countJson(isHook ? { content: attachment.content } : attachment, [...path, "attachment"], readAttachedMedia);
 }
 
-/** An image or a document, of the API or of the tool that reads files. */
+/** Reads an image or a document in the form of the API or of the tool that reads files. */
 function readAttachedMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const data = stringAt(part, "base64");
 	if (data === undefined) return readAnthropicMedia(part, path);
@@ -216,7 +216,7 @@ function conversationRecords(records: readonly unknown[]) {
 
 /** The messages of the main agent, how the records are linked, and the records from the last message back. */
 function readTree(records: readonly unknown[]) {
-	// A resumed session has copies of records with another time and folder, but the same message.
+	// A resumed session repeats records with another time and folder, but with the same message.
 	const repeats = repeatedRecords(records, (record) => {
 		const speech = readSpeech(record, 0);
 		return speech ? [record.type, isSidechain(record), speech.message] : record;
@@ -234,7 +234,7 @@ function readTree(records: readonly unknown[]) {
 		if (!isJsonObject(record) || repeats.has(index)) return false;
 		return isMain(record) && (isSpeech.has(index) || typeof record.uuid === "string");
 	};
-	// Nothing before a compaction is sent any longer.
+	// Claude Code sends nothing from before a compaction.
 	const isStart = (index: number) => {
 		const record = records[index];
 		return isJsonObject(record) && (record.subtype === "compact_boundary" || record.isCompactSummary === true);
@@ -248,12 +248,12 @@ function isSidechain(record: JsonObject): boolean {
 	return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
 
-/** Adds the other records of the same API messages, and results of theirs that no chosen record holds. */
+/** Adds the other records of the same API messages, and the results of their calls that no chosen record has. */
 function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): void {
 	const messageIds = new Set(Array.from(chosen, apiMessageId));
 	messageIds.delete(undefined);
 	for (const one of main) if (messageIds.has(apiMessageId(one))) chosen.add(one);
-	// Ids are used again: a result is that of the latest call before it.
+	// Ids repeat: a result answers the latest call before it.
 	const latest = new Map<string, { isAnswered: boolean }>();
 	const others: { readonly one: SpeechRecord; readonly calls: readonly { isAnswered: boolean }[] }[] = [];
 	for (const one of main) {
@@ -270,7 +270,7 @@ function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): 
 	}
 }
 
-/** Ids whose latest call in the file has a result after it: a result before a call belongs to an earlier one of the same id. */
+/** Ids whose latest call has a result after it. A result before it answers an earlier call with the same id. */
 function answeredCalls(main: readonly SpeechRecord[]): string[] {
 	const answered = new Set<string>();
 	for (const { message } of main) {
@@ -320,7 +320,7 @@ function trailingAttachments(records: readonly unknown[], last: SpeechRecord | u
 	});
 }
 
-/** A record of a prompt, or of an answer that no model gave. It is marked as a compaction only if it replaces one. */
+/** Writes a record of a prompt or of a synthetic answer. It is marked as a compaction only if it replaces one. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const compacted = objectOf(instead).isCompactSummary === true;
 	const uuid = stringAt(objectOf(instead), "uuid") || idOfText(text);

@@ -30,7 +30,7 @@ function probe(record: unknown) {
 
 type Part = "request" | "user" | "answer" | "thinking" | "call" | "output";
 
-/** By the kind of a record. The others are for the screen. */
+/** The meaning of each kind of record. All other kinds are only shown on the screen. */
 const parts: Readonly<Record<string, Part>> = {
 	api_req_started: "request",
 	task: "user",
@@ -54,7 +54,7 @@ const parts: Readonly<Record<string, Part>> = {
 
 interface Answer {
 	readonly draft: MessageDraft;
-	/** What its calls printed, with the id of the call before it. */
+	/** The outputs of its calls, each with the id of the call before it. */
 	readonly outputs: { readonly callId: string | undefined; readonly content: ToolContent }[];
 }
 
@@ -63,7 +63,7 @@ function readRecords({ messages: records, base }: LocatedMessages): Message[] {
 	let last: Answer | undefined;
 	let isOpen = false;
 	let usage: CallUsage | undefined;
-	/** Without a request that repeats them, the outputs on the screen are the results. */
+	/** Without a request that repeats the outputs, the outputs on the screen are the results. */
 	const settle = () => {
 		for (const { callId, content } of last?.outputs ?? []) last?.draft.addResult({ callId, ...content });
 		last = undefined;
@@ -129,7 +129,7 @@ function usageOf({ tokensIn: input, cacheReads: cacheRead, cacheWrites: cacheWri
 	return cacheApartUsage({ input, cacheRead, cacheWrite, model: undefined });
 }
 
-/** A request with the results of all calls of an answer in one text, inside JSON in a text. */
+/** Reads a request whose text holds the results of all calls of an answer. The text is inside JSON that is itself a text. */
 function readResults({ draft, outputs }: Answer, body: JsonObject, path: Path): MessageDraft {
 	const message = new MessageDraft("tool", path);
 	message.addResult({
@@ -147,7 +147,7 @@ function insideText(body: JsonObject, key: string, path: Path): ToolContent {
 	return { texts: [{ path, text }], whole: { path, write, only: true }, media: [], counted: [] };
 }
 
-/** Calls whose record has their result; the `content` of others is an argument. */
+/** Tools whose records have the result in `content`. In records of other tools `content` is an argument. */
 const readingTools: ReadonlySet<unknown> = new Set([
 	"listFilesTopLevel",
 	"listFilesRecursive",

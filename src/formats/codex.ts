@@ -9,7 +9,7 @@ import { outputCopies } from "./session-files.ts";
 
 const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn_context", "compacted"]);
 
-/** Items that the first versions wrote without a record around them. */
+/** Types of items that the first versions wrote without a record around them. */
 const itemTypes =
 	/^(message|reasoning|ghost_snapshot|(function|custom_tool|local_shell|web_search)_call|(function|custom_tool|local_shell)_call_output)$/;
 
@@ -39,7 +39,7 @@ export const codexRollout: Format = {
 	write: { message: writeMessage, within: ["payload", "replacement_history"], appends: false },
 };
 
-/** The header of the first versions: the fields that are now inside `session_meta`. */
+/** Whether a record is the header of the first versions, whose fields are now in `session_meta`. */
 function isBareHeader(record: unknown): boolean {
 	if (!isJsonObject(record) || Object.hasOwn(record, "type") || Object.hasOwn(record, "role")) return false;
 	const isNamed = stringAt(record, "id") !== undefined && stringAt(record, "timestamp") !== undefined;
@@ -48,7 +48,7 @@ function isBareHeader(record: unknown): boolean {
 
 interface HistoryItem extends PlacedItem {
 	readonly sent: boolean;
-	/** Of an output: events about the end of its call. */
+	/** For an output: the events about the end of its call. */
 	readonly events: readonly EventPlace[];
 	usage?: CallUsage;
 }
@@ -58,7 +58,7 @@ interface EventPlace {
 	readonly path: Path;
 }
 
-/** Events between two answers of the model, never inside one. */
+/** Events that only occur between two answers of the model. */
 const betweenAnswers = new Set(["token_count", "task_started", "task_complete", "turn_started", "turn_aborted"]);
 
 /**
@@ -134,7 +134,7 @@ function replayRollout({ messages, base }: LocatedMessages) {
 	return { items, surroundings: [...(meta ?? []), ...(summary ? [summary] : [])] };
 }
 
-/** Whether an item is a request of the user, not context that Codex adds as a user message. */
+/** Whether an item is a request of the user. Codex also adds context as user messages. */
 function isRequest(item: JsonObject): boolean {
 	if (item.type !== "message" || item.role !== "user") return false;
 	const first: unknown = Array.isArray(item.content) ? item.content[0] : item.content;
@@ -193,7 +193,7 @@ function flagOfEvent(payload: JsonObject): boolean | undefined {
 	return Object.hasOwn(result, "Err") || booleanAt(objectOf(result.Ok), "isError");
 }
 
-/** An exit code in the text of an output is no flag: it would be removed with the text. */
+/** Ignores an exit code in the text of an output, since masking removes it with the text. */
 function flagOfOutput(output: unknown): boolean | undefined {
 	const { success, metadata } = objectOf(output);
 	if (typeof success === "boolean") return !success;
@@ -201,7 +201,7 @@ function flagOfOutput(output: unknown): boolean | undefined {
 	return typeof code === "number" ? code !== 0 : undefined;
 }
 
-/** A record with an item; or an item without a record, if it replaces one. */
+/** Writes a record with an item, or an item alone if it replaces one. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const type = role === "user" ? "input_text" : "output_text";
 	const item = { type: "message", role, content: [{ type, text }] };

@@ -69,7 +69,7 @@ function conversationEvents(events: readonly JsonObject[]) {
 		if (event.type === "system.message" && isOwn(index)) prompts.set(promptName(event), index);
 	});
 	return events.flatMap((event, index): { readonly index: number; readonly role: Role; readonly sent: boolean }[] => {
-		// It has to stay, like a system message: without it, its originals would be sent again.
+		// Kept like a system message: without it, the program would send the originals again.
 		if (index === summary) return [{ index, role: "system", sent: true }];
 		const type = stringAt(event, "type") ?? "";
 		const role = Object.hasOwn(roles, type) ? roles[type] : undefined;
@@ -106,7 +106,7 @@ function rewoundEvents(events: readonly JsonObject[]): ReadonlySet<number> {
 		if (event.type !== "session.snapshot_rewind") continue;
 		const from = indexOf.get(idAt(dataOf(event), "upToEventId") ?? "");
 		if (from === undefined) continue;
-		// A rewind inside this range is rewound itself.
+		// A rewind inside this range has itself been rewound.
 		while (index > from) {
 			index -= 1;
 			gone.add(index);
@@ -155,7 +155,7 @@ function readAnswer(data: JsonObject, path: Path, draft: MessageDraft, callValue
 		draft.thinking = added(draft.thinking, { path: [...path, "reasoningText"], text, bound: false, fixed: true });
 }
 
-/** Members that repeat the output of the tool: for the timeline, as blocks, for telemetry. */
+/** Members that repeat the output of the tool, for the timeline and for telemetry. */
 const copyPlaces = [
 	["result", "detailedContent"],
 	["result", "contents"],
@@ -163,7 +163,7 @@ const copyPlaces = [
 	["toolTelemetry"],
 ];
 
-/** Copilot sends `result.content` and the binaries beside it; of a failed call, the message of its error. */
+/** Copilot sends `result.content` and the binaries beside it. For a failed call it sends the message of the error. */
 function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValues: CallValues): void {
 	const { success, error } = data;
 	const { content: output, binaryResultsForLlm } = objectOf(data.result);
@@ -193,7 +193,7 @@ function readBinary(binary: JsonObject, path: Path): MediaNode | undefined {
 	const type = stringAt(binary, "type") ?? "resource";
 	const node = readMedia({ path, provider: "any", ...blobOf(binary), kind: type === "image" ? type : undefined });
 	const bytes = typeof binary.byteLength === "number" ? binary.byteLength : node.bytes;
-	// The form of a binary that the log omits.
+	// Copilot writes this for a binary that the log omits.
 	const write = (text: string) => ({
 		type,
 		mimeType: stringAt(binary, "mimeType") ?? "application/octet-stream",

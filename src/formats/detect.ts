@@ -89,12 +89,12 @@ export function requestBody(document: unknown): unknown {
 	return only && others.length === 0 ? only.located.document : document;
 }
 
-/** The keys of the conversation: of most APIs, Gemini, OpenAI Responses, run states of the OpenAI Agents SDK. */
+/** Keys of the conversation in most APIs, Gemini, OpenAI Responses and run states of the OpenAI Agents SDK. */
 const messageKeys = ["messages", "contents", "input", "generatedItems", "generated_items"];
 
 export function locateMessages(document: unknown): LocatedMessages {
 	const [only, ...others] = Array.isArray(document) ? document : [];
-	// A list of conversations that has only one.
+	// The list holds one conversation, not messages.
 	const inside = others.length === 0 && isJsonObject(only) && !isMessage(only) ? findMessages(only) : undefined;
 	if (inside) return { ...inside, base: [0, ...inside.base] };
 	if (Array.isArray(document)) return { document, base: [], messages: document };
@@ -108,7 +108,7 @@ export function locateMessages(document: unknown): LocatedMessages {
 	const value = isJsonObject(document) && key !== undefined ? document[key] : document;
 	const expected =
 		key === undefined ? "a list of messages, or an object that holds one as `messages`" : `\`${key}\` to be a list`;
-	// Callers of a library or an API easily pass the text of the JSON.
+	// Callers often pass the text of the JSON.
 	const isText = typeof value === "string" && /^\s*[[{]/.test(value);
 	throw new PalimpsestError(
 		"not_a_conversation",
@@ -116,13 +116,13 @@ export function locateMessages(document: unknown): LocatedMessages {
 	);
 }
 
-/** Keys of lists whose items need no `role`, in the records of programs. */
+/** Keys under which programs keep lists of records, which need no `role`. */
 const listKeys = ["events", "history", "trajectory", "steps", "requests", "data", "items", "new_items", "newItems"];
 
 /** Objects are searched to this depth. */
 const deepestBody = 3;
 
-/** In a request body, even one inside a log, batch or JSON-RPC call; else the only list that begins with a message. */
+/** Finds a request body, even inside a log, batch or JSON-RPC call; else the only list that begins with a message. */
 function findMessages(document: JsonObject, depth = 1): LocatedMessages | undefined {
 	const own = inBody(document, []);
 	if (own) return own;
@@ -166,7 +166,7 @@ function heldConversations(value: unknown, path: Path = []): HeldConversation[] 
 	return membersOf(value).flatMap(([key, member]): HeldConversation[] => {
 		const place = [...path, key];
 		if (beginsWithMessage(member)) return [{ place, located: { document: value, base: place, messages: member } }];
-		// A record of a list, such as a line of a benchmark's output.
+		// For example a line of a benchmark's output.
 		const list = typeof key === "number" && isJsonObject(member) ? inRecord(member) : undefined;
 		const body = isJsonObject(member) ? (inBody(member, []) ?? inBodyOfMessages(member) ?? list) : undefined;
 		if (body) return [{ place, located: { ...body, base: [...place, ...body.base] } }];
@@ -174,7 +174,7 @@ function heldConversations(value: unknown, path: Path = []): HeldConversation[] 
 	});
 }
 
-/** In an object with one list that begins with a message, whatever its name. */
+/** Finds the only list that begins with a message, whatever its key. */
 function inBodyOfMessages(document: JsonObject): LocatedMessages | undefined {
 	const [list, ...others] = Object.entries(document).filter(([, value]) => beginsWithMessage(value));
 	return list && others.length === 0 ? { document, base: [list[0]], messages: listOf(list[1]) } : undefined;
@@ -227,12 +227,12 @@ function detectFormat(located: LocatedMessages): Format {
 	throw new PalimpsestError("not_a_conversation", explain(located));
 }
 
-/** Number of formats that are explained in full; the others with their name and the message that does not fit. */
+/** Number of formats that an error explains in full. It names the others, with the message that does not fit. */
 const mostExplained = 3;
 
 function explain(located: LocatedMessages): string {
 	const { messages } = located;
-	// Of those that got equally far, the plainer formats are the likelier meant.
+	// Of formats that fail at the same message, the user more likely means the plainer one.
 	const failed = formats
 		.toReversed()
 		.flatMap((format) => {
@@ -256,7 +256,7 @@ function explain(located: LocatedMessages): string {
 	].join("\n");
 }
 
-/** The first shape that fits is taken, so stricter shapes come first. */
+/** The first shape that fits wins, so stricter shapes come first. */
 const answerReaders = [
 	openaiResponses,
 	gemini,
@@ -274,7 +274,7 @@ const answerReaders = [
  */
 export function readLastResponse(response: unknown): LastResponse {
 	if (isJsonObject(response)) {
-		// A copy of its own members: results of the AI SDK have getters that throw.
+		// Copies own members only, since results of the AI SDK have getters that throw.
 		const own = { ...response };
 		for (const reader of answerReaders) {
 			const read = reader.read(own);

@@ -15,7 +15,7 @@ import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-v
 import { readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 
-/** Logs of Inspect AI. Of a result with an `error`, models get its message. A call that the provider ran is opaque. */
+/** Logs of Inspect AI. Models get the message of an `error`. Calls that the provider ran are counted, never edited. */
 export const inspect: Format = {
 	name: "inspect",
 	title: "Inspect AI",
@@ -64,7 +64,7 @@ function readInspectMessage(message: JsonObject, path: Path): Message {
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	if (part.type === "text") draft.count(part.text);
 	else if (part.type === "reasoning") {
-		// The id of OpenAI's reasoning item. OpenAI checks no prefix.
+		// The id of OpenAI's reasoning item. OpenAI does not check the messages before it.
 		const isItem = stringAt(part, "signature")?.startsWith("rs_") ?? false;
 		const bound = !isItem && (typeof part.signature === "string" || part.redacted === true);
 		draft.addThinking(path, part.reasoning, bound, isItem);
@@ -81,7 +81,7 @@ function readMediaPart(part: JsonObject, path: Path): MediaNode | undefined {
 	return readMedia({ path, provider: "any", mediaType, kind, data: part[kind], detail: stringAt(part, "detail") });
 }
 
-/** Trajectories of tau2-bench. Its user calls tools too, but in no tool turns, so these results are never masked. */
+/** Trajectories of tau2-bench. Its simulated user calls tools too; these results are in no tool turn and are never masked. */
 export const tau2: Format = {
 	name: "tau2",
 	title: "tau2-bench trajectory",

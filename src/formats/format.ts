@@ -15,7 +15,7 @@ export interface Format {
 	readonly probe: (located: LocatedMessages) => Fit;
 	/** Reads messages that fit. Never throws: it counts what it does not know. */
 	readonly read: (located: LocatedMessages) => Transcript;
-	/** Ids of all answered calls, found without links: lost results are noticed. Absent if each value is a message. */
+	/** Ids of all answered calls, found without following links, to notice lost results. Absent if each value is a message. */
 	readonly answeredCalls?: (located: LocatedMessages) => readonly string[];
 	/** Absent if its records are not linked. */
 	readonly links?: RecordLinks;
@@ -37,7 +37,7 @@ export type Fit =
 	| { readonly fit: "certain" | "likely" | "possible" }
 	| { readonly fit: "none"; readonly message: number; readonly expected: string };
 
-/** Paths within a session's record. The successors of dropped records are linked to the nearest one that stays. */
+/** Paths of links in a session's record. A record whose parent is dropped is linked to the nearest record that stays. */
 export interface RecordLinks {
 	readonly id: Path;
 	readonly parent: Path;
@@ -51,7 +51,7 @@ export const plainRoles: Readonly<Record<string, Role>> = { system: "system", us
 
 export const rolesWithTool: Readonly<Record<string, Role>> = { ...plainRoles, tool: "tool" };
 
-/** The role of a message by the table of its format; `unnamed` is the name if it has none. */
+/** Looks up the role of a message. `unnamed` is the name to look up if the message has none. */
 export function roleOf(message: JsonObject, roles: Readonly<Record<string, Role>>, unnamed = ""): Role {
 	const name = stringAt(message, "role") ?? unnamed;
 	return (Object.hasOwn(roles, name) && roles[name]) || "other";
@@ -137,7 +137,7 @@ export function transcriptOf(
 	return { format, messages, surroundings, opensWithUser: false };
 }
 
-/** The texts of the fields of a request body that each call sends along: tool schemas, a system prompt. */
+/** The texts that each call sends beside the messages: tool schemas and the system prompt. */
 export function readSurroundings(body: unknown, keys: readonly string[]): string[] {
 	const values = isJsonObject(body) ? keys.map((key) => memberAt(body, key)) : [];
 	return values.filter((value) => value != null).map(asCountedText);
@@ -192,14 +192,14 @@ export function pairByPosition(messages: readonly (readonly (Exchange | undefine
 	return ids;
 }
 
-/** An id in the form of a UUID (version 8, RFC 9562), the same for the same text: writing uses no randomness. */
+/** A UUID (version 8, RFC 9562) that depends only on the text, since writing uses no randomness. */
 export function idOfText(text: string): string {
 	const hash = sha256Of(text);
 	const groups = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`];
 	return [...groups, hash.slice(20, 32)].join("-");
 }
 
-/** The members of a value at some keys: the fields that a record takes over from the one that it replaces. */
+/** Members that a record takes over from the record that it replaces. */
 export function keptFields(value: unknown, keys: readonly string[]): JsonObject {
 	if (!isJsonObject(value)) return {};
 	return Object.fromEntries(keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, value[key]]));

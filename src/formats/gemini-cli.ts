@@ -25,7 +25,7 @@ export const geminiCli: Format = {
 		const { stateOf, draftsOf } = replayRecords(records.map(({ record }) => record));
 		const messages = records.flatMap(({ record, path }, index) => {
 			const message = readRecord(objectOf(record), path);
-			// The drafts of a message go with it: without it, Gemini CLI would take the last of them.
+			// Dropped with the message: otherwise Gemini CLI would take the last draft instead.
 			for (const at of draftsOf(index)) message?.paths.push(records[at]?.path as Path);
 			if (!message || stateOf(index) === "draft") return [];
 			return [stateOf(index) === "sent" && !isContext(objectOf(record)) ? message : unsent(message)];
@@ -38,7 +38,7 @@ export const geminiCli: Format = {
 function probe(record: unknown) {
 	if (!isJsonObject(record)) return "an object with a `type`";
 	const type = stringAt(record, "type");
-	// The beginning of a file of records, and changes to it.
+	// The header of a file of records, and changes to earlier records.
 	if (type === undefined) return hasMember(record, "sessionId", "$set", "$rewindTo") ? false : "a string `type`";
 	if (!Object.hasOwn(roles, type)) return notices.has(type) ? false : "`type` user, gemini, info, error or warning";
 	const { content, toolCalls } = record;
@@ -48,7 +48,7 @@ function probe(record: unknown) {
 	return type === "gemini";
 }
 
-/** A change to a file of records, and the messages that it puts in the place of all before it, as a resumed chat does. */
+/** The record, and the messages in it if it rewrites the chat. A resumed chat replaces all earlier records this way. */
 function withRewritten(record: unknown, path: Path) {
 	const own = { record, path };
 	if (!isRewriting(record)) return [own];
@@ -92,7 +92,7 @@ function replayRecords(records: readonly unknown[]) {
 	};
 }
 
-/** Context that Gemini CLI puts before the first request, and leaves out of a chat that it resumes. */
+/** Context that Gemini CLI puts before the first request. It leaves this out when it resumes a chat. */
 function isContext(record: JsonObject): boolean {
 	const [part] = Array.isArray(record.content) ? record.content : [record.content];
 	const text = isJsonObject(part) ? part.text : part;
@@ -121,7 +121,7 @@ function readRecord(record: JsonObject, path: Path): MessageDraft | undefined {
 	return draft;
 }
 
-/** `known` has the ids of the calls that stand in the content too. */
+/** `known` has the ids of calls that are also in the content. */
 function readCall(
 	call: JsonObject,
 	path: Path,

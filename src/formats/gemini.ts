@@ -128,7 +128,7 @@ function readPart(part: JsonObject, path: Path, id: string | undefined, draft: M
 		draft.count(part.text);
 		if (part.thought === true) draft.thinking = added(draft.thinking, { path, text: part.text, bound: isSigned });
 	} else {
-		// Signatures are no part of the prompt's text.
+		// Signatures are not sent as text.
 		const { thoughtSignature, thought_signature, ...rest } = part;
 		if (Object.keys(rest).length > 0) draft.count(rest);
 	}
@@ -149,7 +149,7 @@ export function readFunctionResponse(
 	const texts = parts.flatMap((part) => textOfBlob(part) ?? []);
 	const inside = readWrappedContent(value, at, readInlineMedia);
 	const isShortened = parts.length === 0 && isShortenedOutput(value);
-	// Without its first line the rest would be read as an error.
+	// Without the first line, the rest would be read as an error.
 	const whole = isShortened ? { path: at, write: (output: string) => ({ output }), only: true as const } : inside.whole;
 	return {
 		texts: inside.texts,
@@ -163,7 +163,7 @@ export function readFunctionResponse(
 /** Characters that a host may put before the text of our hook, such as "Tool result blocked: ". */
 const longestLead = 60;
 
-/** Whether our hook has shortened an output: Gemini CLI accepts it only as an error, and its first line says it is none. */
+/** Whether our hook shortened an output. Gemini CLI accepts one only as an error, so its first line says that it is none. */
 function isShortenedOutput(value: unknown): boolean {
 	if (!isJsonObject(value) || onlyMember(value) !== "error" || typeof value.error !== "string") return false;
 	const { error } = value;
@@ -176,7 +176,7 @@ function isShortenedOutput(value: unknown): boolean {
 function hasFailed(value: unknown): boolean {
 	if (!isJsonObject(value)) return false;
 	const error = Object.hasOwn(value, "error") ? value.error : undefined;
-	// An error that was cut to nothing is still one.
+	// An error stays an error even if its text was cut to nothing.
 	return Boolean(error) || (error === "" && onlyMember(value) === "error") || [value, value.result].some(isMcpFailure);
 }
 
@@ -195,7 +195,7 @@ export function readGeminiMedia(part: JsonObject, path: Path): MediaNode | undef
 	});
 }
 
-/** The response of a function accepts no text parts. */
+/** A text as inline data, since the response of a function accepts no text parts. */
 function writeTextBlob(text: string) {
 	return { inlineData: { mimeType: "text/plain", data: Buffer.from(text).toString("base64") } };
 }

@@ -9,7 +9,7 @@ import { outputCopies } from "./session-files.ts";
 
 const ownParts: ReadonlySet<unknown> = new Set(["toolRequest", "toolResponse", "frontendToolRequest"]);
 
-/** Parts for the screen. */
+/** Parts that are only shown on the screen. */
 const unsentParts: ReadonlySet<unknown> = new Set([
 	"toolConfirmationRequest",
 	"actionRequired",
@@ -96,7 +96,7 @@ function writeMessage({ role, text, instead: replaced }: WrittenMessage): JsonOb
 	if (isEvent(record)) return { type: "message", message: writeMessage({ role, text, instead: record.message }) };
 	const instead = record;
 	const [first] = listOf(instead.content);
-	// A message of another kind has the id of an answer.
+	// Only a text message has an id of its own; others have the id of the answer.
 	const id = objectOf(first).type === "text" ? keptFields(instead, ["id"]) : {};
 	return { ...id, role, ...keptFields(instead, ["created"]), content: [{ type: "text", text }] };
 }

@@ -1,6 +1,6 @@
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 
-/** The own member at the first of several keys that an object has: SDKs differ in their spelling. */
+/** The member at the first of the keys that the object itself has. SDKs spell keys differently. */
 export function memberAt(object: JsonObject, ...keys: readonly string[]): unknown {
 	const key = keys.find((one) => Object.hasOwn(object, one));
 	return key === undefined ? undefined : object[key];
@@ -11,7 +11,7 @@ export function stringAt(object: JsonObject, key: string): string | undefined {
 	return typeof value === "string" ? value : undefined;
 }
 
-/** A string that is not empty: an empty id pairs nothing. */
+/** A non-empty string: an empty id pairs nothing. */
 export function idAt(object: JsonObject, key: string): string | undefined {
 	return stringAt(object, key) || undefined;
 }
@@ -30,7 +30,7 @@ export function numberAt(object: JsonObject, key: string): number | undefined {
 	return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** Numbers below this are times in seconds; as milliseconds they would be before 1973. */
+/** Smaller numbers are seconds: as milliseconds they would be before 1973. */
 const firstMilliseconds = 100_000_000_000;
 
 /** A time in ms since 1970: an ISO text (of UTC if it names no zone), or a number of seconds or milliseconds. */

@@ -39,7 +39,7 @@ function probe(value: unknown) {
 	return type === "human" || type === "ai";
 }
 
-/** The type of a message, its members, and the key under which they are. */
+/** The type of a message, its members, and the key that holds them. */
 function partsOf(value: unknown): { readonly type?: string; readonly message: JsonObject; readonly key?: string } {
 	const outer = objectOf(value);
 	if (outer.type === "constructor" && isJsonObject(outer.kwargs)) {
@@ -56,17 +56,17 @@ function partsOf(value: unknown): { readonly type?: string; readonly message: Js
 	return { type: typeOf(type), message: outer };
 }
 
-/** `AIMessageChunk` is `ai`. */
+/** For example `ai` for `AIMessageChunk`. */
 function typeOf(name: string): string {
 	return name.replace(/^([A-Z][A-Za-z]*)Message(?:Chunk)?$/, (_, kind: string) => kind.toLowerCase());
 }
 
 function readMessage(value: JsonObject, at: Path): Message | readonly Message[] {
 	const { type = "", message, key } = partsOf(value);
-	// A notice to delete a message.
+	// A `remove` message only tells LangGraph to delete another message.
 	if (type === "remove") return [];
 	const path = key === undefined ? at : [...at, key];
-	// A message of any role: `ChatMessage`.
+	// `ChatMessage` names its role.
 	const name = type === "chat" ? (stringAt(message, "role") ?? "") : type;
 	const role =
 		(Object.hasOwn(roles, name) && roles[name]) || (name === "user" || name === "assistant" ? name : "other");
@@ -88,7 +88,7 @@ function usageOf({ usage_metadata: usage, response_metadata: response }: JsonObj
 	return cacheIncludedUsage({ input, cached: objectOf(details).cache_read, model: objectOf(response).model_name });
 }
 
-/** Reads the calls of an answer, and returns the ids of those that its parts may repeat. */
+/** Reads the calls of an answer and returns their ids. The content may repeat these calls as parts. */
 function readCalls(message: JsonObject, draft: MessageDraft): ReadonlySet<string | undefined> {
 	const { function_call: only, tool_calls: ofApi } = objectOf(message.additional_kwargs);
 	const given = [...objectsOf(message.tool_calls), ...objectsOf(message.invalid_tool_calls)];
@@ -117,7 +117,7 @@ function readPart(part: JsonObject, path: Path, known: ReadonlySet<string | unde
 	} else draft.countPart(part, readPartMedia(part, path));
 }
 
-/** The parts of LangChain itself, else those of the APIs. */
+/** Reads media in LangChain's own form, else in that of the APIs. */
 function readPartMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const kind = (["image", "audio", "video", "file"] as const).find((type) => type === part.type);
 	const data = stringAt(part, "base64") ?? stringAt(part, "data") ?? stringAt(part, "url");

@@ -8,7 +8,7 @@ import { booleanAt, idAt, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { MessageDraft, readToolContent, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 
-/** The members with the id of the call, by the type of a result. */
+/** The member that holds the id of the call, by type of result. */
 const resultIds: Readonly<Record<string, string>> = {
 	"agent.tool_result": "tool_use_id",
 	"agent.mcp_tool_result": "mcp_tool_use_id",
@@ -55,7 +55,7 @@ function readSession(located: LocatedMessages) {
 	let latest: MessageDraft | undefined;
 	return readEvents("managed-agents", located, (record, path, index) => {
 		const { event, key } = eventOf(record);
-		// The usage of a call stands behind its answer.
+		// The usage of a call comes after its answer.
 		if (event.type === "span.model_request_end") latest?.setUsage(anthropicUsage({ usage: event.model_usage }));
 		const message = readEvent(event, record, path, key === undefined ? path : [...path, key]);
 		if (message?.role === "assistant") latest = message;
@@ -76,7 +76,7 @@ function readEvent(event: JsonObject, record: JsonObject, path: Path, at: Path):
 		draft.addResult({ callId, ...read, copies, isError: booleanAt(event, "is_error") });
 	} else if (type.endsWith("_use")) draft.addCall(idAt(event, "id"), stringAt(event, "name"), event.input);
 	else if (type === "user.define_outcome") draft.count(event.description, event.rubric);
-	// The text of a thought is not shown in every session.
+	// Some sessions do not include the text of a thought.
 	else if (type === "agent.thinking" && event.content === undefined) return undefined;
 	else draft.countParts(event.content, content, readAnthropicMedia);
 	return draft;
@@ -85,7 +85,7 @@ function readEvent(event: JsonObject, record: JsonObject, path: Path, at: Path):
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const { event, key } = eventOf(instead);
 	const type = role === "user" ? "user.message" : "agent.message";
-	// The id of a call names its result.
+	// The id of a call cannot be kept: its result refers to it.
 	const own = /message$/.test(stringAt(event, "type") ?? "") ? idAt(event, "id") : undefined;
 	const id = own ?? `sevt_${idOfText(text)}`;
 	const written = { id, type, content: [{ type: "text", text }], ...keptFields(event, ["processed_at"]) };

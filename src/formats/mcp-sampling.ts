@@ -7,7 +7,7 @@ import { booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.t
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 
-/** Of specification 2025-11-25. */
+/** As in specification 2025-11-25. */
 const answerBlockTypes: readonly unknown[] = ["text", "image", "audio", "tool_use", "tool_result"];
 
 const blockTypes: readonly unknown[] = [...answerBlockTypes, "resource", "resource_link"];
@@ -88,7 +88,7 @@ function readMediaBlock(block: JsonObject, path: Path): MediaNode | undefined {
 	return readMedia({ path, provider: "any", mediaType, kind: type, data });
 }
 
-/** `stopReason` is optional. */
+/** An answer may have no `stopReason`; then it must have a `model` and a `role`. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const { content, stopReason: reason } = response;
 	const isResult = typeof response.model === "string" && typeof response.role === "string";

@@ -14,16 +14,16 @@ export function readInlineMedia(part: JsonObject, path: Path): MediaNode | undef
 	return readMedia({ path, provider: "any", mediaType, data });
 }
 
-/** An image, a recording or a document, as a format found it. All of it is untrusted. */
+/** An image, a recording or a document. Every field is untrusted. */
 export interface MediaPart {
 	readonly path: Path;
 	/** Whose rules estimate its tokens; `any` for a format that is sent to any provider. */
 	readonly provider: KnownProvider | "any";
 	/** Base64, a data URL or bytes. The size of anything else is unknown. */
 	readonly data: unknown;
-	/** By default that of the data URL or of the image's header. */
+	/** Default: that of the data URL or of the image's header. */
 	readonly mediaType?: string | undefined;
-	/** For media types that have no kind. */
+	/** Used if the media type does not tell the kind. */
 	readonly kind?: MediaNode["kind"] | undefined;
 	/** OpenAI's level of detail of an image: `low`, `high`, `auto` or `original`. */
 	readonly detail?: string | undefined;
@@ -81,7 +81,7 @@ function mediaData(data: unknown): MediaData {
 	}
 	if (typeof data !== "string") return nothing;
 	if (/^data:/i.test(data)) return fromDataUrl(data);
-	// Otherwise a path or a URL.
+	// Anything else is a path or a URL.
 	const isBase64 = data !== "" && /^[\w+/=\s-]*$/.test(data.slice(0, 256));
 	return isBase64 ? fromBase64(data, 0, undefined) : nothing;
 }
@@ -92,7 +92,7 @@ function fromDataUrl(url: string): MediaData {
 	const header = url.slice("data:".length, comma);
 	const mediaType = header.replace(/;base64$/i, "") || undefined;
 	if (/;base64$/i.test(header)) return fromBase64(url, comma + 1, mediaType);
-	// The length of percent-encoded text is near enough.
+	// For percent-encoded text the length is a good enough estimate.
 	return { ...nothing, mediaType, bytes: url.length - comma - 1 };
 }
 
@@ -193,7 +193,7 @@ function documentTokens(mediaType: string | undefined, data: MediaData): Estimat
 	return { openai: pages * 1_805, anthropic: pages * 3_000, gemini: pages * 258 };
 }
 
-/** Low, so that no estimate is too small. */
+/** Low, so that estimates are rather too large than too small. */
 const bytesPerPage = 50_000;
 
 /** Pages, from the page objects in the beginning of a PDF, else from its size. */
@@ -206,7 +206,7 @@ function pagesOf({ bytes, head }: MediaData): number {
 	return Math.max(1, Math.ceil(pages));
 }
 
-/** Of compressed sound (64 kbit/s) and of video (1 Mbit/s): low, so that no estimate is too small. */
+/** Low rates for compressed sound (64 kbit/s) and video (1 Mbit/s), so that estimates are rather too large. */
 const bytesPerSecond = { audio: 8_000, video: 125_000 } as const;
 
 /**
@@ -242,7 +242,7 @@ function pcmRate(mediaType = ""): number | undefined {
 
 export type ImageOfPart = NonNullable<ReturnType<typeof imageOfPart>>;
 
-/** Of the JSON of a part that is searched, in characters: larger images do not fit into an answer. */
+/** Longest JSON of a part that is searched, in characters. Larger images do not fit into an answer. */
 export const longestImagePart = 2_000_000;
 
 /** Beginnings of the base64 of images. */

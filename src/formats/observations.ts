@@ -22,7 +22,7 @@ import {
 	untilPersonsWords,
 } from "./text-protocols.ts";
 
-/** The format with its observations read, also when its edits are verified; `undefined` if the policy reads none here. */
+/** A format that also reads observations, for this conversation and for verifying its edits. `undefined` if there are none. */
 export function observingReader(
 	format: Format,
 	transcript: Transcript,
@@ -49,7 +49,7 @@ export function observingReader(
 
 interface ReadObservations {
 	readonly transcript: Transcript;
-	/** By message that holds one, ascending. */
+	/** Indexes of the messages with observations, ascending. */
 	readonly messages: readonly number[];
 }
 
@@ -68,7 +68,7 @@ function readObservations(
 	for (const [index, message] of transcript.messages.entries()) {
 		for (const { callId } of message.results) if (callId !== undefined) asked?.answered.add(callId);
 		if (message.role === "assistant") asked = askedBy(index, message, located);
-		// SWE-agent keeps its demonstrations, which are part of the task, and its own masking leaves them too.
+		// Demonstrations are part of the task. SWE-agent's own masking keeps them too.
 		if (isDemonstration(message, located)) asked = undefined;
 		if (message.role !== "user" || !asked) continue;
 		const found = observationsIn(message, located, { asked, protocols });
@@ -91,11 +91,11 @@ function readObservations(
 interface Asked {
 	readonly index: number;
 	readonly words: () => string;
-	/** Of the message, then those made of its words. */
+	/** The calls of the message, then those read from its words. */
 	calls: readonly ToolCall[];
-	/** Ids of its own calls with a result. */
+	/** Ids of the calls of the message that have a result. */
 	readonly answered: Set<string>;
-	/** By tool, the number of its calls made of words. */
+	/** How many calls of each tool were read from its words. */
 	readonly numbers: Map<string, number>;
 	action?: Action | undefined;
 }
@@ -115,7 +115,7 @@ function askedBy(index: number, message: Message, located: LocatedMessages): Ask
 }
 
 interface Found {
-	/** Index of its text in `counted`. */
+	/** Index of the text in `counted`. */
 	readonly at: number;
 	readonly node: TextNode;
 	readonly observed: Observed;
@@ -128,7 +128,7 @@ function observationsIn(
 ): Found[] {
 	const found: Found[] = [];
 	let from = 0;
-	/** A header with nothing behind it: the next text is what it announces. */
+	/** A header at the end of a text announces the next text. */
 	let header: Observed | undefined;
 	for (const { path, text, holder } of textsOf(message, located)) {
 		const at = message.counted.indexOf(text, from);
@@ -158,7 +158,7 @@ function observe(
 	return undefined;
 }
 
-/** The id of the call that an observation answers: one of the API without a result, else one made of the words. */
+/** The id of the call that an observation answers: an API call without a result, else one read from the words. */
 function callOf({ tool, input }: Observed, asked: Asked): string {
 	const open = asked.calls.filter(
 		({ id, input: made }) => id !== undefined && made === undefined && !asked.answered.has(id),

@@ -72,7 +72,7 @@ function probeChatMessage(message: JsonObject, role: string) {
 /** A call may have only an id; its tool is then unknown. */
 function isCall(call: JsonObject): boolean {
 	if (bodyOf(call) !== call) return true;
-	// A tool's name as `function` is of Inspect AI, a `requestor` of tau2-bench.
+	// In Inspect AI `function` is the tool's name. Only tau2-bench has `requestor`.
 	const isForeign = typeof call.function === "string" || Object.hasOwn(call, "requestor");
 	return !isForeign && idAt(call, "id") !== undefined;
 }
@@ -83,7 +83,7 @@ function bodyOf(call: JsonObject): JsonObject {
 	return isJsonObject(call.custom) ? call.custom : call;
 }
 
-/** Plain reasoning of DeepSeek and others, of OpenRouter and vLLM, of Ollama. Some endpoints give it under two names. */
+/** Keys of plain reasoning: DeepSeek, OpenRouter and vLLM, Ollama. Some endpoints send it under two of them. */
 const reasoningKeys = ["reasoning_content", "reasoning", "thinking"];
 
 function readChatMessage(message: JsonObject, path: Path): Message {
@@ -99,13 +99,13 @@ function readChatMessage(message: JsonObject, path: Path): Message {
 	readCalls(message, draft);
 	draft.count(stringAt(message, "name"), stringAt(message, "refusal"));
 	readReasoningDetails(message, path, draft);
-	// If a gateway gives both, the plain text repeats the details.
+	// If a gateway sends both, the plain text repeats the details.
 	const reasoning = draft.thinking.length > 0 ? undefined : reasoningKeys.find((key) => stringAt(message, key));
 	if (reasoning !== undefined) draft.count(message[reasoning]);
 	const { content } = message;
 	const at = childPath(path, "content");
 	if (draft.role === "tool") {
-		// SWE-agent keeps the id of the call in a list, and sends the first one.
+		// SWE-agent keeps the call's id in a list and sends the first one.
 		const [first] = listOf(message.tool_call_ids);
 		const callId = idAt(message, "tool_call_id") ?? ((typeof first === "string" && first) || undefined);
 		draft.addResult({ callId, ...readToolContent(content, at, readChatMedia) });
@@ -115,7 +115,7 @@ function readChatMessage(message: JsonObject, path: Path): Message {
 
 function readCalls({ tool_calls: calls, function_call: only }: JsonObject, draft: MessageDraft): void {
 	for (const call of listOf(calls)) {
-		// Messages of unknown roles are not probed.
+		// The probe does not check messages of unknown roles.
 		if (!isJsonObject(call)) {
 			draft.count(call);
 			continue;
@@ -127,7 +127,7 @@ function readCalls({ tool_calls: calls, function_call: only }: JsonObject, draft
 	if (isJsonObject(only)) draft.addCall(undefined, stringAt(only, "name"), only.arguments);
 }
 
-/** Reasoning of OpenRouter and LiteLLM. They require it back unchanged with the calls that followed it, so it stays. */
+/** Reasoning of OpenRouter and LiteLLM. It stays, since they require it back unchanged with the calls after it. */
 function readReasoningDetails(message: JsonObject, path: Path, draft: MessageDraft): void {
 	for (const key of ["reasoning_details", "thinking_blocks"]) {
 		for (const [index, block] of listOf(message[key]).entries()) {
@@ -144,7 +144,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	if (text !== undefined) {
 		draft.count(text);
 	} else if (part.type === "think") {
-		// Of Kimi.
+		// Kimi's reasoning.
 		draft.addThinking(path, part.think, Boolean(stringAt(part, "encrypted")));
 	} else draft.countPart(part, readChatMedia(part, path));
 }
@@ -153,7 +153,7 @@ export function readChatMedia(part: JsonObject, path: Path): MediaNode | undefin
 	const type = stringAt(part, "type") ?? "";
 	const holder = isJsonObject(part[type]) ? part[type] : {};
 	const provider = "openai";
-	// Sound and video by URL are parts of compatible endpoints.
+	// Compatible endpoints also accept sound and video by URL.
 	const kind = (["image", "audio", "video"] as const).find((one) => type === `${one}_url`);
 	if (kind) {
 		const data = stringAt(holder, "url") ?? part[type];
@@ -169,7 +169,7 @@ export function readChatMedia(part: JsonObject, path: Path): MediaNode | undefin
 	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }
 
-/** Also one choice (Cohere), or message and finish reason in one object (docs/specs/robustness.md#cut-answers). */
+/** Accepts `choices`, one choice (Cohere), or message and finish reason in one object (docs/specs/robustness.md#cut-answers). */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	if (!Array.isArray(response.choices)) return readChoice(response);
 	if (response.choices.length === 0) return finishResponse({ reason: undefined, texts: [], calls: [] });
@@ -180,7 +180,7 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 function readChoice(choice: JsonObject): LastResponse | undefined {
 	const reasonKeys = ["finish_reason", "finishReason"];
 	const { message } = choice;
-	// Without a reason or a `message` it may be any message.
+	// Without a reason or a `message`, this may be any message.
 	if (!isJsonObject(message) && !hasMember(choice, ...reasonKeys)) return undefined;
 	const answer = isJsonObject(message) ? message : choice;
 	// Messages of other formats (a UI message with `parts`) have none of these.
@@ -206,7 +206,7 @@ function readChatAnswer(message: JsonObject): { readonly texts: string[]; readon
 	return { texts, calls };
 }
 
-/** `context.jsonl` of Kimi CLI; its own records are not sent. Only text marks a failed tool (`<system>ERROR: …`). */
+/** `context.jsonl` of Kimi CLI. Its own records are not sent. A failed tool is marked only in the text (`<system>ERROR: …`). */
 export const kimiContext: Format = {
 	name: "kimi-context",
 	title: "Kimi CLI context",
@@ -231,7 +231,7 @@ function readRecord(record: JsonObject, path: Path): Message[] {
 	return record.role === "_system_prompt" ? [{ ...readChatMessage(record, path), role: "system" }] : [];
 }
 
-/** `/api/chat`; a result may have its tool's name instead of an id. Source: `Message` in Ollama's `api/types.go`. */
+/** `/api/chat` of Ollama. A result may name its tool instead of an id. Source: `Message` in Ollama's `api/types.go`. */
 export const ollama: Format = {
 	name: "ollama",
 	title: "Ollama",
@@ -271,7 +271,7 @@ function probeOllama(located: LocatedMessages): Fit {
 function exchangesOf(message: unknown): readonly Exchange[] {
 	if (!isJsonObject(message)) return [];
 	if (message.role === "tool") {
-		// The first examples of Ollama's library have `name`.
+		// Older examples of Ollama's library use `name`.
 		const name = stringAt(message, "tool_name") ?? stringAt(message, "name");
 		return [{ kind: "result", name, ownId: idAt(message, "tool_call_id") }];
 	}
@@ -283,7 +283,7 @@ function exchangesOf(message: unknown): readonly Exchange[] {
 
 function readOllamaMessage(value: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
 	const message = readChatMessage(value, path);
-	// The images are no media of the result: a text cannot replace one, since the list takes only images.
+	// Only counted: a text cannot replace an image, since the list accepts only images.
 	const images = listOf(value.images).map((data) => readMedia({ path, provider: "any", data, kind: "image" }));
 	return {
 		...message,
@@ -293,7 +293,7 @@ function readOllamaMessage(value: JsonObject, path: Path, ids: readonly (string 
 	};
 }
 
-/** `message` is of /api/chat, `response` of /api/generate. */
+/** `/api/chat` answers with `message`, `/api/generate` with `response`. */
 function readOllamaAnswer(response: JsonObject): LastResponse | undefined {
 	if (!hasMember(response, "done_reason", "done")) return undefined;
 	const { done_reason: reason, message } = response;

@@ -26,7 +26,7 @@ const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
 	item_reference: (item) => typeof item.id === "string",
 };
 
-/** The endings of all other item types: `function_call`, `shell_call_output`, `additional_tools`, … */
+/** Endings of all other item types: `function_call`, `shell_call_output`, `additional_tools`, … */
 const ownTypes = /_(?:call|output|tools|approval_request|approval_response|trigger)$/;
 
 const partTypes = { own: ["input_text", "output_text", "input_image", "input_file"], foreign: ["image_url", "image"] };
@@ -155,9 +155,9 @@ export function readItems<Item extends PlacedItem>(
 interface Answer {
 	readonly message: MessageDraft;
 	readonly sent: boolean;
-	/** Of its calls. */
+	/** Ids of its calls. */
 	readonly ids: Set<string | undefined>;
-	/** References that may be calls. */
+	/** Number of references to stored items that may be calls. */
 	openReferences: number;
 }
 
@@ -167,7 +167,7 @@ function itemType(item: JsonObject): string {
 	return stringAt(item, "role") === undefined && stringAt(item, "id") !== undefined ? "item_reference" : "message";
 }
 
-/** The last two are of Codex. */
+/** The last two come from Codex. */
 const compactions = new Set(["compaction", "compaction_summary", "context_compaction"]);
 
 export function isOfAnswer(item: JsonObject, type: string): boolean {
@@ -193,7 +193,7 @@ export function readOther(item: JsonObject, type: string, path: Path, shellCalls
 		return draft;
 	}
 	if (compactions.has(type) || type === "additional_tools") {
-		// It has to stay, like a system message: without it, its originals would be sent again.
+		// Kept like a system message: without it, the program would send the originals again.
 		const draft = new MessageDraft("system", path);
 		draft.mediaTokens += encryptedTokens(item);
 		draft.count(item.tools);
@@ -236,7 +236,7 @@ export function readAnswerItem(item: JsonObject, type: string, path: Path, answe
 		const id = idAt(item, kind.id) ?? (type === "local_shell_call" ? idAt(item, "id") : undefined);
 		const isAnswered = kind.id === "call_id" ? !isSearchByProvider(item) : held || type === "mcp_approval_request";
 		if (isAnswered) answer.addCall(id, name, input);
-		// A call of the provider's own tools that has no output to pair is opaque.
+		// A call of the provider's own tools without a separate output is only counted.
 		else answer.count(name, input);
 		if (held) answer.addResult({ ...held, callId: id });
 		return;
@@ -259,7 +259,7 @@ export function readAnswerItem(item: JsonObject, type: string, path: Path, answe
 		if (id !== undefined && type.endsWith("_call")) {
 			answer.calls = added(answer.calls, { id, name: type.slice(0, -"_call".length) });
 		}
-		// The work of the provider's own tools, and items of unknown types: opaque.
+		// The provider's own tools, and items of unknown types, are counted and never edited.
 		answer.count(item.action ?? item.tools ?? item);
 	}
 }
@@ -270,7 +270,7 @@ function encryptedTokens(item: JsonObject): number {
 	return Math.ceil(Math.max(0, (length * 3) / 4 - 650) / 4);
 }
 
-/** A message of the assistant is plain text: parts would need the id and the status of an answer. */
+/** Writes an assistant message as plain text, since parts would need the id and the status of an answer. */
 function writeMessage({ role, text }: WrittenMessage) {
 	return { type: "message", role, content: role === "user" ? [{ type: "input_text", text }] : text };
 }

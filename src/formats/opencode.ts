@@ -64,7 +64,7 @@ function findCompaction(records: readonly OpencodeRecord[]) {
 	return { first: 0, summary: new Set<number>() };
 }
 
-/** Ids ascend, so the tail is found even if its first message has been dropped. */
+/** Ids ascend, so this finds the tail even after its first message has been dropped. */
 function startOfTail(records: readonly OpencodeRecord[], tail: string): number {
 	const exact = records.findIndex(({ info }) => info.id === tail);
 	if (exact !== -1) return exact;
@@ -98,7 +98,7 @@ function readRecord({ info, parts }: OpencodeRecord, path: Path, isSummary: bool
 	return messages.filter((message) => message.role !== "user" || !isEmpty(message));
 }
 
-/** The end of a tool call, and the usage at the end of a step. */
+/** Reads the end time of a tool call, and the usage at the end of a step. */
 function readTimes(part: JsonObject, { modelID: model }: JsonObject, draft: MessageDraft): void {
 	if (part.type === "tool") {
 		const end = timeAt(objectOf(objectOf(part.state).time), "end");
@@ -126,7 +126,7 @@ function splitIntoSteps(parts: readonly JsonObject[]): number[][] {
 
 const unsentParts = new Set(["step-start", "step-finish", "snapshot", "patch", "agent", "retry"]);
 
-/** Their text is in text parts beside them. */
+/** Types of files whose text is in text parts beside them. */
 const inlinedFiles = new Set(["text/plain", "application/x-directory"]);
 
 /** Keys that bind reasoning to the messages before it. OpenAI checks no binding. */
@@ -180,7 +180,7 @@ function readTool(part: JsonObject, path: Path, draft: MessageDraft): void {
 
 function readOutput(state: JsonObject, path: Path, callId: string | undefined, draft: MessageDraft): void {
 	if (objectOf(state.time).compacted) {
-		// opencode sends this instead of an output that it has cleared.
+		// opencode sends this in place of an output that it cleared.
 		draft.count("[Old tool result content cleared]");
 		draft.addResult({ callId, ...noContent, isError: false });
 		return;

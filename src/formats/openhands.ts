@@ -90,7 +90,7 @@ function forgottenIds(event: JsonObject): string[] {
 	return [...named, ...Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => String(first + index))];
 }
 
-/** It has to stay, like a system message: without it, its originals would be sent again. Only the last one is sent. */
+/** Kept like a system message: without it, OpenHands would send the originals again. Only the last summary is sent. */
 function readSummary({ event, path }: PlacedEvent, isLast: boolean): MessageDraft | undefined {
 	const draft = new MessageDraft("system", path);
 	draft.count(stringAt(isJsonObject(event.args) ? event.args : event, "summary"));
@@ -98,7 +98,7 @@ function readSummary({ event, path }: PlacedEvent, isLast: boolean): MessageDraf
 }
 
 interface Calls {
-	/** By the ids of the events of the calls. */
+	/** Ids of calls by the ids of their events. */
 	readonly ids: Map<string | undefined, string | undefined>;
 	readonly values: CallValues;
 	/** The latest call, which an observation without any id answers. */

@@ -48,7 +48,7 @@ export class MessageDraft implements Message {
 		return this;
 	}
 
-	/** Counts values that are sent: a text as it is, anything else as JSON, null not at all. */
+	/** Counts sent values: text as it is, null not at all, anything else as JSON. */
 	count(...values: readonly unknown[]): void {
 		for (const value of values) {
 			if (value !== undefined && value !== null) this.counted = added(this.counted, asCountedText(value));
@@ -62,14 +62,14 @@ export class MessageDraft implements Message {
 		for (const { text } of media?.texts ?? none) this.count(text);
 	}
 
-	/** Counts a value of any shape with its media; nothing in it is edited. */
+	/** Counts a value of any shape and its media. Nothing in it is edited. */
 	countJson(value: unknown, path: Path, readMedia: ReadMedia): void {
 		const { texts, media, counted } = readJsonTexts(value, path, readMedia);
 		this.count(...counted, ...texts.map(({ text }) => text));
 		this.mediaTokens += tokensOfMedia(media);
 	}
 
-	/** Reads each object of a list of parts. Counts any other content, and any other part. */
+	/** Reads each object in a list of parts. Only counts other content and other parts. */
 	readParts(content: unknown, path: Path, read: ReadPart): this {
 		if (!Array.isArray(content)) {
 			this.count(content);
@@ -128,7 +128,7 @@ export function added<Item>(list: Item[], ...items: Item[]): Item[] {
 export function joinMessages(parts: readonly Message[]): Message {
 	const [first] = parts as readonly [Message];
 	if (parts.length === 1) return first;
-	// While an answer is streamed, its first records may have the usage so far.
+	// The first records of a streamed answer may have only the usage so far.
 	const usage = parts.findLast((part) => part.usage)?.usage;
 	return {
 		...first,
@@ -146,7 +146,7 @@ export function tokensOfMedia(media: readonly MediaNode[]): number {
 	return media.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** The same message, kept by its session but no longer sent. */
+/** Marks a message that its session keeps but no longer sends. */
 export function unsent(message: Message): Message {
 	return { ...message, sent: false };
 }
@@ -163,13 +163,13 @@ export const noContent: ToolContent = { texts: none, whole: undefined, media: no
 
 export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
 
-/** For results that are a string or a list of parts. Of any other JSON only long strings may be cut. */
+/** For results that are a string or a list of parts. In other JSON only long strings may be cut. */
 export function readToolContent(content: unknown, path: Path, readMedia?: ReadMedia): ToolContent {
 	const read = readOpenContent(content, path, readMedia);
 	return isJsonObject(content) ? { ...read, whole: undefined } : read;
 }
 
-/** For results of any JSON. A text can replace strings, text parts and MCP results; else long strings may be cut. */
+/** For results of any JSON. A text can replace strings, text parts and MCP results; in other JSON long strings may be cut. */
 export function readOpenContent(content: unknown, path: Path, readMedia: ReadMedia = () => undefined): ToolContent {
 	if (typeof content === "string") return textContent(content, path);
 	if (Array.isArray(content)) return readTypedParts(content, path, readMedia);
@@ -177,7 +177,7 @@ export function readOpenContent(content: unknown, path: Path, readMedia: ReadMed
 	return readMcpResult(content, path, readMedia) ?? readJsonTexts(content, path, readMedia);
 }
 
-/** Reads a result's content in an API that accepts only objects, so that its users wrap a text: `{output: "…"}`. */
+/** For APIs whose results must be objects, so that users wrap a text: `{output: "…"}`. */
 export function readWrappedContent(value: unknown, path: Path, readMedia: ReadMedia): ToolContent {
 	if (typeof value === "string") return textContent(value, path);
 	if (!isJsonObject(value)) return Array.isArray(value) ? readJsonTexts(value, path, readMedia) : opaque(value);
@@ -189,7 +189,7 @@ export function readWrappedContent(value: unknown, path: Path, readMedia: ReadMe
 	return held ?? readOpenContent(value, path, readMedia);
 }
 
-/** The key of an object's only value; members that are null do not count: `{result: "…", error: null}`. */
+/** The key of the only member that is not null, as in `{result: "…", error: null}`. */
 export function onlyMember(object: JsonObject): string | undefined {
 	const [key, ...others] = Object.keys(object).filter((name) => object[name] !== null);
 	return others.length > 0 ? undefined : key;
@@ -321,14 +321,14 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 /** Strings from this length on are outputs that may be cut; shorter ones are ids and names. */
 const longFrom = 500;
 
-/** An output that was cut to less than that names its original, by which it can be restored. */
+/** A shorter output that was cut names its original, so it can be restored. */
 const cutMark = /\br[ée]f=[0-9a-z]{8}/;
 
 function isLongText(value: unknown): value is string {
 	return typeof value === "string" && (value.length >= longFrom || cutMark.test(value)) && !isBinary(value);
 }
 
-/** Base64 of an unknown kind (an image, an encrypted value): a part of it is useless. */
+/** Base64, such as an image or an encrypted value, is useless in part. */
 function isBinary(text: string): boolean {
 	const beginning = text.slice(0, longFrom);
 	if (/^data:[^,]*;base64,/.test(beginning)) return true;

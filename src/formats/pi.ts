@@ -8,7 +8,7 @@ import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
 
-/** pi sends messages of its own roles as user messages. */
+/** pi sends messages with its own roles as user messages. */
 const roles: Readonly<Record<string, Role>> = {
 	system: "system",
 	user: "user",
@@ -43,7 +43,7 @@ function probe(record: unknown) {
 	const { message } = record;
 	const isMessage = isJsonObject(message) && stringAt(message, "role") !== undefined;
 	if (!isMessage) return "`message` with a `role` in a record of this type";
-	// Events of Goose hold messages too.
+	// Goose's events also hold messages.
 	const isForeign = objectsOf(message.content).some(({ type }) => type === "toolRequest" || type === "toolResponse");
 	return isForeign ? "calls and results of pi" : true;
 }
@@ -82,7 +82,7 @@ function chainOf(records: readonly unknown[]): readonly number[] {
 	const isNode = (index: number) => {
 		const record = records[index];
 		if (!isJsonObject(record) || record.type === "session") return false;
-		// A record may be there twice.
+		// A file may have a record twice.
 		return typeof record.id !== "string" || firstOf.get(record.id) === index;
 	};
 	const last = records.findLastIndex((_, index) => isNode(index));
@@ -161,7 +161,7 @@ const noUsage = {
 	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
 };
 
-/** A record of `type` message, whatever record it replaces. */
+/** Writes a record of `type` message, whatever it replaces. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const { message: before } = objectOf(instead);
 	const content = [{ type: "text", text }];
@@ -174,7 +174,7 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 	};
 }
 
-/** The time of a message in milliseconds. Records without a message have only the time of their writing. */
+/** The time of a message in milliseconds. Records without a message only have the time when they were written. */
 function timeOf(record: JsonObject): { readonly timestamp?: unknown } {
 	if (isJsonObject(record.message)) return keptFields(record.message, ["timestamp"]);
 	const timestamp = Date.parse(stringAt(record, "timestamp") ?? "");

@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 
-/** A conversation in a recording that is no JSON or puts it together from pieces: it can be read but not edited. */
+/** A conversation from a recording that is not JSON or holds it in pieces. It can be read but not edited. */
 export interface Recording {
 	readonly kind: "event stream" | "VCR cassette" | "VS Code chat log" | "Aider chat history";
 	readonly conversation: unknown;
@@ -19,7 +19,7 @@ export function readRecording(text: string): Recording | undefined {
 	return conversation === undefined ? undefined : { kind: "event stream", conversation };
 }
 
-/** The last state, if the stream has states; else the messages that it has, whole or in pieces. */
+/** Returns the last state if the stream has states, else its messages, whole or joined from pieces. */
 function readStream(text: string): unknown {
 	const events: { readonly name: string; readonly data: unknown }[] = [];
 	const parser = createParser({
@@ -27,7 +27,7 @@ function readStream(text: string): unknown {
 			try {
 				events.push({ name: event, data: JSON.parse(data) });
 			} catch {
-				// Notices such as [DONE] are no JSON.
+				// Notices such as [DONE] are not JSON.
 			}
 		},
 	});
@@ -165,12 +165,12 @@ function* requestBodies(text: string): Generator<JsonObject> {
 
 function parseJson(scalar: string | undefined): JsonObject | undefined {
 	if (!scalar?.trimStart().startsWith("{")) return undefined;
-	// Programs that mask secrets in cassettes leave single backslashes.
+	// Programs that remove secrets from cassettes leave single backslashes.
 	for (const text of [scalar, scalar.replace(/\\(["\\/bfnrtu]?)/g, (pair, known) => (known ? pair : "\\\\"))]) {
 		try {
 			return objectOf(JSON.parse(text));
 		} catch {
-			// The next spelling, or a body that is no JSON.
+			// Try the next spelling; the body may also not be JSON.
 		}
 	}
 	return undefined;
@@ -203,7 +203,7 @@ function scalarAt(text: string, offset: number, indent: number): string | undefi
 		lines.push(line.trim());
 		start = end + 1;
 	}
-	// JSON has no line breaks inside its strings, so that the kind of block makes no difference.
+	// Strings in JSON have no line breaks, so both kinds of block read the same.
 	return lines.join(" ");
 }
 

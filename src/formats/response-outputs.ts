@@ -89,14 +89,14 @@ function isStreams(chunk: unknown): boolean {
 	return isJsonObject(chunk) && stringAt(chunk, "stdout") !== undefined && stringAt(chunk, "stderr") !== undefined;
 }
 
-/** Whether a command timed out or ended with another exit code than 0. */
+/** Whether a command timed out or its exit code was not 0. */
 function failedInShell(output: unknown): boolean | undefined {
 	const outcomes = objectsOf(objectsOf(output).map(({ outcome }) => outcome));
 	if (outcomes.length === 0) return undefined;
 	return outcomes.some(({ type, exit_code: code }) => type === "timeout" || (typeof code === "number" && code !== 0));
 }
 
-/** Tokens of the screenshot that answers a computer call. No text can replace it. */
+/** Tokens of a screenshot that answers a computer call. No text can replace it. */
 export function screenshotTokens({ output }: JsonObject): number {
 	const data = isJsonObject(output) ? output.image_url : undefined;
 	return readMedia({ path: [], provider: "openai", kind: "image", data }).tokens;

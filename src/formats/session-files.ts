@@ -6,7 +6,7 @@ import { jsonPointer, type Path, startsWith, type TextNode, valueAt } from "../c
 import type { LocatedMessages, RecordLinks } from "./format.ts";
 import { membersOf, objectOf, stringAt } from "./json-values.ts";
 
-/** The values of the arguments of each call, by its id: a record that repeats them is no copy of the output. */
+/** The argument values of each call, by id. A string that repeats one is not a copy of the output. */
 export type CallValues = Map<string, ReadonlySet<unknown>>;
 
 export function rememberCall(values: CallValues, id: string | undefined, input: unknown): void {
@@ -16,7 +16,7 @@ export function rememberCall(values: CallValues, id: string | undefined, input: 
 /** Strings from this length on are output. */
 const longText = 300;
 
-/** Shorter strings are states and names, which a viewer of the session needs. */
+/** Shorter strings are states and names that the session's viewer needs. */
 const shortText = 24;
 
 /** Limits of the search, since records are untrusted. */
@@ -110,7 +110,7 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 		return bearers ? latestBefore(bearers, index) : preceding[index];
 	};
 	const passed = new Set<number>();
-	// A record already passed ends a circle.
+	// A record that was already passed ends a circle of links.
 	const walk = (from: number, floor: number): number[] => {
 		const way: number[] = [];
 		for (let index: number | undefined = from; index !== undefined && index > floor && !passed.has(index); ) {
@@ -160,7 +160,7 @@ export function repeatedRecords(records: readonly unknown[], content: (record: J
 	return repeats;
 }
 
-/** The plan, in which records whose parent is dropped link to the nearest record that stays. */
+/** Adds to the plan that records whose parent is dropped link to the nearest record that stays. */
 export function withRelinks(links: RecordLinks, located: LocatedMessages, plan: Plan): Plan {
 	const relinks = planRelink(links, located, plan);
 	const within = new Set<ReplaceEdit>();
@@ -197,7 +197,7 @@ export function planRelink(links: RecordLinks, located: LocatedMessages, plan: P
 	let before: unknown = null;
 	let afterDropped = false;
 	for (const index of (links.chain?.(located) ?? []).toReversed()) {
-		// A circle of records begins at the record that closes it.
+		// A circle of links begins at the record that closes it.
 		const begins = before === null && droppedParents.has(parentOf(messages[index]));
 		if (!isDropped[index]) {
 			if (afterDropped || begins) onChain.set(index, before);
@@ -244,7 +244,7 @@ export function planRelink(links: RecordLinks, located: LocatedMessages, plan: P
 	});
 }
 
-/** Recognises the places of links between records. */
+/** Tells whether a path is that of a link between records. */
 export function linkRecogniser(links: RecordLinks, { base }: LocatedMessages): (path: Path) => boolean {
 	const places = [links.parent, links.firstKept].flatMap((place) => (place ? jsonPointer(place) : []));
 	return (path) =>

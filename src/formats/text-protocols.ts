@@ -16,9 +16,9 @@ export interface TextProtocol {
 export interface Observed {
 	readonly start: number;
 	readonly end: number;
-	/** Named by the marks. */
+	/** The tool that the marks name. */
 	readonly tool?: string | undefined;
-	/** The arguments of the call, where the marks or a fixed shape of the action give them. */
+	/** The arguments of the call, if the marks or the shape of the action give them. */
 	readonly input?: string | undefined;
 	readonly isError?: true;
 }
@@ -30,7 +30,7 @@ export interface Action {
 
 type OwnPattern = Exclude<Policy["mask"]["observations"], boolean | string>[number];
 
-/** `true` and `"auto"`: the known protocols; a list: patterns of one's own before them. */
+/** `true` and `"auto"` stand for the known protocols. The patterns of a list come before them. */
 export function textProtocols(observations: Policy["mask"]["observations"]): readonly TextProtocol[] {
 	if (observations === false) return [];
 	return typeof observations === "object" ? [...observations.map(ownProtocol), ...knownProtocols] : knownProtocols;
@@ -117,7 +117,7 @@ function elementsIn(words: string, opening: RegExp): string {
 	return JSON.stringify(Object.fromEntries(values));
 }
 
-/** Each element that is not closed is searched to the end. */
+/** A limit, because the search for the end of an unclosed element reads the whole text. */
 const mostElements = 50;
 
 const wrappers = new Set(["args", "file"]);
@@ -133,10 +133,10 @@ export function elementInput(words: string, tool: string, number: number): strin
 	return elementsIn(words.slice(start + tool.length + 2, end === -1 ? undefined : end), /<(\w{1,100})>/g);
 }
 
-/** The words of a person, and what the editor adds about its state, each in a tag of its own line. */
+/** Tags at the start of a line with a person's words or the state of the editor. */
 const personsWords = /(?:^|\n)(?:[^\n]{0,200}:\n)?<(?:feedback|user_message|answer|environment_details|task)>/;
 
-/** Their results are the words of a person. */
+/** Tools whose results are the words of a person. */
 const askingTools = /^(?:ask_followup_question|attempt_completion|plan_mode_respon[ds]e?|new_task)$/;
 
 /** Roo Code gives what a person said of a call as JSON. */
@@ -152,7 +152,7 @@ function observeXml(text: string): Observed | undefined {
 	return { start, tool, ...untilPersonsWords(text, start) };
 }
 
-/** A result in the part behind its header, and the words of a person behind it. */
+/** The end of a result: a person's words may follow it. */
 export function untilPersonsWords(text: string, start: number): Pick<Observed, "end" | "isError"> {
 	const rest = text.slice(start);
 	if (saidAsJson.test(rest)) return { end: start };
@@ -161,7 +161,7 @@ export function untilPersonsWords(text: string, start: number): Pick<Observed, "
 	return { end: kept ? start + kept.index : text.length, ...(isError ? { isError: true } : {}) };
 }
 
-/** An observation behind an opening that is matched at the start of the text. */
+/** Finds an observation after an opening at the start of the text. */
 function behind(opening: RegExp, read: (found: RegExpExecArray) => Partial<Observed> = () => ({})) {
 	return (text: string): Observed | undefined => {
 		const found = opening.exec(text);
@@ -184,7 +184,7 @@ function observeSweAgent(text: string, message: JsonObject): Observed | undefine
 
 const longestPrompt = 3_000;
 
-/** The task has the same prompt behind it, and may follow a demonstration. */
+/** Openings of the task, which the same prompt follows and which may come after a demonstration. */
 const sweTask =
 	/^(?:We're currently solving|We have received|ISSUE:|Here is a demonstration|<uploaded_files>|<pr_description>)/;
 
@@ -192,7 +192,7 @@ const hasAction = (words: string) => actionIn(words) !== undefined;
 
 const nonZero = (code: string | undefined) => (Number(code) === 0 ? {} : ({ isError: true } as const));
 
-/** In this order. Sources are the prompts and templates of the programs, as docs/formats.md lists them. */
+/** The first match wins. Sources are the prompts and templates of the programs, listed in docs/formats.md. */
 const knownProtocols: readonly TextProtocol[] = [
 	// mini-swe-agent: `action_observation_template`, `timeout_template`.
 	{

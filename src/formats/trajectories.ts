@@ -49,7 +49,7 @@ function readAtifStep(step: JsonObject, path: Path): Message {
 		rememberCall(values, id, input);
 	}
 	const observed = listOf(objectOf(step.observation).results);
-	// Terminals show the output of all calls of a step at once, also of calls that nobody could read.
+	// A terminal shows the output of all calls of a step at once, even of calls that could not be parsed.
 	if (draft.role === "assistant" && draft.calls.length === 0 && observed.length > 0)
 		draft.addCall("step#1", undefined, "");
 	for (const [index, result] of observed.entries()) {
@@ -69,7 +69,7 @@ interface Observed {
 	readonly values: CallValues;
 }
 
-/** Harbor's converters keep the results as the programs had them in `extra`, of the result or of the step. */
+/** Harbor's converters also keep each program's own result in `extra` of the result or of the step. */
 function readAtifResult({ result, path, step, stepPath, index, values }: Observed, draft: MessageDraft): void {
 	const { calls } = draft;
 	const own = idAt(result, "source_call_id");
@@ -115,14 +115,14 @@ export const browserUse: Format = {
 	write: { message: writeBrowserStep, appends: false },
 };
 
-/** The first versions had one action and one result instead of lists. */
+/** The first versions have one action and one result instead of lists. */
 function itemsOf(value: unknown): readonly unknown[] {
 	return isJsonObject(value) ? [value] : listOf(value);
 }
 
 function readBrowserStep(step: JsonObject, path: Path): Message {
 	const { model_output: output } = step;
-	// A step without an answer: its result is told to the model.
+	// In a step without an answer, the result is told to the model.
 	const draft = new MessageDraft(isJsonObject(output) ? "assistant" : "user", path);
 	const end = timeAt(objectOf(step.metadata), "step_end_time");
 	draft.setTime(timeAt(objectOf(step.metadata), "step_start_time"));
@@ -139,7 +139,7 @@ function readBrowserStep(step: JsonObject, path: Path): Message {
 		const [name = "", input] = Object.entries(objectOf(one)).find(([, value]) => value !== null) ?? [];
 		const number = (numbers.get(name) ?? 0) + 1;
 		numbers.set(name, number);
-		// Actions have no ids: their results are in the same order.
+		// Actions have no ids. Their results have the same order.
 		const id = `${name || "action"}#${number}`;
 		draft.addCall(id, name, input);
 		const result = results[index];
@@ -189,13 +189,13 @@ function probeSweAgent(step: unknown): Probed {
 function readSweAgentStep(step: JsonObject, path: Path): Message {
 	const action = stringAt(step, "action") ?? "";
 	const observation = stringAt(step, "observation");
-	// The response is the thought and the action.
+	// The response repeats the thought and the action.
 	const words = stringAt(step, "thought") || stringAt(step, "response") || "";
 	const isTold = words === "" && action === "" && observation !== undefined;
 	const draft = new MessageDraft(isTold ? "user" : "assistant", path);
 	draft.count(isTold ? observation : words);
 	if (isTold || (action === "" && !observation)) return draft;
-	// As the observations in a `history`: the commands of SWE-agent are lines of a shell, without ids.
+	// Same name and id as for a `history`: SWE-agent's commands are shell lines without ids.
 	const callId = "bash#1";
 	draft.addCall(callId, "bash", action);
 	if (observation !== undefined) draft.addResult({ callId, ...textContent(observation, [...path, "observation"]) });

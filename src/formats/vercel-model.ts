@@ -71,7 +71,7 @@ function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string
 	});
 }
 
-/** The outputs of results since v5. */
+/** Types of outputs since v5. */
 const outputTypes = new Set(["text", "json", "content", "error-text", "error-json", "execution-denied"]);
 
 function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
@@ -133,7 +133,7 @@ function providerData(part: JsonObject): JsonObject[] {
 /** The part types of files; those of images match a group. */
 const fileTypes = /^(?:(image)(?:-data|-url|-file-id|-file-reference)?|file(?:-data|-url|-id|-reference)?|media)$/;
 
-/** The key of the data, by version and type of part. */
+/** Keys of the data, which depend on the version and the type of part. */
 const dataKeys = ["data", "image", "url", "fileId", "providerReference"];
 
 function readVercelMedia(part: JsonObject, path: Path): MediaNode | undefined {
@@ -154,9 +154,9 @@ const answerPartTypes =
 /** Parts that the SDK adds after those of an answer. */
 const addedTypes: ReadonlySet<unknown> = new Set(["tool-result", "tool-error", "tool-approval-request"]);
 
-/** Some providers make an object of a cut input, so a call that ends a cut answer counts as cut. */
+/** Some providers parse a cut input into an object, so a call at the end of a cut answer counts as cut. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
-	// A result as JSON has only its steps.
+	// As JSON, a result has only its steps.
 	const last = hasMember(response, "finishReason") ? undefined : objectsOf(response.steps).at(-1);
 	const step = last ?? response;
 	const { content, finishReason: reason } = step;
@@ -167,7 +167,7 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 	const isContent = isAnswerContent(content);
 	if (listedCalls.length === 0 && text === undefined && !isContent) return undefined;
 	if (!hasMember(step, "finishReason", "toolCalls")) return undefined;
-	// Only the content has the parts after a call.
+	// Only the content shows what follows a call.
 	const calls = isContent ? readAnswerContent(content) : [];
 	return finishResponse({
 		reason: isJsonObject(reason) ? reason.unified : reason,
@@ -184,7 +184,7 @@ function isAnswerContent(content: unknown): content is readonly JsonObject[] {
 
 function readAnswerContent(content: readonly JsonObject[]): GivenCall[] {
 	const given = content.filter((part) => !addedTypes.has(part.type));
-	// A call that ran was complete.
+	// A call that was run is complete.
 	const ran = new Set(content.flatMap((part) => (part.type === "tool-result" ? idAt(part, "toolCallId") : [])));
 	const calls = callsAmong(given, (part) => (part.type === "tool-call" ? readGivenCall(part) : undefined));
 	return calls.map((call) => ({ ...call, endsAnswer: call.endsAnswer && !ran.has(call.id) }));

@@ -42,7 +42,7 @@ function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObjec
 /** The message, or the messages of its steps, with the paths of their parts. */
 function readUiMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
-	// v4 has its calls here, or copies of those in the parts.
+	// v4 has calls here, or copies of the calls in the parts.
 	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>
 		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
 	);
@@ -61,7 +61,7 @@ function readUiMessages(message: JsonObject, path: Path): Message[] {
 		draft.count(stringAt(message, "reasoning"), message.content);
 		for (const { tool, path: at } of invocations) readTool(tool, stringAt(tool, "toolName"), at, draft);
 	}
-	// Files of v4 beside a text of the user.
+	// v4 has files beside the user's text.
 	for (const one of objectsOf(message.experimental_attachments)) {
 		const mediaType = stringAt(one, "contentType");
 		draft.mediaTokens += readMedia({ path, provider: "any", mediaType, data: one.url }).tokens;
@@ -85,7 +85,7 @@ function splitIntoSteps(parts: readonly unknown[]): number[][] {
 	return steps;
 }
 
-/** Reads a step, and tells whether any part of it is sent. Removes the copies of its calls from `copies`. */
+/** Reads a step and returns whether any part of it is sent. Removes the copies of its calls from `copies`. */
 function readStep(
 	parts: readonly unknown[],
 	indexes: Iterable<number>,
@@ -102,7 +102,7 @@ function readStep(
 		sent.push(part.type);
 		readPart(part, at, copies, draft);
 	}
-	// A step with only reasoning would be empty without it.
+	// Without its reasoning, such a step would be empty.
 	const onlyThinks = sent.every((type) => type === "reasoning");
 	if (onlyThinks) draft.thinking = draft.thinking.map((block) => ({ ...block, fixed: true as const }));
 	return sent.length > 0;
@@ -194,7 +194,7 @@ function probeStored({ content }: JsonObject): Probed {
 	return (format === 2 && Array.isArray(parts) && parts.every(isPart)) || "`format: 2` and `parts` with a `type` each";
 }
 
-/** A row of its tables: the content is the text of its JSON, in which nothing can be edited in place. */
+/** Whether a value is a row of Mastra's tables: its content is JSON as a text, which cannot be edited in place. */
 export function isStoredRow(value: unknown): boolean {
 	if (!isJsonObject(value) || !hasMember(value, "thread_id", "threadId")) return false;
 	return /^\s*\{\s*"format"\s*:\s*2\b/.test(stringAt(value, "content") ?? "");

@@ -7,7 +7,7 @@ import { readInlineMedia } from "./media.ts";
 import { MessageDraft, opaque, type ToolContent, textContent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 
-/** Members of a request of which any may be left when its messages are dropped. */
+/** Members of a request. Any of them may be the only one left after its messages are dropped. */
 const requestKeys = ["requestId", "message", "response", "result", "prompt", "completion"];
 
 /**
@@ -31,7 +31,7 @@ export const vscodeChat: Format = {
 	write: { message: writeMessage, appends: false },
 };
 
-/** Only items of lists can be taken out: the parts of the user's message, rounds, and the parts of a response. */
+/** Only list items can be removed: parts of the user's message, rounds, and parts of a response. */
 function readRequests({ messages: requests, base }: LocatedMessages): Message[] {
 	return requests.flatMap((value, index): Message[] => {
 		const request = objectOf(value);
@@ -39,7 +39,7 @@ function readRequests({ messages: requests, base }: LocatedMessages): Message[] 
 		const rounds = listOf(metadataOf(request).toolCallRounds);
 		const answers =
 			rounds.length > 0 ? rounds.map((_, round) => readRound(request, round, path)) : readResponse(request, path);
-		// The last round also holds the answer as the screen shows it.
+		// The last round is removed with the answer that the screen shows.
 		if (rounds.length > 0) answers.at(-1)?.paths.push(...itemsOf(request.response, [...path, "response"]));
 		const user = readUser(request, path);
 		const [first] = answers;
@@ -65,12 +65,12 @@ function readUser(request: JsonObject, path: Path): MessageDraft | undefined {
 	const parts = objectOf(message).parts;
 	const draft = new MessageDraft("user", ...itemsOf(parts, [...path, "message", "parts"]));
 	draft.count(isJsonObject(message) ? message.text : message, prompt, completion);
-	// Its parts have been taken out.
+	// The message was dropped: its parts are gone.
 	const isGone = Array.isArray(parts) && parts.length === 0;
 	return draft.counted.length === 0 || isGone ? undefined : draft;
 }
 
-/** An answer with its calls, and their results beside. */
+/** Reads an answer with its calls and their results. */
 function readRound(request: JsonObject, index: number, path: Path): MessageDraft {
 	const { toolCallRounds, toolCallResults } = metadataOf(request);
 	const at = [...path, "result", "metadata"];
@@ -95,7 +95,7 @@ function readRound(request: JsonObject, index: number, path: Path): MessageDraft
 	return draft;
 }
 
-/** Parts with a text as their value, or with a tree of nodes, whose leaves have the texts. */
+/** Reads parts whose value is a text, or a tree of nodes with the texts in its leaves. */
 function readContent(parts: unknown, path: Path): ToolContent {
 	const list = listOf(parts);
 	if (!Array.isArray(parts)) return opaque(parts ?? undefined);
@@ -135,7 +135,7 @@ function leavesOf(value: unknown, path: Path): TextNode[] {
 	return texts;
 }
 
-/** What the screen shows of a call. */
+/** Copies of a call's output that the screen shows. */
 function copiesOf(
 	request: JsonObject,
 	callId: string,
@@ -147,7 +147,7 @@ function copiesOf(
 	return outputCopies({ record: request, path, places, texts: content.texts });
 }
 
-/** The answer as the screen shows it. */
+/** Reads the answer from what the screen shows. */
 function readResponse(request: JsonObject, path: Path): MessageDraft[] {
 	const parts = request.response;
 	if (listOf(parts).length === 0) return [];
@@ -209,7 +209,7 @@ function isChange(record: unknown): record is JsonObject {
 	return [1, 2, 3].includes(record.kind as number) && listOf(record.k).length > 0;
 }
 
-/** Changes copies of the values on the way, which are the records' own. A path that leads nowhere changes nothing. */
+/** Copies the values on the path before it changes them, since they belong to the records. A wrong path changes nothing. */
 function change(root: Writable, { kind, k, v, i }: JsonObject, own: WeakSet<object>): void {
 	let holder = root;
 	const path = ["chat", ...listOf(k)];
