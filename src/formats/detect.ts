@@ -205,7 +205,7 @@ function kindOf(value: unknown): string {
 	if (value === undefined) return "nothing";
 	if (Array.isArray(value)) return "a list";
 	if (!isJsonObject(value)) return `a ${typeof value}`;
-	return Object.hasOwn(value, "role") ? "one message, which is to stand in a list" : "an object without `messages`";
+	return Object.hasOwn(value, "role") ? "one message; put it into a list" : "an object without `messages`";
 }
 
 const strength = { certain: 3, likely: 2, possible: 1, none: 0 } as const;

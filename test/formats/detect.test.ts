@@ -23,7 +23,7 @@ describe("readConversation: input that is not a conversation", () => {
 		["a number", 7, "a number"],
 		["nothing", undefined, "nothing"],
 		["an object without messages", { model: "m" }, "an object without `messages`"],
-		["a message", { role: "user", content: "Hi" }, "one message, which is to stand in a list"],
+		["a message", { role: "user", content: "Hi" }, "one message; put it into a list"],
 	])("%s", (_, document, kind) => {
 		expect(messageOfError(document)).toBe(
 			`Expected a list of messages, or an object that holds one as \`messages\`; got ${kind}.`,
