@@ -79,7 +79,7 @@ function isUsable({ name, input }: GivenCall, mayBeCut: boolean): boolean {
 	if (input.kind === "text") return !mayBeCut;
 	const { value } = input;
 	// A tool without parameters is called without arguments; so is any other if the cut came before them.
-	if (value === undefined || value === null || (typeof value === "string" && value.trim() === "")) return !mayBeCut;
+	if (value == null || (typeof value === "string" && value.trim() === "")) return !mayBeCut;
 	// Callers and providers replace arguments that they cannot parse by an empty object.
 	const isEmpty = isJsonObject(value) && Object.keys(value).length === 0;
 	if (mayBeCut && (input.kind === "parsed_partly" || isEmpty)) return false;

@@ -50,7 +50,7 @@ export const bedrockConverse: Format = {
 function probe({ parts, content }: JsonObject, role: string) {
 	if (role === "tool" || role === "function" || role === "developer") return `no \`role: "${role}"\``;
 	if (parts !== undefined) return "`content`, not `parts`";
-	if (content === undefined || content === null) return false;
+	if (content == null) return false;
 	if (!Array.isArray(content)) return "`content` as a list of blocks";
 	if (!content.every(isBlock)) return "content blocks without a `type`";
 	return content.some((block) => hasMember(block, ...blockKinds));

@@ -63,7 +63,7 @@ function probe(record: unknown) {
 	if (!message || (stringAt(message, "role") === undefined && !isBare))
 		return "`message` with a `role` in a record of this type";
 	const { content } = message;
-	const isContent = content === undefined || content === null || typeof content === "string" || Array.isArray(content);
+	const isContent = content == null || typeof content === "string" || Array.isArray(content);
 	return isContent ? hasMember(record, ...sessionKeys) : "`message.content` as a string or a list of blocks";
 }
 

@@ -25,7 +25,7 @@ function probe(record: unknown) {
 	const { type, text } = record;
 	if (type !== "say" && type !== "ask") return "`type` say or ask";
 	if (stringAt(record, type) === undefined) return "the kind of the record in a member named as its `type`";
-	return text === undefined || text === null || typeof text === "string" || "`text` as a string";
+	return text == null || typeof text === "string" || "`text` as a string";
 }
 
 type Part = "request" | "user" | "answer" | "thinking" | "call" | "output";

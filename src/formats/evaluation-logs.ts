@@ -108,7 +108,7 @@ function probeTau2(message: JsonObject, role: string) {
 	if (!Object.hasOwn(rolesWithTool, role)) return false;
 	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
 	const { content, tool_calls: calls, requestor } = message;
-	if (typeof content !== "string" && content !== undefined && content !== null) return "`content` as a string or null";
+	if (typeof content !== "string" && content != null) return "`content` as a string or null";
 	if (Object.hasOwn(message, "tool_call_id")) return "the call's id as `id`, not `tool_call_id`";
 	const isCall = (call: JsonObject) =>
 		!Object.hasOwn(call, "function") && stringAt(call, "name") !== undefined && isJsonObject(call.arguments);

@@ -90,7 +90,7 @@ export function probeMessages(
 
 /** Probes the `tool_calls` of a message. Only this format has calls that pass `isCall`. */
 export function probeCalls(calls: unknown, isCall: (call: JsonObject) => boolean, members: string): Probed {
-	if (calls === undefined || calls === null) return false;
+	if (calls == null) return false;
 	if (!Array.isArray(calls)) return "`tool_calls` as a list";
 	if (!calls.every((call) => isJsonObject(call) && isCall(call))) return `\`tool_calls\` whose items hold ${members}`;
 	return calls.length > 0;

@@ -130,7 +130,7 @@ function readCall(
 	const callId = idAt(call, "id");
 	if (callId === undefined || !known.has(callId)) draft.addCall(callId, stringAt(call, "name"), call.args);
 	const { result, status } = call;
-	if (result === undefined || result === null) return;
+	if (result == null) return;
 	const at = [...path, "result"];
 	const [response] = listOf(result).map((part) => objectOf(part).functionResponse);
 	const held = isJsonObject(response) ? readFunctionResponse(response, [...at, 0, "functionResponse"]) : undefined;

@@ -76,9 +76,9 @@ function probe(content: unknown) {
 	if (!isJsonObject(content)) return "an object with `role` and `parts`";
 	if (content.content !== undefined) return "`parts`, not `content`";
 	const [role, parts] = [memberAt(content, "role"), memberAt(content, "parts")];
-	if (role !== undefined && role !== null && typeof role !== "string") return "`role` as a string";
+	if (role != null && typeof role !== "string") return "`role` as a string";
 	// An empty answer has only a role.
-	if (parts === undefined || parts === null) return role === "model" ? false : "a list of `parts`";
+	if (parts == null) return role === "model" ? false : "a list of `parts`";
 	if (!Array.isArray(parts)) return "`parts` as a list";
 	const isPart = (part: unknown): part is JsonObject => isJsonObject(part) && typeof part.type !== "string";
 	if (!parts.every(isPart)) return "parts that are objects without a `type`";

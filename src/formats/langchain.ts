@@ -35,7 +35,7 @@ function probe(value: unknown) {
 	if (!isKnown && !Object.hasOwn(message, "content")) return "`content` in a message";
 	const { content, tool_calls: calls } = message;
 	if (isJsonObject(content) && type !== "tool") return "`content` as a string, a list of parts or null";
-	if (calls !== undefined && calls !== null && !listOf(calls).every(isJsonObject)) return "`tool_calls` of objects";
+	if (calls != null && !listOf(calls).every(isJsonObject)) return "`tool_calls` of objects";
 	return type === "human" || type === "ai";
 }
 

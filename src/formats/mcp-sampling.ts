@@ -64,7 +64,7 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 function readResult(block: JsonObject, path: Path, draft: MessageDraft): void {
 	const content = readOpenContent(block.content, [...path, "content"], readMediaBlock);
 	const structured = readOpenContent(block.structuredContent, [...path, "structuredContent"], readInlineMedia);
-	const hasStructured = block.structuredContent !== undefined && block.structuredContent !== null;
+	const hasStructured = block.structuredContent != null;
 	draft.addResult({
 		callId: idAt(block, "toolUseId"),
 		texts: [...content.texts, ...structured.texts],

@@ -76,7 +76,7 @@ function probeMessage(item: JsonObject) {
 		return isReference ? false : "an object with a string `role`, or an item's `type`";
 	}
 	if (role === "tool" || role === "function") return `no \`role: "${role}"\``;
-	if (item.tool_calls !== undefined && item.tool_calls !== null) return "calls as items of their own";
+	if (item.tool_calls != null) return "calls as items of their own";
 	if (item.parts !== undefined) return "`content`, not `parts`";
 	const { content } = item;
 	if (isJsonObject(content)) return "`content` as a string or a list of parts";

@@ -51,7 +51,7 @@ export class MessageDraft implements Message {
 	/** Counts sent values: text as it is, null not at all, anything else as JSON. */
 	count(...values: readonly unknown[]): void {
 		for (const value of values) {
-			if (value !== undefined && value !== null) this.counted = added(this.counted, asCountedText(value));
+			if (value != null) this.counted = added(this.counted, asCountedText(value));
 		}
 	}
 

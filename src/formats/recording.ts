@@ -21,7 +21,7 @@ export function readRecording(text: string): Recording | undefined {
 
 /** Returns the last state if the stream has states, else its messages, whole or joined from pieces. */
 function readStream(text: string): unknown {
-	const events: { readonly name: string; readonly data: unknown }[] = [];
+	const events: StreamEvent[] = [];
 	const parser = createParser({
 		onEvent({ event = "message", data }) {
 			try {
@@ -40,10 +40,15 @@ function readStream(text: string): unknown {
 	return found.length > 0 ? { messages: found } : undefined;
 }
 
+interface StreamEvent {
+	readonly name: string;
+	readonly data: unknown;
+}
+
 type Writable = Record<string, unknown>;
 
 /** Events `messages/partial` and `messages/complete` repeat a message; an event `messages` has a piece and its origin. */
-function langchainMessages(events: readonly { readonly name: string; readonly data: unknown }[]): Writable[] {
+function langchainMessages(events: readonly StreamEvent[]): Writable[] {
 	const messages = new Map<string, Writable>();
 	for (const { name, data } of events) {
 		if (!name.startsWith("messages")) continue;
@@ -65,7 +70,7 @@ function langchainMessages(events: readonly { readonly name: string; readonly da
 }
 
 /** An event `updates` has the messages that each node of the graph added. */
-function updatedMessages(events: readonly { readonly name: string; readonly data: unknown }[]): readonly JsonObject[] {
+function updatedMessages(events: readonly StreamEvent[]): readonly JsonObject[] {
 	const updates = events.filter(({ name }) => name === "updates").flatMap(({ data }) => Object.values(objectOf(data)));
 	return updates.flatMap((update) => objectsOf(objectOf(update).messages));
 }
@@ -81,7 +86,7 @@ function joined(before: unknown, piece: unknown): unknown {
  * Pieces of messages by their id: `content`, `tool_calls`, `tool_call_chunks`; and results. A result without an id answers
  * the first open call.
  */
-function chatMessages(events: readonly { readonly name: string; readonly data: unknown }[]): Writable[] {
+function chatMessages(events: readonly StreamEvent[]): Writable[] {
 	const messages: Writable[] = [];
 	const open: unknown[] = [];
 	for (const { name, data } of events) {

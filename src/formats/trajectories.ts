@@ -1,10 +1,10 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role } from "../conversation/transcript.ts";
-import { type Format, keptFields, type Probed, probeEach, readTranscript } from "./format.ts";
-import { booleanAt, hasMember, idAt, listOf, memberAt, objectOf, stringAt, timeAt } from "./json-values.ts";
+import { type Format, keptFields, type Probed, probeEach, readTranscript, roleOf } from "./format.ts";
+import { booleanAt, hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
-import { MessageDraft, noContent, readOpenContent, readToolContent, textContent } from "./parts.ts";
+import { MessageDraft, readOpenContent, readToolContent, textContent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
 
 /**
@@ -28,66 +28,47 @@ function probeAtif(step: unknown): Probed {
 	if (typeof source !== "string") return "`source` system, user or agent";
 	if (message !== null && typeof message !== "string" && !Array.isArray(message))
 		return "`message` as a string or a list of parts";
-	if (calls !== undefined && calls !== null && !Array.isArray(calls)) return "`tool_calls` as a list";
-	return observation === undefined || observation === null || Array.isArray(objectOf(observation).results)
+	if (calls != null && !Array.isArray(calls)) return "`tool_calls` as a list";
+	return observation == null || Array.isArray(objectOf(observation).results)
 		? true
 		: "`observation` with a list of `results`";
 }
 
 function readAtifStep(step: JsonObject, path: Path): Message {
-	const source = stringAt(step, "source") ?? "";
-	const draft = new MessageDraft((Object.hasOwn(atifRoles, source) && atifRoles[source]) || "other", path);
-	draft.setTime(timeAt(step, "timestamp"));
+	const draft = new MessageDraft(roleOf({ role: step.source }, atifRoles), path).setTime(timeAt(step, "timestamp"));
 	const thinking = stringAt(step, "reasoning_content");
 	if (thinking) draft.addThinking([...path, "reasoning_content"], thinking, false);
 	draft.countParts(step.message || undefined, [...path, "message"], readInlineMedia);
 	const values: CallValues = new Map();
-	for (const call of listOf(step.tool_calls)) {
-		const { arguments: input } = objectOf(call);
-		const id = idAt(objectOf(call), "tool_call_id");
-		draft.addCall(id, stringAt(objectOf(call), "function_name"), input);
-		rememberCall(values, id, input);
+	for (const call of objectsOf(step.tool_calls)) {
+		const id = idAt(call, "tool_call_id");
+		draft.addCall(id, stringAt(call, "function_name"), call.arguments);
+		rememberCall(values, id, call.arguments);
 	}
 	const observed = listOf(objectOf(step.observation).results);
 	// A terminal shows the output of all calls of a step at once, even of calls that could not be parsed.
 	if (draft.role === "assistant" && draft.calls.length === 0 && observed.length > 0)
 		draft.addCall("step#1", undefined, "");
-	for (const [index, result] of observed.entries()) {
+	for (const [index, value] of observed.entries()) {
+		const result = objectOf(value);
 		const at = [...path, "observation", "results", index];
-		if (draft.calls.length === 0) draft.count(objectOf(result).content);
-		else readAtifResult({ result: objectOf(result), path: at, step, stepPath: path, index, values }, draft);
+		if (draft.calls.length === 0) {
+			draft.count(result.content);
+			continue;
+		}
+		const own = draft.calls[observed.length === draft.calls.length ? index : 0];
+		const callId = idAt(result, "source_call_id") ?? own?.id;
+		const content = readToolContent(result.content, [...at, "content"], readInlineMedia);
+		// Harbor's converters also keep each program's own result in `extra` of the result or of the step.
+		const search = { texts: content.texts, ofTheCall: values.get(callId ?? "") };
+		const copies = outputCopies({ ...search, record: result, path: at, places: [["extra"]] });
+		if (observed.length === 1) copies.push(...outputCopies({ ...search, record: step, path, places: copyPlaces }));
+		const extra = objectOf(result.extra);
+		const raw = objectOf(objectOf(extra.tool_result_metadata).raw_tool_result);
+		const isError = booleanAt(extra, "is_error") ?? booleanAt(raw, "is_error");
+		draft.addResult({ callId, ...content, copies, isError: isError || undefined });
 	}
 	return draft;
-}
-
-interface Observed {
-	readonly result: JsonObject;
-	readonly path: Path;
-	readonly step: JsonObject;
-	readonly stepPath: Path;
-	readonly index: number;
-	readonly values: CallValues;
-}
-
-/** Harbor's converters also keep each program's own result in `extra` of the result or of the step. */
-function readAtifResult({ result, path, step, stepPath, index, values }: Observed, draft: MessageDraft): void {
-	const { calls } = draft;
-	const own = idAt(result, "source_call_id");
-	const callId =
-		own ?? (listOf(objectOf(step.observation).results).length === calls.length ? calls[index] : calls[0])?.id;
-	const { content } = result;
-	const read =
-		content === null || content === undefined
-			? noContent
-			: readToolContent(content, [...path, "content"], readInlineMedia);
-	const search = { texts: read.texts, ofTheCall: values.get(callId ?? ""), places: [["extra"]] };
-	const copies = outputCopies({ ...search, record: result, path });
-	if (listOf(objectOf(step.observation).results).length === 1) {
-		copies.push(...outputCopies({ ...search, record: step, path: stepPath, places: copyPlaces }));
-	}
-	const raw = objectOf(objectOf(objectOf(result.extra).tool_result_metadata).raw_tool_result);
-	const isError = booleanAt(objectOf(result.extra), "is_error") ?? booleanAt(raw, "is_error");
-	draft.addResult({ callId, ...read, copies, isError: isError || undefined });
 }
 
 const copyPlaces = [["extra", "tool_result_metadata"]];
@@ -107,7 +88,7 @@ export const browserUse: Format = {
 			if (!isJsonObject(step) || !hasMember(step, "model_output", "result")) return "an object with `model_output`";
 			const [output, result] = [memberAt(step, "model_output"), memberAt(step, "result")];
 			if (!itemsOf(result).every(isJsonObject)) return "`result` as a list of objects";
-			if (output === null || output === undefined) return Array.isArray(result) || "`result` as a list";
+			if (output == null) return Array.isArray(result) || "`result` as a list";
 			const { action } = objectOf(output);
 			return Array.isArray(action) || isJsonObject(action) || "`model_output.action` as a list";
 		}),
@@ -152,7 +133,7 @@ function readBrowserStep(step: JsonObject, path: Path): Message {
 function readBrowserResult(result: JsonObject, path: Path, callId: string, draft: MessageDraft): void {
 	const isError = typeof result.error === "string" && result.error !== "";
 	const key = isError ? "error" : "extracted_content";
-	const content = result[key] === null ? noContent : readOpenContent(result[key], [...path, key]);
+	const content = readOpenContent(result[key], [...path, key]);
 	const memory = { record: result, path, places: [["long_term_memory"]], texts: content.texts };
 	draft.addResult({ callId, ...content, copies: outputCopies(memory), isError: isError || undefined });
 }
@@ -181,9 +162,7 @@ function probeSweAgent(step: unknown): Probed {
 	if (!isJsonObject(step) || stringAt(step, "action") === undefined) return "an object with a string `action`";
 	const { observation, response, thought } = step;
 	if (typeof (response ?? thought) !== "string") return "`response` or `thought` as a string";
-	return observation === undefined || observation === null || typeof observation === "string"
-		? true
-		: "`observation` as a string";
+	return observation == null || typeof observation === "string" ? true : "`observation` as a string";
 }
 
 function readSweAgentStep(step: JsonObject, path: Path): Message {
