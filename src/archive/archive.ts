@@ -14,14 +14,14 @@ export interface Original {
 
 export interface Listing extends Omit<Original, "text"> {
 	readonly ref: Ref;
-	/** The same for a text in every archive, as older versions wrote it. */
+	/** The long form. It is the same in every archive, and older versions wrote only this form. */
 	readonly longRef: Ref;
 	/** UTF-16 code units of the archived text. */
 	readonly chars: number;
 	readonly bytes: number;
-	/** First time for this call, in ms since 1970. */
+	/** When the text was first archived for this call, in ms since 1970. */
 	readonly archivedAt: number;
-	/** Above 0, the archived text differs from the original. */
+	/** Number of replaced matches. Above 0, the archived text differs from the original. */
 	readonly redactions: number;
 }
 
@@ -92,10 +92,10 @@ export interface Archive {
 	readonly read: <T>(ref: string, consume: (pieces: AsyncIterable<string>) => Promise<T>) => Promise<Read<T>>;
 	/** Oldest first. */
 	readonly find: (toolCallId: string) => Promise<readonly Listing[]>;
-	/** In no order. May miss originals that are added or removed meanwhile. */
+	/** In no particular order. May miss originals that are added or removed meanwhile. */
 	readonly list: () => AsyncIterable<Listing>;
 	readonly stats: () => Promise<ArchiveStats>;
-	/** Also runs hourly by itself; then large shares of old texts wait for a day, since the clock may be wrong. */
+	/** Also runs hourly. An hourly sweep waits a day before it deletes a large share, since the clock may be wrong. */
 	readonly sweep: () => Promise<Sweep>;
 	readonly clear: () => Promise<number>;
 	readonly close: () => Promise<void>;

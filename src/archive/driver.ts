@@ -25,7 +25,7 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	 * that need a long ref: their short one was another text's before. Of two writers at once, at most one gets it.
 	 */
 	readonly write: (entries: readonly Entry[]) => Promise<ReadonlySet<string>>;
-	/** With the digits of a short ref, none that need a long one. */
+	/** For the digits of a short ref, omits hashes that need a long ref. */
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
 	readonly needsLongRef: (hash: string) => Promise<boolean>;
 	/** Marks the bytes as used; `undefined` if nothing is stored. Read the stream to its end. */
@@ -54,7 +54,7 @@ export function holdingsOf(all: readonly { readonly bytes: number; readonly used
 
 const mostRemembered = 100_000;
 
-/** A full set is emptied; each text is then checked once more. */
+/** Empties a full set. Each text is then checked once more. */
 export function rememberHash(hashes: Set<string>, hash: string): void {
 	if (hashes.size >= mostRemembered) hashes.clear();
 	hashes.add(hash);
@@ -66,7 +66,7 @@ export function writeAbout({ kind, toolCallId, toolName, chars, bytes, archivedA
 }
 
 export function readAbout(json: string): About | undefined {
-	// Not a zod schema: loading one takes a hook that archives one text longer than all its other work.
+	// Without zod, because loading zod takes longer than all other work of a hook that archives one text.
 	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parseJsonObject(json) ?? {};
 	const names = { toolCallId: tool_call_id, toolName: tool_name };
 	const about = { kind, ...names, chars, bytes, archivedAt: archived_at, redactions };
@@ -98,7 +98,7 @@ const reasons: Readonly<Record<string, string>> = {
 	ENFILE: tooManyFiles,
 };
 
-/** Any failure becomes `archive_unavailable`; `what` names a place that is no archive. */
+/** Turns any failure into `archive_unavailable`. `what` names a place that is not the archive. */
 export async function usingPlace<T>(location: string, use: () => Promise<T>, what?: string): Promise<T> {
 	try {
 		return await use();
@@ -107,7 +107,7 @@ export async function usingPlace<T>(location: string, use: () => Promise<T>, wha
 	}
 }
 
-/** The same error for a failure that was caught elsewhere. */
+/** The error of `usingPlace`, for a failure that is already caught. */
 export function unusablePlace(location: string, cause: unknown, what = "The archive in"): PalimpsestError {
 	if (cause instanceof PalimpsestError) return cause;
 	const { code, message } = cause as NodeJS.ErrnoException;

@@ -32,7 +32,7 @@ import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import { decideSweep, type Holding, readIntent, type SweepTime, safeForMs, sweepOf } from "./retention.ts";
 
 const atATime = 8;
-/** A sweep spares texts that are sixty times as old. */
+/** Safe, since a sweep keeps every text used in the last hour. */
 const renewAfterMs = 60_000;
 
 /** Each original is a file of plain text, named by its SHA-256. Several processes may use the folder at once. */
@@ -108,7 +108,7 @@ export function createFilesDriver(options: {
 	};
 }
 
-/** The folders that are there, by the first two digits of the files in them. */
+/** The existing folders, named by the first two digits of their files. */
 async function bucketsIn(folder: string): Promise<string[]> {
 	const digits = (await namesIn(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
 	return digits.sort().map((name) => path.join(folder, name));
@@ -197,12 +197,12 @@ async function readAboutFile(file: string): Promise<About | undefined> {
 interface Writing {
 	readonly layout: Layout;
 	readonly verified: Set<string>;
-	/** Those of `verified` that need a long ref. */
+	/** Hashes of `verified` that need a long ref. */
 	readonly longer: Set<string>;
 	readonly now: () => number;
 }
 
-/** Texts first, then records, then the names by which calls find them: each is found only if it is complete. */
+/** Writes texts, then records, then the names that lead from calls to texts, so that a found text is always complete. */
 async function writeEntries(given: readonly Entry[], writing: Writing): Promise<ReadonlySet<string>> {
 	const { layout, verified, longer, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));
@@ -223,12 +223,12 @@ async function writeEntries(given: readonly Entry[], writing: Writing): Promise<
 		const names = await namesIn(folder);
 		await refuseCollisions(names, written, layout);
 		await markLonger(hashes, names, writing);
-		// A text that another process has just written is not on the disk before its folder is, nor that folder before this one.
+		// A text that another process has just written is on the disk only after both folders are synced.
 		if (hashes.every((hash) => verified.has(hash) && !written.has(hash))) return;
 		await syncFolder(folder);
 		await syncFolder(layout.folder);
 	});
-	// Another process may have made the archive just now.
+	// Another process may have just created the archive.
 	if (texts.length > 0 && verified.size === 0) {
 		await syncFolder(path.dirname(layout.folder));
 		await syncFolder(path.dirname(path.dirname(layout.folder)));
@@ -296,7 +296,7 @@ async function markUsed(file: string, usedAt: number, now: number): Promise<bool
 	return (await marked.catch(undefinedIfAbsent)) ?? false;
 }
 
-/** Looks after the writing: of two processes that write at once, at least one then sees the other's text. */
+/** Runs after writing, so that of two processes that write at once, at least one sees the other's text. */
 async function refuseCollisions(names: readonly string[], written: ReadonlySet<string>, layout: Layout): Promise<void> {
 	const byPrefix = new Map(Array.from(written, (hash) => [hash.slice(0, hexDigitsOfRef.long), hash]));
 	const colliding = names.flatMap((name) => {
@@ -308,7 +308,7 @@ async function refuseCollisions(names: readonly string[], written: ReadonlySet<s
 	throw ambiguous();
 }
 
-/** The files of a new text are renewed, or a sweep would take them for leftovers. */
+/** Rewrites the files of a new text: a sweep would delete older ones as leftovers. */
 async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now }: Writing): Promise<void> {
 	const call = callKey(about.toolCallId);
 	const file = layout.about(hash, call);
@@ -388,7 +388,7 @@ async function removeLeftover(file: string, kept: ReadonlySet<string>, now: numb
 	const found = isLeftover ? await statIfThere(file) : undefined;
 	if (found === undefined) return;
 	if (named.is === "set-aside") {
-		// A sweep ended half-way. The text goes back, and the next sweep judges it again.
+		// A sweep ended half-way. The text goes back, and the next sweep decides again.
 		// Another sweep may have set it aside after this one began, at `now`.
 		const isBeingSwept = Math.abs(now - found.ctimeMs) < safeForMs;
 		const text = path.join(path.dirname(file), named.hash);

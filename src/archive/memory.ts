@@ -7,7 +7,7 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 	const { retention, now } = options;
 	type Slot = { readonly bytes: Buffer; readonly abouts: Map<string | undefined, About>; usedAt: number };
 	const slots = new Map<string, Slot>();
-	// A ref names 8 or 15 of the 64 digits of a hash. This map finds the whole hash without a walk over all of them.
+	// A ref holds 8 or 15 of the 64 digits of a hash. This map leads from them to the whole hash.
 	const byPrefix = new Map<string, string>();
 	const needsLongRef = (hash: string) => byPrefix.get(hash.slice(0, hexDigitsOfRef.short)) !== hash;
 	let intent: SweepIntent | undefined;

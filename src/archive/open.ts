@@ -16,7 +16,7 @@ export interface ArchiveOptions {
 	/** Needs secretlint's recommended rules. */
 	readonly redactCredentials?: boolean | undefined;
 	readonly now?: (() => number) | undefined;
-	/** In ms; a change of the clock does not affect it. */
+	/** In ms. Changes of the clock do not affect it. */
 	readonly uptime?: (() => number) | undefined;
 }
 
@@ -113,7 +113,7 @@ export function archiveLocation(named: {
 	return { where, namespace: checkNamespace(namespace ?? (environment.PALIMPSEST_NAMESPACE || "default")) };
 }
 
-/** A process's archive. `use` opens it and keeps it open meanwhile; `end` closes it after the last use. */
+/** The archive of a process. `use` opens it and keeps it open during the work. `end` closes it after the last use. */
 export type ArchiveSource = NonNullable<ReturnType<typeof createArchiveSource>>;
 
 interface OpenArchive {
@@ -122,7 +122,7 @@ interface OpenArchive {
 	uses: number;
 }
 
-/** Opened at its first use, so that a server starts fast, and again when its section of the policy changes. */
+/** Opens the archive at its first use, so that a server starts fast, and again when its section of the policy changes. */
 export function createArchiveSource(from: { readonly location: ArchiveLocation; readonly policy: () => Policy }) {
 	const { location } = from;
 	if (location.where === "none") return undefined;

@@ -2,7 +2,7 @@ import { RE2JS } from "re2js";
 import { PalimpsestError } from "../errors.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 
-/** A request with nothing but `maxTokens` is for all of the original. */
+/** A request without a part is for the whole original. */
 export interface PartRequest {
 	/** From 1 on, both ends included: `120-180`, `120-` or `120`. */
 	readonly lines?: string | undefined;
@@ -108,7 +108,7 @@ export function requireWithin(part: Part, total: SelectedPart["total"]): void {
 }
 
 const longestPattern = 1000;
-// Matching takes up to some 20 ns for each character and each instruction of the program.
+// Matching takes up to about 20 ns for each character and each instruction.
 const largestProgram = 500;
 
 /** Compiles RE2's syntax. Throws PalimpsestError `invalid_argument` if it is too long, too large or invalid. */

@@ -105,9 +105,9 @@ function countUpTo(rising: readonly number[], most: number): number {
 	return low;
 }
 
-/** Finds matches of patterns in RE2's syntax. Throws PalimpsestError `invalid_argument` for a pattern that is none. */
+/** Finds matches of patterns in RE2's syntax. Throws PalimpsestError `invalid_argument` for an invalid pattern. */
 export async function findPatterns(patterns: readonly string[]): Promise<FindRanges> {
-	// Most archives redact nothing, and do without RE2.
+	// Loaded here, since most archives redact nothing.
 	const [{ RE2JS }, { compilePattern }] = await Promise.all([import("re2js"), import("./part.ts")]);
 	const compiled = patterns.map((pattern) => compilePattern(pattern, RE2JS.MULTILINE));
 	return (text) => compiled.flatMap((pattern) => matchesOf(pattern, text));

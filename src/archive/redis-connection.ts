@@ -5,7 +5,7 @@ export type Reply = number | Buffer | null | readonly Reply[];
 
 export type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
 
-/** The timeouts do not count the time in which this process computes. */
+/** Time during which this process is busy does not count for the timeouts. */
 export interface RedisAddress {
 	readonly url: string;
 	readonly connectTimeoutMs?: number | undefined;
@@ -35,9 +35,9 @@ export async function connectRedis(address: RedisAddress) {
 			},
 			commandOptions: { typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
 		});
-		// Without a listener, a lost connection would end the process. The calls tell the reason.
+		// Without a listener, a lost connection would end the process. The calls report the reason.
 		made.on("error", () => {});
-		// Each call that waits for the connection listens, and there may be any number.
+		// Each call that waits for the connection adds a listener.
 		made.setMaxListeners(0);
 		made.connect().catch(() => {});
 		return made;
@@ -49,7 +49,7 @@ export async function connectRedis(address: RedisAddress) {
 		let [onReady, onError] = [() => {}, (_error: unknown) => {}];
 		const ready = new Promise<void>((resolve, reject) => {
 			onReady = resolve;
-			// The client's own time-out also runs while this process computes. The client tries again by itself.
+			// The client's own time-out also counts time when this process is busy. The client tries again by itself.
 			onError = (error) => {
 				if (!(error instanceof redis.ConnectionTimeoutError)) reject(error);
 			};
@@ -68,7 +68,7 @@ export async function connectRedis(address: RedisAddress) {
 		// Commands of one turn are sent together.
 		const answers = Promise.all(commands.map((command) => current.sendCommand<Reply>([...command])));
 		return unlessLate(answers, commandTimeoutMs, () => {
-			// Unread answers would add up in memory.
+			// Unread answers would fill memory.
 			if (client === current) client = undefined;
 			current.destroy();
 			return new Error("no answer in time");
@@ -111,7 +111,7 @@ const refusals: Readonly<Record<string, string>> = {
 	LOADING: "Redis is loading its data. Try again in a moment",
 };
 
-/** An error of Redis may quote the text that was sent, so only its first word, a code, is shown. */
+/** An error of Redis may quote the sent text, so this shows only its first word, a code. */
 function refused(location: string, cause: unknown): PalimpsestError {
 	const { message = "", code } = cause as NodeJS.ErrnoException;
 	const word = /^[A-Z]{2,}\b/.exec(message)?.[0];
@@ -134,7 +134,7 @@ async function unlessLate<T>(work: Promise<T>, milliseconds: number, tooLate: ()
 			left -= 1;
 			if (left > 0) return;
 			clearInterval(timer);
-			// An answer that has come by now is read before.
+			// An answer that has arrived is read first.
 			last = setImmediate(() => reject(tooLate()));
 		}, milliseconds / looks);
 	});

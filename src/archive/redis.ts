@@ -17,7 +17,7 @@ const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
 const intentForMs = String(30 * secondThoughtsMs);
 const page = 1000;
 
-/** Keys live for twice the retention's age, renewed by use, since Redis goes by its clock; sweeps apply the retention. */
+/** Keys expire by the clock of Redis after twice the retention's age without use. Sweeps apply the retention itself. */
 export async function createRedisDriver(
 	options: RedisAddress & { readonly namespace: string; readonly retention: Retention; readonly now: () => number },
 ): Promise<Driver> {
@@ -217,7 +217,7 @@ async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Hold
 	return holdings;
 }
 
-/** Redis runs the commands of other processes between two of ours, but none within a script. */
+/** A script, since Redis may run commands of other processes between two of ours. */
 const removeUnlessUsed = `
 local used = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if used and tonumber(used) ~= tonumber(ARGV[2]) then return 0 end

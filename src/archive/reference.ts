@@ -33,7 +33,7 @@ const vowels = "aeiou";
 const syllables = Array.from(consonants, (consonant) => Array.from(vowels, (vowel) => consonant + vowel)).flat();
 const groups = 4;
 const groupSize = syllables.length * 1000;
-// A prime: no change of one character, and no swap of two neighbouring digits, makes another multiple.
+// A prime, so that no changed character and no swap of neighbouring digits gives another multiple.
 const check = 43n;
 const longLength = groups * 5;
 const longPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
@@ -77,7 +77,7 @@ function prefixOfLong(ref: Ref): string | undefined {
 	return prefix.length === hexDigitsOfRef.long ? prefix : undefined;
 }
 
-/** Undoes capitals, spaces, hyphens and quotes. */
+/** Removes capitals, spaces, hyphens and quotes. */
 export function tidyRef(given: string): string {
 	const start = given.slice(0, 4 * longLength);
 	return start.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
@@ -91,7 +91,7 @@ export function ambiguous(): PalimpsestError {
 
 const mostShown = 3;
 const shortestPiece = 5;
-/** Two refs of such a length are not this near to each other by chance. */
+/** Two refs of this length are not this similar by chance. */
 const mostEdits = (length: number) => (length > longLength / 2 ? 5 : 2);
 
 export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => void; readonly nearest: () => Ref[] } {
@@ -107,7 +107,7 @@ export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => voi
 	};
 }
 
-/** For the names of files and keys, which may not hold every character of an id. */
+/** A name for files and keys, which cannot contain every character of an id. */
 export function callKey(toolCallId: string | undefined): string {
 	if (toolCallId === undefined) return "none";
 	return createHash("sha256").update(JSON.stringify(toolCallId)).digest("hex").slice(0, 16);

@@ -12,10 +12,10 @@ export interface Holding {
 export const safeForMs = 3_600_000;
 /** An automatic sweep waits this long before it removes a large share, in ms. */
 export const secondThoughtsMs = 24 * safeForMs;
-/** One in this many texts and bytes. */
+/** A share is small up to one in this many texts and bytes. */
 const smallShare = 10;
 
-/** `unasked` is set for an automatic sweep, which has nothing but the clock to go by. */
+/** `unasked` is set for an automatic sweep, which can only trust the clock. */
 export interface SweepTime {
 	readonly now: number;
 	readonly unasked?: MachineTime | undefined;
@@ -69,7 +69,7 @@ function confirmOld(old: readonly Holding[], { holdings, time: { now, unasked },
 	const isSmall = (some: readonly Holding[]) =>
 		some.length * smallShare <= holdings.length && bytesOf(some) * smallShare <= bytesOf(holdings);
 	if (!unasked || isSmall(old)) return { going: old, intent: undefined };
-	// An intent from the future was made by a wrong clock.
+	// Only a wrong clock makes an intent in the future.
 	const earlier = intent && intent.at <= now ? intent : undefined;
 	if (earlier && !hasWaited(earlier, now, unasked)) return { going: [], intent: earlier };
 	const agreed = old.filter(({ usedAt }) => earlier !== undefined && usedAt <= earlier.newest);

@@ -11,7 +11,7 @@ import {
 } from "./part.ts";
 import { onCharacter } from "./text-bytes.ts";
 
-/** In ms. A longer search answers with its matches so far. */
+/** In ms. A longer search returns the matches that it has found. */
 const searchTimeMs = 10_000;
 
 /**
@@ -63,10 +63,10 @@ interface Segment {
 	readonly continues: boolean;
 }
 
-/** The work on one segment must not block everything else. */
+/** Short enough that work on one segment does not block other work. */
 const longestSegment = 1 << 16;
 
-/** Lets other work run in between. */
+/** Calls `visit` for each segment, and lets other work run in between. */
 async function scanLines(pieces: AsyncIterable<string>, visit: Taker["visit"]): Promise<SelectedPart["total"]> {
 	let [line, start, unpaused] = [1, 0, 0];
 	let [continues, pending] = [false, ""];
@@ -270,7 +270,7 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 				else leftFrom ??= segment;
 			} else if (!isFull && after > 0) {
 				after -= 1;
-				// A line around a match may be missing; `leftFrom` is only ever a match.
+				// A context line may be missing: `leftFrom` is always a match.
 				show(segment, writeAround(segment));
 			} else if (!isFull) {
 				before.push(segment);
@@ -337,7 +337,7 @@ function createTokenBudget(options: {
 	};
 
 	const take = (text: string): boolean => {
-		// Text that cannot fit is not counted.
+		// Counting is slow, so text that cannot fit is not counted.
 		if (text.length > left * longestToken) return false;
 		const tokens = cost(text);
 		if (tokens > left) return false;

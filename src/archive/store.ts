@@ -32,7 +32,7 @@ export function createArchive(parts: {
 		sweptAt = at;
 		const time = { now: at, unasked: { uptime: uptime(), machine: hostname() } };
 		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(time) : undefined);
-		// A failed sweep is repeated by the next one.
+		// After a failure, the next sweep does the work.
 		sweeping = sweepOnce().catch(() => undefined);
 	};
 
@@ -87,7 +87,7 @@ export function createArchive(parts: {
 
 	const bestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
 		const abouts = await driver.aboutsOf(hash);
-		// A record of a tool call says more than one of a truncated text. Of several, the oldest counts.
+		// The record of a tool call says more than that of a truncated text. Of several, the oldest counts.
 		const [first] = abouts.toSorted(
 			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
 		);
@@ -200,7 +200,7 @@ export function createArchive(parts: {
 const longestAtOnce = 1 << 20;
 
 function digestOf(text: string): { readonly hash: string; readonly bytes: number } {
-	// Takes half the time, and a request hashes all its results.
+	// Takes half the time, and each request hashes all its results.
 	if (text.length <= longestAtOnce && text.isWellFormed()) {
 		return { hash: crypto.hash("sha256", text, "hex"), bytes: Buffer.byteLength(text) };
 	}
@@ -296,7 +296,7 @@ async function spoolPieces(
 	};
 }
 
-/** The folder for temporary files is not that of the archive. */
+/** Names the folder for temporary files in errors, since it is not that of the archive. */
 function usingTemporary<T>(use: () => Promise<T>): Promise<T> {
 	return usingPlace(tmpdir(), use, "The folder for temporary files (TMPDIR)");
 }

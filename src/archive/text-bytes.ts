@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
-/** Lone surrogates become bytes that UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so nothing is lost. */
+// Lone surrogates become bytes that UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so nothing is lost.
 
-/** Encoded at a time, so that a large text is never held twice. */
+/** A large text is encoded in pieces, so that memory never holds it twice. */
 const pieceLength = 1 << 20;
 
 export function* encodeText(text: string): Generator<Buffer> {
@@ -66,7 +66,7 @@ function endOfWholeSequences(bytes: Buffer): number {
 	return bytes.length;
 }
 
-/** Without half a character. */
+/** The longest beginning of a text that fits, without half a character at its end. */
 export function firstBytes(text: string, most: number): { readonly text: string; readonly bytes: number } {
 	const all = Buffer.byteLength(text, "utf8");
 	if (all <= most) return { text, bytes: all };

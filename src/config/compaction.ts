@@ -11,7 +11,7 @@ import type { CheckedStrategy } from "./external-strategy.ts";
 
 export type CompactionSource = ReturnType<typeof createCompactionSource>;
 
-/** Opens and loads nothing yet. Throws `invalid_policy` if the environment names a model that cannot be used. */
+/** Opens and loads nothing yet. Throws `invalid_policy` if the environment names an unusable model. */
 export function createCompactionSource(from: {
 	readonly environment: Environment;
 	/** The policy file in force. Modules are resolved from its folder; null: from the working directory. */
@@ -48,7 +48,7 @@ export function createCompactionSource(from: {
 	};
 }
 
-/** The endpoint of `PALIMPSEST_LLM_…`. Variables of other programs are not read: the user has not named those here. */
+/** The endpoint of `PALIMPSEST_LLM_…`. Ignores variables of other programs, which the user did not set for this one. */
 export function summariserOfEnvironment(
 	environment: Environment,
 	load = async () => (await import("../summariser/endpoint.ts")).createOpenAiCompatible,

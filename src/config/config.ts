@@ -102,12 +102,12 @@ export async function createPolicySource(
 			listeners.add(listener);
 			return () => listeners.delete(listener);
 		},
-		/** The policy in force stays readable. */
+		/** Stops watching. The last policy stays readable. */
 		close,
 	};
 }
 
-/** By polling, which works on network drives. A changed file is reported once it has rested for one interval. */
+/** Polls, which also works on network drives. Reports a change after one interval without further changes. */
 export function watchPolicyFile(watch: {
 	readonly path: string;
 	readonly onChange: () => void;
@@ -118,7 +118,7 @@ export function watchPolicyFile(watch: {
 	let last = told;
 	const timer = setInterval(() => {
 		const now = fingerprint(watch.path);
-		// Equal twice in a row: the file is neither half written nor between a delete and a rename.
+		// Only if equal twice in a row: otherwise the file may be half written, or between a delete and a rename.
 		const rested = now === last;
 		last = now;
 		if (!rested || now === told) return;
@@ -149,7 +149,7 @@ export interface PolicyFileSearch {
 
 const policyFileName = "palimpsest.toml";
 
-/** The file of the flag, else of `PALIMPSEST_POLICY`, both unchecked, else in the working directory or the user's. */
+/** The file of the flag or of `PALIMPSEST_POLICY`, unchecked; else an existing one in the working or configuration folder. */
 export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
 	const { environment, workingDirectory, home = homedir(), platform = process.platform } = search;
 	const named = search.policyFile ?? (environment.PALIMPSEST_POLICY || undefined);

@@ -44,7 +44,7 @@ export function createFileAccess(allowing: {
 	const refuseMissing = async (file: string, given: string): Promise<void> =>
 		requireAllowed(await realFolderAbove(file), given);
 
-	/** Without the help of the system only a change that lasts is noticed. */
+	/** Where the system does not tell the path of an open file, this notices only lasting changes. */
 	const requireOpenedAllowed = async (handle: FileHandle, real: string, given: string): Promise<void> => {
 		const opened = await pathOfOpened(handle);
 		if (opened !== undefined) return requireAllowed(opened, given);
@@ -61,7 +61,7 @@ export function createFileAccess(allowing: {
 				await refuseMissing(file, given);
 				throw error;
 			});
-			// A name that is not given but found must not lead out of a folder that is allowed.
+			// The next free name must stay in an allowed folder, so the folder itself must be allowed.
 			await requireAllowed(what.otherNames ? folder.real : path.join(folder.real, path.basename(file)), given);
 			const written = await writeNewFile({ ...what, file: path.join(folder.base, path.basename(file)) });
 			return path.join(folder.real, path.basename(written));
@@ -152,7 +152,7 @@ async function realFolders(folders: readonly string[]): Promise<string[]> {
 	return found.filter((folder) => folder !== undefined);
 }
 
-/** It stays the same while it is held, except where only its name is known (`base` is then that name). */
+/** Opens a folder, so that it cannot be exchanged. Where the system cannot do this, `base` is only its name. */
 async function holdFolder(folder: string) {
 	const real = await realpath(folder);
 	const byName = { real, base: real, release: async () => {} };
@@ -268,7 +268,7 @@ export async function readHandle(handle: FileHandle, file: string, maxBytes: num
 	throw new PalimpsestError("unreadable_file", `${file} grew while it was read. Try again.`);
 }
 
-/** Keeps a byte order mark, releases the memory of `bytes`. Throws `invalid_json` if not UTF-8; `payload_too_large`. */
+/** Keeps a byte order mark. Releases the memory of `bytes`. Throws `invalid_json` if not UTF-8, or `payload_too_large`. */
 export function decodeText(bytes: Uint8Array, name: string): string {
 	// A text has at most as many characters as bytes, and exactly as many where all are ASCII.
 	const most = bufferConstants.MAX_STRING_LENGTH;
@@ -284,12 +284,12 @@ export function decodeText(bytes: Uint8Array, name: string): string {
 	return text;
 }
 
-/** Node has had it since 20; it is part of ES2024. */
+/** Part of ES2024, and in Node since version 20. */
 interface ShrinkableBuffer extends ArrayBuffer {
 	resize(length: number): void;
 }
 
-/** The garbage collector may keep a large file for too long. */
+/** Memory that `decodeText` can release at once: the garbage collector may keep a large file too long. */
 function releasableBytes(length: number): Buffer<ArrayBuffer> {
 	const Shrinkable = ArrayBuffer as unknown as new (length: number, options: object) => ShrinkableBuffer;
 	return Buffer.from(new Shrinkable(length, { maxByteLength: length }));

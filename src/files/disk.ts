@@ -4,7 +4,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from "node:f
 import path from "node:path";
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
-// Windows has neither of these two.
+// Windows has neither of these.
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
@@ -22,13 +22,13 @@ export async function namesIn(folder: string): Promise<string[]> {
 
 /** Creates the folder if it is absent, and tries again. */
 export async function inFolder<T>(folder: string, act: () => Promise<T>): Promise<T> {
-	// Another process may delete the folder as soon as it is made. One that keeps doing so wins.
+	// Another process may delete the new folder at once. After five attempts this gives up.
 	for (let attempt = 0; attempt < 5; attempt += 1) {
 		try {
 			return await act();
 		} catch (error) {
 			undefinedIfAbsent(error);
-			// On a read-only file system, a recursive `mkdir` fails with ENOENT; one of a single level tells the reason.
+			// On a read-only file system a recursive `mkdir` fails with ENOENT. A plain one reports the real reason.
 			const made = mkdir(folder, { recursive: true, mode: 0o700 });
 			const first = await made.catch((reason) => undefinedIfAbsent(reason) ?? mkdir(folder, { mode: 0o700 }));
 			if (first !== undefined) await syncAbove(folder, first);
@@ -37,7 +37,7 @@ export async function inFolder<T>(folder: string, act: () => Promise<T>): Promis
 	return act();
 }
 
-/** After a power loss a folder is there only if the one around it was synced. `first` is the highest that was made. */
+/** A new folder survives a power loss only if its parent is synced. `first` is the highest new folder. */
 async function syncAbove(folder: string, first: string): Promise<void> {
 	const highest = path.dirname(path.resolve(first));
 	for (let at = path.resolve(folder); at !== highest && at !== path.dirname(at); ) {
@@ -70,7 +70,7 @@ export async function putWhole<T>(
 export async function putFile(given: {
 	readonly file: string;
 	readonly pieces: Iterable<Buffer>;
-	/** Its time, in ms since 1970. */
+	/** The time of the file, in ms since 1970. */
 	readonly at: number;
 	/** Whether it has to be on the disk before this returns. */
 	readonly sync: boolean;
@@ -138,7 +138,7 @@ export async function holds(file: string, hash: string): Promise<boolean> {
 	return digest.digest("hex") === hash;
 }
 
-/** After a failure it begins nothing new. */
+/** Starts no further items after a failure. */
 export async function inParallel<T>(
 	items: readonly T[],
 	atATime: number,

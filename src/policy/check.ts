@@ -87,7 +87,7 @@ function keysUnder(schema: FieldSchema, prefix: string): string[] {
 
 let accepted: FieldSchema | undefined;
 
-/** Only errors need it, so the first error makes it. */
+/** Made at the first error, since only errors need it. */
 function acceptedFields(): FieldSchema {
 	accepted ??= z.toJSONSchema(acceptedSchema) as FieldSchema;
 	return accepted;
@@ -114,7 +114,7 @@ export function policyFields(schema = policyJsonSchema() as FieldSchema, prefix 
 let made: Record<string, unknown> | undefined;
 
 export function policyJsonSchema(): Record<string, unknown> {
-	// A server that starts uses it five times.
+	// Kept, since a server uses it five times at its start.
 	made ??= { ...z.toJSONSchema(policySchema, { target: "draft-2020-12", io: "input" }), title: "Palimpsest policy" };
 	return made;
 }

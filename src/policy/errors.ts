@@ -32,7 +32,7 @@ export function requireWholeNumber(
 	throw new PalimpsestError("invalid_argument", `Expected \`${name}\` to be ${kind}, ${range}; got ${got}.`);
 }
 
-/** In words that follow "got". Only `text: "quoted"` shows any of a text: others may come from a conversation. */
+/** Words to follow "got". Only `text: "quoted"` shows part of a text, since other texts may come from a conversation. */
 export function describeValue(
 	value: unknown,
 	{ text, object = "an object" }: { readonly text: "quoted" | "length" | "kind"; readonly object?: string },
@@ -58,7 +58,7 @@ export function alternatives(words: readonly string[]): string {
 	return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }
 
-/** The start of a line about a value: its path, whose odd keys are quoted, and a colon. Empty for the root. */
+/** The path of a value and a colon, to begin a line about it. Unusual keys are quoted. Empty for the root. */
 export function pathLabel(path: readonly PropertyKey[]): string {
 	if (path.length === 0) return "";
 	return `${path.map((key) => (isPlainName(String(key)) ? String(key) : quote(String(key)))).join(".")}: `;
@@ -69,7 +69,7 @@ export function isPlainName(name: string): boolean {
 	return /^[\w$-]{1,64}$/.test(name);
 }
 
-/** The nearest known name. A right last part under a wrong parent counts as near; case, `-` and `_` do not count. */
+/** The most similar known name. Ignores case, `-` and `_`. A correct last part under a wrong parent counts as similar. */
 export function nearestName(name: string, known: readonly string[]): string | null {
 	if (name.length > 100) return null;
 	const wanted = spelling(name);
@@ -137,7 +137,7 @@ function expectedOf(issue: z.core.$ZodIssue): string {
 			const options = issue.errors.flatMap((errors) => errors.slice(0, 1).map(expectedOf));
 			return options.length === 0 ? "another kind of value" : alternatives([...new Set(options)]);
 		}
-		// The schemas of the tools word it so that it follows "expected".
+		// The schemas of the tools write messages that can follow "expected".
 		case "custom":
 			return issue.message;
 		default:
@@ -162,7 +162,7 @@ function hintFor(value: unknown, issue: z.core.$ZodIssue, expected: string): str
 	return isJsonText ? ". Pass the JSON itself, not a text that holds it." : "";
 }
 
-/** Through own properties only. */
+/** Follows own properties only. */
 export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
 	return path.reduce<unknown>((value, key) => {
 		const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);

@@ -4,7 +4,7 @@ import { invalidPolicy, quote, suggestion } from "./errors.ts";
 import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
-/** The schema's defaults, under the preset that the last layer names, under the checked layers. Frozen, as it is shared. */
+/** Lays the preset that the last layer names over the schema's defaults, and the layers over both. Frozen, since it is shared. */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});
 	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
@@ -13,7 +13,7 @@ export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	return parseOnce({ ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset });
 }
 
-// Every call needs its policy, and checking one takes longer than reading a short conversation.
+// Every call needs a policy, and checking one takes longer than reading a short conversation.
 const parsed = new Map<string, Policy>();
 
 function parseOnce(layer: PolicyLayer): Policy {
@@ -31,7 +31,7 @@ function frozen<Value>(value: Value): Value {
 	return Object.freeze(value);
 }
 
-/** A preset's own templates do not fit another locale. */
+/** Removes the templates of a preset, which do not fit another locale. */
 function withoutTemplates(layer: PolicyLayer): PolicyLayer {
 	return JSON.parse(JSON.stringify(layer, (key, value) => (key.endsWith("_template") ? undefined : value)));
 }

@@ -74,7 +74,7 @@ function withMethods(methods: readonly string[], expected: string): z.ZodType {
 }
 
 export const optionTypes = {
-	/** Another check, with errors of its own, follows. */
+	/** For options that another check follows. */
 	anything: z.unknown().describe("anything"),
 	string: z.string().describe("a string"),
 	strings: z.array(z.string()).describe("a list of strings"),

@@ -5,7 +5,7 @@ import type { Policy } from "./schema.ts";
 export interface Wordings {
 	/** Variables: `placeholderVariables`. */
 	readonly placeholder: string;
-	/** With the variable {digest}; the policy's own template is one for both. */
+	/** With the variable {digest}. A template of the policy serves for both. */
 	readonly digestPlaceholder: string;
 	/** For an image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
 	readonly mediaPlaceholder: string;
@@ -31,7 +31,7 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 	const hint = hintOf(locale, originals);
 	const own = (template: string) => (originals !== "not_archived" && withReference.get(template)) || template;
 	const { placeholder_template: ownPlaceholder, placeholder: style } = policy.mask;
-	// Who names a way of reading puts it where it is needed.
+	// A caller that names its own way to read originals also needs it in short placeholders.
 	const shortHint = typeof originals === "object" ? hint : "";
 	const usual =
 		style === "short"
@@ -48,7 +48,7 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 			...locale.notices,
 			archived: notice + hint,
 			wholeArchived: whole + hint,
-			// Without the hint: it is used if there is little room.
+			// Without the hint, since it is used where room is short.
 			shortArchived: short,
 			htmlArchived: html + hint,
 		},
@@ -209,7 +209,7 @@ export const excerptWordings = {
 		recallReceived: " The host had cut it already; the {received_chars} characters that came: {command} recall {ref}]",
 		// At the end of a truncated file.
 		readOn: "[... lines {first}-{last} left out: read them with offset and limit ...]",
-		// Before an output that a host can only take as an error.
+		// Before an output that a host accepts only as an error.
 		noError: "[Not blocked, and no error of the tool: its long output is shortened below.]",
 	},
 	zh: {

@@ -43,7 +43,7 @@ export type ChatOutcome =
 	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
 	| { readonly kind: "failure"; readonly error: SummariserError; readonly retryAfter?: string | undefined };
 
-/** A model that is asked once for each request, and never throws. */
+/** Sends each request once, and never throws. */
 export interface ChatModel {
 	readonly location: string;
 	/** The HTTP status of a good answer; `undefined` without HTTP. */
@@ -144,7 +144,7 @@ export function createPatientSummariser(
 	};
 }
 
-/** `Retry-After` (RFC 9110, section 10.2.3) as ms from `now`; `undefined` if it requests no wait or makes no sense. */
+/** Reads `Retry-After` (RFC 9110, section 10.2.3) as ms from `now`. `undefined` if it is invalid or requests no wait. */
 function parseRetryAfter(field: string | undefined, now: number): number | undefined {
 	const value = field?.trim() ?? "";
 	// The date formats of HTTP (RFC 9110, section 5.6.7) begin with a day of the week.
@@ -153,7 +153,7 @@ function parseRetryAfter(field: string | undefined, now: number): number | undef
 	return ms > 0 ? Math.ceil(ms) : undefined;
 }
 
-/** Finish reasons of OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic's API and MCP sampling that are no summary. */
+/** Finish reasons of answers that are no summary: OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic and MCP sampling. */
 const unfinished: Readonly<Record<string, string>> = {
 	contentfilter: "a text that its content filter stopped",
 	refusal: "a refusal",

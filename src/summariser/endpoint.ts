@@ -17,12 +17,12 @@ import {
 } from "./ask.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser, type SummaryAnswer } from "./summariser.ts";
 
-/** A chat-completions endpoint (OpenAI, Albert, Mistral, Ollama, vLLM, llama.cpp, …) and how patiently it is asked. */
+/** A chat-completions endpoint (OpenAI, Albert, Mistral, Ollama, vLLM, llama.cpp, …), with time limits and retries. */
 export interface OpenAiCompatibleOptions extends Patience {
-	/** Such as `https://api.openai.com/v1`. A query is sent with each request and never shown. */
+	/** For example `https://api.openai.com/v1`. Its query is sent with each request and never shown. */
 	readonly baseUrl: string;
 	readonly model: string;
-	/** Sent as bearer token; it is in no error, no progress and no answer. Local servers expect none. */
+	/** Sent as bearer token. No error, progress or answer contains it. Local servers need none. */
 	readonly apiKey?: string | undefined;
 }
 
@@ -59,9 +59,9 @@ export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summar
 	return createPatientSummariser({ ...options, name: endpointName(model), model: endpoint, timeoutMs });
 }
 
-/** Statuses of a request that is sent again (docs/specs/robustness.md#retries); a failed connection has none. */
+/** Statuses after which a request is retried (docs/specs/robustness.md#retries). A failed connection has no status. */
 const retried = new Set<number | undefined>([429, 500, 502, 503, 504, 408, undefined]);
-/** Shorter keys are not searched for in answers: local servers are given words such as `none` for a key. */
+/** Shorter keys are not removed from answers, since users give local servers words such as `none` as key. */
 const shortestKey = 12;
 
 function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions): ChatModel {
@@ -74,7 +74,7 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 		"user-agent": `palimpsest-mcp/${version}`,
 		...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
 	});
-	// Newer models of OpenAI refuse the name that all other endpoints know.
+	// OpenAI's newer models refuse `max_tokens`, which all other endpoints accept.
 	let limitName: "max_tokens" | "max_completion_tokens" = "max_tokens";
 
 	const send = async (request: ChatRequest): Promise<ChatOutcome> => {
@@ -144,7 +144,7 @@ function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	};
 }
 
-/** The error of a request without a complete answer. Only the system's code is shown: a message may hold the key. */
+/** The error of a request without a complete answer. It shows only the system's code, since a message may contain the key. */
 function connectionError(location: string, error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const { code } = error as NodeJS.ErrnoException;
@@ -158,7 +158,7 @@ function connectionError(location: string, error: unknown): SummariserError {
 	return new SummariserError("server_error", message);
 }
 
-/** The fields of an error for programs. Its message is not read: it may quote the prompt or the key. */
+/** The machine-readable fields of an error. Its message is ignored, since it may quote the prompt or the key. */
 type ErrorFields = Readonly<Record<"code" | "type" | "param", string | undefined>>;
 
 /** Under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (FastAPI), or bare (Mistral, older vLLM). */
@@ -167,7 +167,7 @@ function errorFieldsOf(value: unknown): ErrorFields {
 	return { code: word(at(fields, "code")), type: word(at(fields, "type")), param: word(at(fields, "param")) };
 }
 
-/** Gateways that have begun to answer send an error with a good status; its own status is in `code`, or it is 200. */
+/** A gateway that has begun to answer sends errors with a good status. The real status is in `code`, or unknown (200). */
 function failureStatus(status: number, value: unknown, { code }: ErrorFields): number | undefined {
 	if (status < 200 || status >= 300) return status;
 	if (!isJsonObject(at(value, "error")) || at(value, "choices") !== undefined) return undefined;
@@ -177,7 +177,7 @@ function failureStatus(status: number, value: unknown, { code }: ErrorFields): n
 
 const at = (value: unknown, key: string) => valueAt(value, [key]);
 
-/** A longer value is prose. */
+/** Drops longer values, which are prose. */
 function word(value: unknown): string | undefined {
 	const text = typeof value === "number" ? String(value) : value;
 	return typeof text === "string" && text.length <= 100 ? text : undefined;
@@ -191,11 +191,11 @@ const codeOfStatus: Readonly<Record<number, SummariserErrorCode>> = {
 	413: "context_too_long",
 	429: "rate_limit",
 };
-/** Values of `code` or `type` for a prompt that is too long: those of OpenAI, Azure, Groq and llama.cpp. */
+/** Values of `code` or `type` for a prompt that is too long, at OpenAI, Azure, Groq and llama.cpp. */
 const tooLong = new Set(["context_length_exceeded", "string_above_max_length", "exceed_context_size_error"]);
-/** Values of `param` that vLLM gives for one. */
+/** Values of `param` for such a prompt at vLLM. */
 const tooLongParameters = new Set(["input_tokens", "input_text"]);
-/** Mistral's number for invalid arguments: a request of one text can only be refused for its length. */
+/** Mistral's code for invalid arguments. A request with one text can only be invalid because of its length. */
 const mistralTooLong = "3051";
 
 const advice: Readonly<Record<SummariserErrorCode, string>> = {
@@ -208,7 +208,7 @@ const advice: Readonly<Record<SummariserErrorCode, string>> = {
 	unknown: "The request was refused",
 };
 
-/** Messages are not read: if only they say that the prompt was too long (older vLLM), the code is `unknown`. */
+/** If only the message says that the prompt is too long (older vLLM), the code is `unknown`. */
 function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
 	const code = classify(status, fields);
 	const isRedirect = status >= 300 && status < 400;
@@ -226,7 +226,7 @@ function classify(status: number, { code = "", type = "", param = "" }: ErrorFie
 	return codeOfStatus[status] ?? (code === "model_not_found" ? "model_not_found" : "unknown");
 }
 
-/** Finish reasons at the limit on tokens: OpenAI's, and those of Mistral and of gateways. */
+/** Finish reasons at the token limit: of OpenAI, Mistral and gateways. */
 const cutOff = new Set(["length", "max_tokens", "model_length"]);
 
 /** Throws SummariserError `context_too_long` for a full window; `unknown` for anything but a finished or cut text. */

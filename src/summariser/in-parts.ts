@@ -19,14 +19,14 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly writeJoinPrompt: (summaries: Pieces) => string;
 	readonly partTokens?: number | undefined;
 	readonly countTokens: (text: string) => number;
-	/** Replaces the middle of a piece that is too long by itself; variable {omitted_chars}. */
+	/** Replaces the middle of a piece that is too long on its own. Variable: {omitted_chars}. */
 	readonly marker: string;
 	readonly clock?: Clock;
 }
 
 const deepest = 4;
 
-/** A prompt that is too long is split at a message, and its summaries joined; a message too long loses its middle. */
+/** Splits a prompt that is too long between messages and joins the summaries. A message that is too long loses its middle. */
 export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;
 	const started = clock.now();

@@ -17,7 +17,7 @@ export interface SamplingRequest {
 	includeContext: "none";
 }
 
-/** The signal says that nobody waits any more; the time, in ms, is for transports with a limit of their own. */
+/** The signal aborts when nobody waits any more. The time, in ms, is for transports with their own limit. */
 export interface SamplingCall {
 	readonly signal: AbortSignal;
 	readonly timeoutMs: number;
@@ -63,7 +63,7 @@ function untilAborted<Value>(outcome: Promise<Value>, signal: AbortSignal): Prom
 	});
 }
 
-/** By number: the protocol's own for a refusal, those of JSON-RPC 2.0, and those of the MCP SDK. */
+/** Error numbers: -1 of MCP for a refusal, those of JSON-RPC 2.0, and those of the MCP SDK. */
 const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string]>> = {
 	[-1]: [
 		"unknown",
@@ -79,7 +79,7 @@ const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string
 	[-32603]: ["server_error", "The client failed to get an answer from it. Try again later"],
 };
 
-/** By the JSON-RPC number alone: the client's words may hold the conversation. */
+/** Uses only the JSON-RPC number, since the client's message may contain the conversation. */
 function samplingError(error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const number = isJsonObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;

@@ -5,9 +5,9 @@ import type { LocaleName } from "../policy/names.ts";
 
 export interface SummaryRequest {
 	readonly prompt: string;
-	/** Of the answer, as the model counts them. */
+	/** Tokens of the answer, as the model counts them. */
 	readonly maxTokens: number;
-	/** Language of the request for a more concise answer. Default French. */
+	/** Language of the request for a shorter answer. Default: French. */
 	readonly locale?: LocaleName | undefined;
 	readonly signal?: AbortSignal | undefined;
 	/** Called at each step and each retry. Errors that it throws are ignored. */
@@ -19,7 +19,7 @@ export interface SummaryAnswer {
 	readonly text: string;
 	/** `length`: the text was cut off at the token limit. */
 	readonly finishReason: "stop" | "length" | "other";
-	/** Tokens, as the endpoint counted them, if it does. */
+	/** Tokens, if the endpoint counts them. */
 	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
@@ -41,7 +41,7 @@ export type SummaryProgress =
 	| RetryProgress
 	| { readonly kind: "phase"; readonly phase: SummaryPhase; readonly elapsed: number };
 
-/** Writes summaries: the model of an endpoint, the client's own model, or the caller's. */
+/** Writes summaries with the model of an endpoint, of the client or of the caller. */
 export interface Summariser {
 	/** The name in reports; it holds nothing secret. */
 	readonly name: string;
@@ -60,7 +60,7 @@ export function tellProgress(onProgress: SummaryRequest["onProgress"]): (progres
 	};
 }
 
-/** The time in ms since 1970, and a wait in ms that rejects with the signal's reason once the signal is aborted. */
+/** `now` is in ms since 1970. `sleep` waits some ms, and rejects with the signal's reason if the signal aborts. */
 export interface Clock {
 	readonly now: () => number;
 	readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -71,7 +71,7 @@ export const systemClock: Clock = {
 	sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => signal.throwIfAborted()),
 };
 
-/** `AbortSignal.any` does not serve: on Node 20 and 22 each signal that it makes leaves an entry on its sources. */
+/** Used instead of `AbortSignal.any`, which leaks memory on Node 20 and 22: each call leaves an entry on the sources. */
 export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
 	readonly signal: AbortSignal;
 	readonly release: () => void;
