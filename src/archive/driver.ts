@@ -81,7 +81,7 @@ export function isOriginal({ kind, toolCallId, toolName }: { readonly [Key in ke
 
 const elsewhere = "Choose another folder";
 const denied = "this user may not write or read there. Change the folder's permissions or choose another";
-const blocked = `something that is no folder stands in its way. ${elsewhere}`;
+const blocked = `something other than a folder is in its way. ${elsewhere}`;
 const tooManyFiles = "too many files are open. Raise the limit on open files";
 const reasons: Readonly<Record<string, string>> = {
 	ENOSPC: "the disk is full. Free some space, or run `palimpsest archive sweep`",
@@ -90,10 +90,10 @@ const reasons: Readonly<Record<string, string>> = {
 	ENOENT: `it is not there, and cannot be made. ${elsewhere}`,
 	EACCES: denied,
 	EPERM: denied,
-	EROFS: `it stands on a read-only file system. ${elsewhere}`,
+	EROFS: `it is on a read-only file system. ${elsewhere}`,
 	ENOTDIR: blocked,
 	EEXIST: blocked,
-	EISDIR: `a folder stands where a file should. ${elsewhere}`,
+	EISDIR: `a folder is where a file should be. ${elsewhere}`,
 	EMFILE: tooManyFiles,
 	ENFILE: tooManyFiles,
 };

@@ -85,7 +85,7 @@ export function tidyRef(given: string): string {
 
 export function ambiguous(): PalimpsestError {
 	const message =
-		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.";
+		"Two different originals have the same reference, so it identifies neither. Nothing was read or replaced.";
 	return new PalimpsestError("ambiguous_reference", message);
 }
 

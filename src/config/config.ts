@@ -184,7 +184,7 @@ export async function readPolicyFile(file: string): Promise<PolicyLayer> {
 async function readBytes(file: string): Promise<Uint8Array> {
 	try {
 		const about = await stat(file);
-		if (!about.isFile()) throw unreadable(file, about.isDirectory() ? "it is a folder" : "it is no regular file");
+		if (!about.isFile()) throw unreadable(file, about.isDirectory() ? "it is a folder" : "it is not a regular file");
 		if (about.size > mostBytes) throw unreadable(file, `it has ${about.size} bytes, at most ${mostBytes} are read`);
 		return await readFile(file);
 	} catch (error) {

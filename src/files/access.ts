@@ -189,7 +189,7 @@ export function createSpill(): Spill {
 			return file;
 		} catch (cause) {
 			const reason = (cause as NodeJS.ErrnoException).code;
-			const message = `The answer is too large to send, and there is no place to put it (${reason}).`;
+			const message = `The answer is too large to send, and there is no place to store it (${reason}).`;
 			throw new PalimpsestError("payload_too_large", message, { cause });
 		}
 	};
@@ -249,7 +249,7 @@ export async function readRegularFile(file: string, maxBytes: number): Promise<B
 export async function readHandle(handle: FileHandle, file: string, maxBytes: number): Promise<Buffer> {
 	const about = await handle.stat();
 	if (!about.isFile()) {
-		const kind = about.isDirectory() ? "a folder" : "no regular file";
+		const kind = about.isDirectory() ? "a folder" : "not a regular file";
 		const message = `Cannot read ${file}: it is ${kind}. Name a file, or - for standard input.`;
 		throw new PalimpsestError("unreadable_file", message);
 	}

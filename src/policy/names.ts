@@ -61,7 +61,7 @@ export function parseStrategyName(name: string): StrategyName {
 		return unusable(`expected ${known} or "module#Export" of your own, got ${quote(name)}.${hint}`);
 	}
 	if (pathAlone.test(name)) {
-		return unusable(`expected "#" and the name of an export behind the path, got ${quote(name)}.`);
+		return unusable(`expected "#" and the name of an export after the path, got ${quote(name)}.`);
 	}
 	const [module, separator, exportName] = [name.slice(0, end), name.charAt(end), name.slice(end + 1)];
 	const isModule = path.test(module) || (packageName.test(module) && !(separator === ":" && scheme.test(module)));
@@ -70,7 +70,7 @@ export function parseStrategyName(name: string): StrategyName {
 		return unusable(`expected ${modules} before the "${separator}", got ${quote(module)}.`);
 	}
 	if (!identifier.test(exportName)) {
-		const exports = `the name of an export behind the "${separator}", or "default" for the module's own`;
+		const exports = `the name of an export after the "${separator}", or "default" for the module's own`;
 		return unusable(`expected ${exports}, got ${quote(exportName)}.`);
 	}
 	return { kind: "external", module, exportName };

@@ -19,7 +19,7 @@ A policy says what is masked, guarded and truncated. Each layer overrides the on
 6. the \`policy\` argument of a tool call
 
 The preset is that of the last layer that names one. A preset's own templates are worded in its own locale: where a
-layer sets another \`locale\`, that locale's wording stands in their place.
+layer sets another \`locale\`, that locale's wording replaces them.
 
 The policy file is the one given by flag, else by \`PALIMPSEST_POLICY\`, else \`palimpsest.toml\` in the working directory,
 else \`palimpsest/palimpsest.toml\` in the user's configuration folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows
@@ -27,8 +27,8 @@ else \`palimpsest/palimpsest.toml\` in the user's configuration folder (\`$XDG_C
 
 \`[observation_masking.schema1]\` is another name of \`[mask]\`; a file may use one of the two.
 
-Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`["truncate", "drop"]\`); what is no TOML is
-taken as text, \`null\` as null. In a file, leave out a key that is to be null. An empty variable counts as absent.
+Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`["truncate", "drop"]\`); anything else is
+text, and \`null\` is null. In a file, leave out a key instead of setting it to null. An empty variable counts as absent.
 An unknown key, a wrong type, a value out of range or an unknown template variable is refused, with its name.`;
 
 /** The text of `docs/policy.md`. */
@@ -44,7 +44,7 @@ export function policyReference(): string {
 		table(["Key", "Type", "Default", "Description", "Environment"], rows),
 		`Not fields: ${others.join("; ")}.`,
 		"## Presets",
-		"What each preset changes; all else stands at its default.",
+		"What each preset changes; all other fields keep their defaults.",
 		...presetNames.map((name) => describePreset(name, presets[name], fields)),
 	];
 	return `${parts.join("\n\n")}\n`;

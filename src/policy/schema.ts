@@ -86,18 +86,18 @@ const mask = section("Masking of old tool results.", {
 	keep_errors: flag(true, "Whether results that look like errors stay."),
 	error_detection: choice(
 		["words", "structural"],
-		"What looks like an error. `words`: a word such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and how what was run ends.",
+		"What looks like an error. `words`: a word such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and the end of the output.",
 	),
 	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or absent: off."),
 	tools: field(
 		z.record(z.string().min(1).max(200), toolRule),
 		{},
-		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they go after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
+		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they are masked after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
 	),
 	observations: field(
 		z.union([z.enum(["auto"]), z.boolean(), z.array(observationPattern).max(50)]),
 		"auto",
-		"Whether observations in user messages, by which agents without tool calls answer an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: where no other result comes before the first of them. `true`: everywhere, but for marks that a person may write too. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text before an observation from the start of its message, with `{tool}` for a name and `*` for anything in a line; `after`, the text that opens what stays behind it; `action`, a text in the message of the assistant; `tool`, a name.",
+		"Whether observations in user messages, which agents without tool calls write after an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: if no other result comes before the first observation. `true`: always, except for marks that a person may also write. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text from the start of the message to the observation, with `{tool}` for a name and `*` for anything in a line; `after`, the text that begins what follows the observation; `action`, a text in the assistant's message; `tool`, a name.",
 	),
 	digest_tokens: field(
 		largeNumber,
@@ -110,26 +110,29 @@ const mask = section("Masking of old tool results.", {
 	),
 	placeholder: choice(
 		["full", "short"],
-		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in some 15 tokens.",
+		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in about 15 tokens.",
 	),
 	selection: choice(
 		["age", "use"],
-		"Which results older than the window go. `age`: all. `use`: those that cost more to carry than they are likely to be needed again, as far as the conversation shows.",
+		"Which results older than the window are masked. `age`: all. `use`: those that cost more to keep than to recall, by how likely the conversation needs them again.",
 	),
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How readily `use` masks results that may be needed again. `high` saves most, `low` keeps most.",
+		"How readily `use` masks results that may be needed again. `high` saves the most tokens, `low` keeps the most results.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
-		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once carrying them costs as much as rewriting the cache, at the `[prices]`.",
+		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once keeping them has cost as much as rewriting the cache, at the `[prices]`.",
 	),
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
 });
 
 const guard = section("Keeping a conversation within the model's context window.", {
-	enabled: flag(true, "Whether the guard changes a conversation. Off, it says whether it fits and what takes most."),
+	enabled: flag(
+		true,
+		"Whether the guard changes a conversation. If off, it only reports whether the conversation fits and what takes the most tokens.",
+	),
 	ladder: field(
 		distinct(["truncate", "mask", "drop"], "each step at most once"),
 		["truncate", "mask", "drop"],
@@ -146,13 +149,13 @@ const guard = section("Keeping a conversation within the model's context window.
 	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
 	target_ratio: absentOr(
 		z.number().gt(0).max(1),
-		"Share of the budget to which a conversation over it is brought down, so that the next calls append instead of cutting again. Absent: just under the budget, as it is at each call.",
+		"Share of the budget to which the guard reduces a conversation over the budget, so that the next calls need no further cuts. Absent: just under the budget.",
 	),
 	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
 	max_tool_result_chars: field(
 		largeNumber,
 		50_000,
-		"Characters (UTF-16 code units) up to which a tool result is left whole; with another `truncate.strategy` than `head_tail`, a longer one is cut to as many.",
+		"Characters (UTF-16 code units) up to which a tool result stays whole. With a `truncate.strategy` other than `head_tail`, longer results are cut to this length.",
 	),
 	truncate_head_chars: field(largeNumber, 2_000, "Characters kept from the start of a cut result."),
 	truncate_tail_chars: field(largeNumber, 2_000, "Characters kept from the end of a cut result."),
@@ -160,16 +163,23 @@ const guard = section("Keeping a conversation within the model's context window.
 		templateSchema(markerVariables),
 		"The text between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
 	),
-	keep_last_messages: field(z.int().min(1), 1, "Newest messages (system messages aside) that are never dropped."),
+	keep_last_messages: field(
+		z.int().min(1),
+		1,
+		"Newest messages, not counting system messages, that are never dropped.",
+	),
 	pin_task: flag(true, "Whether the first user message is never dropped."),
-	max_messages: absentOr(messageNumber, "Messages from which the report calls a conversation too long. Absent: never."),
+	max_messages: absentOr(
+		messageNumber,
+		"Number of messages from which the report calls a conversation too long. Absent: never.",
+	),
 	auto_compact: flag(false, "Whether a conversation of `max_messages` or more is compacted first, by `[compaction]`."),
 });
 
 const tokens = section("Counting of tokens.", {
 	encoding: absentOr(
 		z.enum(["o200k_base", "cl100k_base", "o200k_harmony"]),
-		"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
+		"Token encoding. Counts are exact in it, whatever the model. Absent: the model's own if known, else the nearest one, scaled for the model; o200k_base if no model is named.",
 	),
 	message_overhead: field(largeNumber, 4, "Tokens added for each message's role and delimiters."),
 });
@@ -180,19 +190,23 @@ const limits = section("Sizes over which input is refused.", {
 
 const archive = section("Archiving of originals; `--archive` says where.", {
 	max_age_days: field(z.number().positive().max(36_500), 30, "Days after which an unused original is deleted."),
-	max_bytes: field(z.int().min(1), 1_000_000_000, "Bytes of all originals; over it the longest unused are deleted."),
+	max_bytes: field(
+		z.int().min(1),
+		1_000_000_000,
+		"Most bytes of all originals. Over it, the originals unused for longest are deleted.",
+	),
 	recall_hint: flag(
 		true,
-		"Whether the locale's placeholder adds that the original is intact, no error, and how to read it. Only a server that archives originals offers this.",
+		"Whether the locale's placeholder adds that the original is intact and how to read it. Only for servers that archive originals.",
 	),
 	redact: field(
 		z.array(z.string().min(1).max(1_000)).max(100),
 		[],
-		"Regular expressions (RE2's syntax) for texts that are never stored: a mark replaces each match.",
+		"Regular expressions (RE2's syntax) for text that is never stored: a mark replaces each match.",
 	),
 	redact_credentials: flag(
 		false,
-		"Whether credentials of well-known shapes (of GitHub, npm, Slack, AWS, private keys and others) are not stored either. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
+		"Whether to also replace credentials of well-known forms (GitHub, npm, Slack, AWS, private keys and others). Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
 	),
 });
 
@@ -200,31 +214,31 @@ const truncate = section("Cutting one large text, and large results in the guard
 	strategy: field(
 		z.enum(truncationStrategies),
 		"head_tail",
-		"What is kept of a text over its limit. `head_tail`: start and end. `auto`: what its structure and what the call was after say. The others: what is named, whatever the text is. The guard takes it too.",
+		"What is kept of a text over the limit. `head_tail`: start and end. `auto`: chosen by the text's structure and the purpose of the call. The others: always this way. The guard uses it too.",
 	),
 	max_chars: field(
 		largeNumber,
 		50_000,
-		"Characters (UTF-16 code units) up to which a text is left whole; with another strategy than `head_tail`, a longer one is cut to as many.",
+		"Characters (UTF-16 code units) up to which a text stays whole. With a strategy other than `head_tail`, longer texts are cut to this length.",
 	),
 	max_tokens: absentOr(
 		largeNumber.min(1),
-		"The same in tokens, notices included, instead of `max_chars`; `auto` then replaces `head_tail`. The guard ignores it.",
+		"The limit in tokens, with notices, instead of `max_chars`. `auto` then replaces `head_tail`. The guard ignores it.",
 	),
 	head_chars: field(
 		largeNumber,
 		2_000,
-		"Characters that `head_tail` keeps from the start; their share of both counts for other strategies.",
+		"Characters that `head_tail` keeps from the start. Other strategies use the ratio of head to tail.",
 	),
 	tail_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the end."),
-	keep_ansi: flag(false, "Whether escape sequences of terminals stay. With `head_tail` they always do."),
+	keep_ansi: flag(false, "Whether escape sequences of terminals stay. With `head_tail` they always stay."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
 		"The text between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
 	),
 	json_content: flag(
 		false,
-		"Whether `head_tail` cuts of a JSON object with a long `content` that text alone, and puts `_truncated: true` in.",
+		"Whether `head_tail` cuts only the long `content` of a JSON object, and adds `_truncated: true`.",
 	),
 });
 
@@ -235,54 +249,66 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 			if (parsed.kind === "unusable") context.addIssue({ code: "custom", message: parsed.problem });
 		}),
 		"hiding-then-summary",
-		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export` (or `module:Class`), a strategy of your own, which no tool call may name.",
+		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides, and summarises once nothing is left to hide), or `module#Export` (or `module:Class`), your own strategy, which no tool call may name.",
 	),
-	at_messages: absentOr(messageNumber, "Messages from which compaction is due. Absent: only the tokens decide."),
-	keep_last_messages: field(z.int().min(0), 2, "Newest messages, system messages aside, that no summary replaces."),
-	keep_tool_groups: field(z.int().min(1), 5, "Latest tool turns whose results hiding leaves as they are."),
+	at_messages: absentOr(messageNumber, "Number of messages from which compaction is due. Absent: only tokens decide."),
+	keep_last_messages: field(
+		z.int().min(0),
+		2,
+		"Newest messages, not counting system messages, that no summary replaces.",
+	),
+	keep_tool_groups: field(z.int().min(1), 5, "Latest tool turns whose results are not hidden."),
 	answered_by: field(
 		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
 		["sampling", "openai-compatible", "caller"],
-		"Who is asked for a summary, the first that is there: the client's own model, the endpoint that the environment names, the caller itself; `none` falls back to the guard.",
+		"Who is asked for a summary; the first that is available answers: the client's own model, the endpoint in the environment, or the caller. `none` falls back to the guard.",
 	),
 	keep_user_text: field(
 		z.union([z.boolean(), z.enum(["summaries"])]),
 		"summaries",
-		"Whether what people wrote stays word for word. `summaries`: below each summary of `hiding-then-summary`. `true`: below every summary, and when the guard drops messages. Rules (never, always, must, from now on) stay in any case.",
+		"Whether people's messages stay word for word. `summaries`: below each summary of `hiding-then-summary`. `true`: below every summary, and when the guard drops messages. Rules (never, always, must, from now on) always stay.",
 	),
 	keep_user_tokens: absentOr(
 		largeNumber.min(1),
-		"Most tokens of such texts. Over it the oldest between the first and the last three keep their head, their tail and their rules. Absent: 4 % of the window.",
+		"Most tokens of these texts. Over it, texts between the first and the last three are shortened to head, tail and rules, oldest first. Absent: 4 % of the window.",
 	),
-	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should take."),
-	prompt_tokens: field(largeNumber.min(1), 60_000, "Most tokens of the prompt for a summary; more is shown shortened."),
-	caller_prompt_tokens: field(largeNumber.min(1), 6_000, "The same for the caller, whose context each token fills."),
+	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should have."),
+	prompt_tokens: field(
+		largeNumber.min(1),
+		60_000,
+		"Most tokens of the prompt for a summary. A longer prompt is shortened.",
+	),
+	caller_prompt_tokens: field(
+		largeNumber.min(1),
+		6_000,
+		"The same for the caller, whose context also has to hold the prompt.",
+	),
 });
 
 const price = z.number().min(0).max(1_000_000);
 
 const prices = section("What tokens cost.", {
 	input: field(price, 1, "Price of an input token."),
-	cache_read: field(price, 0.1, "Price of one that the provider reads from its prompt cache."),
+	cache_read: field(price, 0.1, "Price of a token that the provider reads from its prompt cache."),
 	cache_write: field(
 		price,
 		1.25,
-		"Price of one that it writes. If equal to `cache_read`, `break_even` acts every turn.",
+		"Price of a token that the provider writes to its cache. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
 	fault: field(
 		price,
 		1,
-		"What `replay` bills for each call that needs a masked result, as a multiple of what it costs to recall it at once: one more call, and the result's tokens again while it stays.",
+		"What `replay` bills for each call that needs a masked result, as a multiple of an immediate recall: one more call, and the result's tokens again while it stays.",
 	),
 	cache_seconds: field(
 		z.int().min(1).max(1_000_000_000),
 		300,
-		"Seconds without a call after which the provider's prompt cache is lost; `break_even` then masks for free. A session that records how long its cache is kept goes by that.",
+		"Seconds without a call after which the provider's prompt cache is lost, so that `break_even` masks for free. If a session records this time, the recorded one counts.",
 	),
 	cache_write_hour: absentOr(
 		price,
-		"Price of a token that the provider keeps for longer than 300 seconds. Absent: 1.6 × `cache_write` if that is above `input`, as with Anthropic, else `cache_write`.",
+		"Price of a token that the provider caches for longer than 300 seconds. Absent: 1.6 × `cache_write` if that is above `input`, as with Anthropic, else `cache_write`.",
 	),
 });
 
@@ -293,19 +319,19 @@ export const policySchema = z.strictObject({
 	log_level: field(z.enum(logLevels), "warning", "Least severe level that is logged."),
 	text: choice(
 		["auto", "full"],
-		"What the text block of a tool's answer says of one over 256 kB of JSON: a summary (`auto`), or all of it a second time (`full`), for hosts that show their model the text alone.",
+		"What the text block of an answer over 256 kB of JSON contains: a summary (`auto`), or the whole answer a second time (`full`), for hosts that show their model only the text.",
 	),
 	media: choice(
 		["keep", "mask"],
-		"Images, audio and documents in old tool results: left as they are, or replaced by a line that says what was there.",
+		"Images, audio and documents in old tool results: left as they are, or replaced by a line that describes them.",
 	),
 	thinking: choice(
 		["keep", "strip_after_edit", "refuse"],
-		"Reasoning blocks that stand behind an edit and are bound to what stands before them, which some providers then refuse: left as they are and reported, taken out, or a reason to change nothing.",
+		"Some providers refuse signed reasoning after an edit of earlier messages. Such blocks are left and reported (`keep`), removed (`strip_after_edit`), or a reason to change nothing (`refuse`).",
 	),
 	on_archive_failure: choice(
 		["refuse", "mask_without_recall"],
-		"Where what is taken out cannot be archived: change nothing and say why, or take it out all the same, with placeholders that promise nothing.",
+		"If originals cannot be archived: change nothing and report why, or edit all the same, with placeholders that offer no recall.",
 	),
 	limits,
 	mask,

@@ -233,7 +233,7 @@ const cutOff = new Set(["length", "max_tokens", "model_length"]);
 function readCompletion(completion: unknown): SummaryAnswer {
 	const unusable = (what: string) =>
 		new SummariserError("unknown", `The model's endpoint answers with ${what}, not with a summary.`, 200);
-	if (!isJsonObject(completion)) throw unusable("something that is no chat completion");
+	if (!isJsonObject(completion)) throw unusable("something that is not a chat completion");
 	const choice: unknown = Array.isArray(completion.choices) ? completion.choices[0] : undefined;
 	if (!isJsonObject(choice) || !isJsonObject(choice.message)) throw unusable("no choice");
 	const reason = choice.finish_reason;

@@ -92,7 +92,7 @@ const longest = 4 * 1024 * 1024;
 
 /** One block of content or, since revision 2025-11-25 of the protocol, a list. Throws SummariserError `unknown`. */
 function readSampled(result: unknown): SummaryAnswer {
-	if (!isJsonObject(result)) throw unusable("something that is no message");
+	if (!isJsonObject(result)) throw unusable("something that is not a message");
 	const { content, stopReason } = result;
 	requireFinished(stopReason, unusable);
 	const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];

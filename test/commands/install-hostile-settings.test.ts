@@ -73,7 +73,7 @@ describe("unchangeable settings are refused at once and stay unchanged", () => {
 		["hook uninstall gemini-cli", ".gemini/settings.json"],
 	])("%s, where %s is a named pipe", async (line, name) => {
 		const file = await putPipe(name);
-		expect(await refusal(line, file)).toMatch(/\[unreadable_file\] Cannot read .*: it is no regular file\.$/);
+		expect(await refusal(line, file)).toMatch(/\[unreadable_file\] Cannot read .*: it is not a regular file\.$/);
 	});
 
 	it.runIf(process.platform !== "win32")("the list of hosts and the doctor do not wait for a named pipe", async () => {

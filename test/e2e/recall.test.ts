@@ -169,7 +169,7 @@ it("when an original cannot be kept nothing is masked, unless the policy allows 
 	await writeFile(file, "no folder");
 	const archive = join(file, "archive");
 	const refused = await (await recallSession({ archive })).call("mask_conversation", { messages });
-	expect(textOf(refused)).toMatch(/^\[archive_unavailable\] .*something that is no folder stands in its way/);
+	expect(textOf(refused)).toMatch(/^\[archive_unavailable\] .*something other than a folder is in its way/);
 	const parameters = ["--set", "on_archive_failure=mask_without_recall"];
 	const without = await (await recallSession({ archive, parameters })).call("mask_conversation", { messages });
 	const { messages: masked, report } = structured<Masked & { report: { notes: string[] } }>(without);
