@@ -36,10 +36,10 @@ describe("an answer of the client's model", () => {
 
 describe("an unusable answer", () => {
 	it.each([
-		["nothing", (): unknown => undefined, "no message"],
-		["null", () => null, "no message"],
-		["a text", () => "a summary", "no message"],
-		["a list", () => [{ type: "text", text: "x" }], "no message"],
+		["nothing", (): unknown => undefined, "not a message"],
+		["null", () => null, "not a message"],
+		["a text", () => "a summary", "not a message"],
+		["a list", () => [{ type: "text", text: "x" }], "not a message"],
 		["an empty object", () => ({}), "cannot be read"],
 		["no content", content(null), "cannot be read"],
 		["a text as content", content("a summary"), "cannot be read"],
