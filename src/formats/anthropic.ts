@@ -69,8 +69,7 @@ function readCompacted(message: JsonObject, path: Path): Message | Message[] {
 	if (at === -1) return readAnthropicMessage(message, path);
 	const blocks = message.content as readonly JsonObject[];
 	const places = blocks.map((_, index) => [...path, "content", index]);
-	const summary = new MessageDraft("system", path);
-	summary.count(blocks[at]?.content);
+	const summary = new MessageDraft("system", path).count(blocks[at]?.content);
 	if (at === blocks.length - 1) return summary;
 	const laterBlocks = blocks.map((block, index) => (index > at ? block : ""));
 	const rest = readAnthropicMessage({ ...message, content: laterBlocks }, path);

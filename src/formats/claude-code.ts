@@ -79,7 +79,7 @@ interface SpeechRecord {
 
 function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
 	if (!isJsonObject(record) || (record.type !== "user" && record.type !== "assistant")) return undefined;
-	const message = Object.hasOwn(record, "message") ? record.message : undefined;
+	const { message } = record;
 	return isJsonObject(message) ? { index, record, message, repeats: [], sent: true } : undefined;
 }
 

@@ -83,9 +83,7 @@ export function readConversation(document: unknown, observations: Policy["mask"]
 /** The request body of a conversation, with its model, tools and system prompt. */
 export function requestBody(document: unknown): unknown {
 	if (!isJsonObject(document)) return document;
-	const found = findMessages(document);
-	if (found) return found.document;
-	const [only, ...others] = heldConversations(document);
+	const [only, ...others] = conversationsIn(document);
 	return only && others.length === 0 ? only.located.document : document;
 }
 
@@ -98,12 +96,10 @@ export function locateMessages(document: unknown): LocatedMessages {
 	const inside = others.length === 0 && isJsonObject(only) && !isMessage(only) ? findMessages(only) : undefined;
 	if (inside) return { ...inside, base: [0, ...inside.base] };
 	if (Array.isArray(document)) return { document, base: [], messages: document };
-	const found = isJsonObject(document) ? findMessages(document) : undefined;
-	if (found) return found;
-	const held = heldConversations(document);
-	const [first] = held;
-	if (first && held.length === 1) return first.located;
-	if (first) throw new PalimpsestError("not_a_conversation", tellSeveral(held));
+	const found = conversationsIn(document);
+	const [first] = found;
+	if (first && found.length === 1) return first.located;
+	if (first) throw new PalimpsestError("not_a_conversation", tellSeveral(found));
 	const key = isJsonObject(document) ? messageKeys.find((name) => Object.hasOwn(document, name)) : undefined;
 	const value = isJsonObject(document) && key !== undefined ? document[key] : document;
 	const expected =
@@ -114,6 +110,12 @@ export function locateMessages(document: unknown): LocatedMessages {
 		"not_a_conversation",
 		`Expected ${expected}; got ${kindOf(value)}.${isText ? " Pass the JSON itself, not a text that holds it." : ""}`,
 	);
+}
+
+/** The conversation of a document, or all of several. */
+function conversationsIn(document: unknown): readonly HeldConversation[] {
+	const found = isJsonObject(document) ? findMessages(document) : undefined;
+	return found ? [{ place: found.base, located: found }] : heldConversations(document);
 }
 
 /** Keys under which programs keep lists of records, which need no `role`. */

@@ -57,8 +57,7 @@ function readInspectMessage(message: JsonObject, path: Path): Message {
 		draft.addResult({ callId: idAt(message, "tool_call_id"), ...content, isError });
 	} else draft.readParts(message.content, at, readPart);
 	// Older logs keep the reasoning here.
-	draft.count(stringAt(message, "reasoning"));
-	return draft;
+	return draft.count(stringAt(message, "reasoning"));
 }
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {

@@ -197,23 +197,17 @@ function readEvent(event: JsonObject, path: Path): Message | undefined {
 	const time = timeAt(event, "timestamp");
 	const draft = (role: Role) => new MessageDraft(role, path).setTime(time);
 	if (event.type === "message") {
-		const message = draft(event.role === "user" ? "user" : "assistant");
-		message.count(event.content);
-		return message;
+		return draft(event.role === "user" ? "user" : "assistant").count(event.content);
 	}
 	if (event.type === "tool_use") {
-		const answer = draft("assistant");
-		answer.addCall(idAt(event, "tool_id"), stringAt(event, "tool_name"), event.parameters);
-		return answer;
+		return draft("assistant").addCall(idAt(event, "tool_id"), stringAt(event, "tool_name"), event.parameters);
 	}
 	if (event.type !== "tool_result") return undefined;
-	const result = draft("tool");
 	const isError = event.status === "error" || undefined;
 	const message = Object.hasOwn(event, "output") ? undefined : stringAt(objectOf(event.error), "message");
 	const content =
 		message === undefined
 			? readOpenContent(event.output, [...path, "output"])
 			: readOpenContent(message, [...path, "error", "message"]);
-	result.addResult({ callId: idAt(event, "tool_id"), ...content, isError });
-	return result;
+	return draft("tool").addResult({ callId: idAt(event, "tool_id"), ...content, isError });
 }

@@ -139,7 +139,7 @@ export function readFunctionResponse(
 	response: JsonObject,
 	path: Path,
 ): ToolContent & { readonly isError: boolean | undefined } {
-	const value = Object.hasOwn(response, "response") ? response.response : undefined;
+	const value = response.response;
 	const at = [...path, "response"];
 	const parts = listOf(response.parts);
 	const media = parts.flatMap((part, index) => {
@@ -175,7 +175,7 @@ function isShortenedOutput(value: unknown): boolean {
 
 function hasFailed(value: unknown): boolean {
 	if (!isJsonObject(value)) return false;
-	const error = Object.hasOwn(value, "error") ? value.error : undefined;
+	const { error } = value;
 	// An error stays an error even if its text was cut to nothing.
 	return Boolean(error) || (error === "" && onlyMember(value) === "error") || [value, value.result].some(isMcpFailure);
 }

@@ -75,8 +75,7 @@ function readMessage(value: JsonObject, at: Path): Message | readonly Message[] 
 	if (role === "tool") {
 		const read = readOpenContent(message.content, content, readPartMedia);
 		const isError = message.status === "error" || undefined;
-		draft.addResult({ callId: idAt(message, "tool_call_id"), ...read, isError });
-		return draft;
+		return draft.addResult({ callId: idAt(message, "tool_call_id"), ...read, isError });
 	}
 	const known = readCalls(message, draft);
 	draft.count(stringAt(objectOf(message.additional_kwargs), "reasoning_content"));

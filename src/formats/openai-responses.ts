@@ -196,8 +196,7 @@ export function readOther(item: JsonObject, type: string, path: Path, shellCalls
 		// Kept like a system message: without it, the program would send the originals again.
 		const draft = new MessageDraft("system", path);
 		draft.mediaTokens += encryptedTokens(item);
-		draft.count(item.tools);
-		return draft;
+		return draft.count(item.tools);
 	}
 	if (type === "compaction_trigger") return new MessageDraft("other", path);
 	const draft = new MessageDraft("tool", path);
@@ -368,9 +367,12 @@ function readRunItem(value: unknown, path: Path): Message {
 			? readOutputContent(raw.output, [...at, "output"])
 			: textContent(text, [...at, "output", "text"]);
 	const search = { record: objectOf(value), path, places: key === undefined ? [] : [["output"]], texts: held.texts };
-	const draft = new MessageDraft("tool", path);
-	draft.addResult({ callId: result.callId, ...held, copies: outputCopies(search), isError: result.isError });
-	return draft;
+	return new MessageDraft("tool", path).addResult({
+		callId: result.callId,
+		...held,
+		copies: outputCopies(search),
+		isError: result.isError,
+	});
 }
 
 function writeRunItem({ role, text, instead }: WrittenMessage) {

@@ -92,8 +92,8 @@ function forgottenIds(event: JsonObject): string[] {
 
 /** Kept like a system message: without it, OpenHands would send the originals again. Only the last summary is sent. */
 function readSummary({ event, path }: PlacedEvent, isLast: boolean): MessageDraft | undefined {
-	const draft = new MessageDraft("system", path);
-	draft.count(stringAt(isJsonObject(event.args) ? event.args : event, "summary"));
+	const summary = stringAt(isJsonObject(event.args) ? event.args : event, "summary");
+	const draft = new MessageDraft("system", path).count(summary);
 	return isLast && draft.counted.length > 0 ? draft : undefined;
 }
 
@@ -120,11 +120,7 @@ function readEvent({ event, path }: PlacedEvent, calls: Calls): MessageDraft | u
 	if (kind !== undefined) return Object.hasOwn(readers, kind) ? readers[kind]?.(event, path, calls) : undefined;
 	const [action, observation] = [stringAt(event, "action"), stringAt(event, "observation")];
 	const args = objectOf(event.args);
-	const text = (role: Role, ...values: readonly unknown[]) => {
-		const draft = new MessageDraft(role, path);
-		draft.count(...values);
-		return draft;
-	};
+	const text = (role: Role, ...values: readonly unknown[]) => new MessageDraft(role, path).count(...values);
 	if (observation === "recall") return text("user", event.content || undefined);
 	if (unsentKinds.has(observation ?? action ?? "")) return undefined;
 	const callId = idAt(objectOf(event.tool_call_metadata), "tool_call_id");
@@ -162,15 +158,12 @@ type ReadKind = (event: JsonObject, path: Path, calls: Calls) => MessageDraft | 
 
 /** The events of the agent SDK that are sent. */
 const readers: Readonly<Record<string, ReadKind>> = {
-	SystemPromptEvent(event, path) {
-		const draft = new MessageDraft("system", path);
-		draft.count(objectOf(event.system_prompt).text, event.tools);
-		return draft;
-	},
+	SystemPromptEvent: (event, path) =>
+		new MessageDraft("system", path).count(objectOf(event.system_prompt).text, event.tools),
 	MessageEvent(event, path) {
 		const message = objectOf(event.llm_message);
-		const draft = new MessageDraft(roleOf(message, rolesWithTool), path);
-		return draft.countParts(message.content, [...path, "llm_message", "content"], readChatMedia);
+		const content = [...path, "llm_message", "content"];
+		return new MessageDraft(roleOf(message, rolesWithTool), path).countParts(message.content, content, readChatMedia);
 	},
 	ActionEvent(event, path) {
 		const draft = new MessageDraft("assistant", path);
@@ -205,10 +198,9 @@ function resultOf(
 	path: Path,
 	{ key, value, isError }: { readonly key: Path; readonly value: unknown; readonly isError: boolean | undefined },
 ): MessageDraft {
-	const draft = new MessageDraft("tool", path);
 	const content = readOpenContent(value, [...path, ...key], readChatMedia);
-	draft.addResult({ callId: idAt(event, "tool_call_id") ?? idAt(event, "action_id"), ...content, isError });
-	return draft;
+	const callId = idAt(event, "tool_call_id") ?? idAt(event, "action_id");
+	return new MessageDraft("tool", path).addResult({ callId, ...content, isError });
 }
 
 function writeMessage({ role, text, instead }: WrittenMessage) {

@@ -49,10 +49,11 @@ export class MessageDraft implements Message {
 	}
 
 	/** Counts sent values: text as it is, null not at all, anything else as JSON. */
-	count(...values: readonly unknown[]): void {
+	count(...values: readonly unknown[]): this {
 		for (const value of values) {
 			if (value != null) this.counted = added(this.counted, asCountedText(value));
 		}
+		return this;
 	}
 
 	/** Counts a part by its media, or as JSON if it has none. */
@@ -103,17 +104,19 @@ export class MessageDraft implements Message {
 	}
 
 	/** Adds a call. `locateCallArguments` expects the arguments to be counted right after the name. */
-	addCall(id: string | undefined, name: string | undefined, input: unknown): void {
+	addCall(id: string | undefined, name: string | undefined, input: unknown): this {
 		this.calls = added(this.calls, { id, name });
 		this.counted = added(this.counted, name ?? "", asCountedText(input));
+		return this;
 	}
 
 	/** Adds a result, and counts its content except for its texts. */
-	addResult({ callId, texts, whole, copies = none, media, isError, counted }: ReadResult): void {
+	addResult({ callId, texts, whole, copies = none, media, isError, counted }: ReadResult): this {
 		// Much faster than spreading: conversations have thousands of results.
 		this.results = added(this.results, { callId, texts, whole, copies, media, isError });
 		this.counted = added(this.counted, ...counted);
 		this.mediaTokens += tokensOfMedia(media);
+		return this;
 	}
 }
 

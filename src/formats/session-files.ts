@@ -104,7 +104,7 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 
 	const parentOf = (index: number): number | undefined => {
 		const record = records[index] as JsonObject;
-		const parent = Object.hasOwn(record, ties.parent) ? record[ties.parent] : undefined;
+		const parent = record[ties.parent];
 		if (ties.isStart(index) || parent === null) return undefined;
 		const bearers = typeof parent === "string" ? named.get(parent) : undefined;
 		return bearers ? latestBefore(bearers, index) : preceding[index];
