@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
 import path from "node:path";
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
@@ -50,7 +50,10 @@ export function openNew(file: string, access: number): Promise<FileHandle> {
 	return open(file, O_CREAT | O_EXCL | O_NOFOLLOW | access, 0o600);
 }
 
-/** Writes a temporary file beside `file`, to which `place` then gives its name, so that the file is complete or absent. */
+/**
+ * Writes a temporary file beside `file`, to which `place` then gives its name by a rename or a link, so that the file is
+ * complete or absent.
+ */
 export async function putWhole<T>(
 	file: string,
 	write: (handle: FileHandle) => Promise<void>,
@@ -62,7 +65,8 @@ export async function putWhole<T>(
 		await write(handle).finally(() => handle.close());
 		return await place(temporary);
 	} finally {
-		await rm(temporary, { force: true }).catch(() => {});
+		// `rm` would ask for the kind of the file first. After a rename nothing is left to remove.
+		await unlink(temporary).catch(() => {});
 	}
 }
 
