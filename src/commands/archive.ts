@@ -1,7 +1,29 @@
 import type { Archive, Listing } from "../archive/archive.ts";
+import type { PartRequest } from "../archive/part.ts";
+import { encodeText } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
-import { describeListing } from "../operations/recall.ts";
-import { type ArchiveCommandOptions, commandConfig, printJson, say, withOwnArchive, writeOut } from "./input-output.ts";
+import { decodeText } from "../files/access.ts";
+import { ownCommandLine, shellWord } from "../hosts/own-command.ts";
+import {
+	describeListing,
+	type NextPart,
+	type RecalledListing,
+	type RecalledPart,
+	recallOriginal,
+} from "../operations/recall.ts";
+import { restoreText } from "../operations/restore.ts";
+import {
+	type ArchiveCommandOptions,
+	commandConfig,
+	inputName,
+	printJson,
+	readInput,
+	say,
+	show,
+	withOwnArchive,
+	writeOut,
+} from "./input-output.ts";
+import { exitCodes, refuseUsage } from "./usage.ts";
 
 /** `palimpsest archive stats`, `sweep`, `export` and `clear`. */
 export async function runOnArchive(name: ArchiveCommand, options: ArchiveCommandOptions): Promise<void> {
@@ -46,4 +68,93 @@ async function readText(archive: Archive, { ref }: Listing): Promise<string | un
 		if (error instanceof PalimpsestError && error.code === "original_not_found") return undefined;
 		throw error;
 	}
+}
+
+interface RecallOptions extends ArchiveCommandOptions, PartRequest {
+	readonly toolCallId?: string;
+	readonly all?: boolean;
+	readonly json?: boolean;
+}
+
+/** `palimpsest recall REF` */
+export async function recall(ref: string | undefined, options: RecallOptions): Promise<void> {
+	const { toolCallId, lines, chars, grep, context, head, tail, maxTokens, all = false, json } = options;
+	if ((ref === undefined) === (toolCallId === undefined)) {
+		refuseUsage("expected either REF or --tool-call-id, and not both");
+	}
+	const { policy } = await commandConfig(options);
+	const part = { lines, chars, grep, context, head, tail, maxTokens };
+	await withOwnArchive(options, policy, async (archive) => {
+		const recalled = await recallOriginal({ archive, policy, ref, toolCallId, ...part });
+		if (recalled.kind === "several") {
+			if (json) printJson({ originals: recalled.originals }, 2);
+			else show(recalled.originals.map(row).join(""));
+			say(`${recalled.originals.length} originals have this tool call id; recall one by its ref`);
+		} else if (recalled.kind === "part") {
+			const { part: found } = recalled;
+			if (json) return printJson(found, 2);
+			if (!all) process.stdout.write(found.text);
+			else {
+				await archive.read(found.ref, async (pieces) => {
+					for await (const piece of pieces) for (const bytes of encodeText(piece)) await writeOut(bytes);
+				});
+			}
+			say(described(found, all));
+		}
+	});
+}
+
+function row({ ref, kind, tool_name, chars, archived_at }: RecalledListing): string {
+	return `${[ref, kind, tool_name ?? "-", `${chars} chars`, archived_at].join("\t")}\n`;
+}
+
+function described(part: RecalledPart, isWhole: boolean): string {
+	const { kind, tool_name, total, shown, matches, redactions, next } = part;
+	const lines = shown
+		? `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}`
+		: `none of ${total.lines} lines`;
+	return [
+		`${kind}${tool_name === undefined ? "" : ` of ${tool_name}`}`,
+		isWhole ? `all ${total.lines} lines` : lines,
+		...(matches ? [`${matches.shown} of ${matches.found} matches`] : []),
+		...(redactions > 0 ? [`${redactions} places redacted before it was kept`] : []),
+		...(next && !isWhole ? [`more: ${ownCommandLine()} recall ${flags(next)}`] : []),
+	].join("; ");
+}
+
+function flags({ ref, ...rest }: NextPart): string {
+	const given = Object.entries(rest).map(
+		([name, value]) => `--${name.replaceAll("_", "-")} ${shellWord(String(value))}`,
+	);
+	return [ref, ...given].join(" ");
+}
+
+const mostNamed = 10;
+
+/** `palimpsest restore FILE`. If a text stays cut, masked or summarised, the exit code is 1. */
+export async function restore(
+	file: string,
+	options: ArchiveCommandOptions & { readonly byCallId?: boolean },
+): Promise<void> {
+	const { policy } = await commandConfig(options);
+	const name = inputName(file);
+	const text = decodeText(await readInput(file, policy.limits.max_file_bytes), name);
+	const { byCallId } = options;
+	const restored = await withOwnArchive(options, policy, (archive) =>
+		restoreText({ text, archive, policy, byCallId, name }),
+	);
+	process.stdout.write(restored.text);
+	const { restored: count, restored_by_call_id: byId, redacted, ...left } = restored.report;
+	say(`restored ${count}${byId > 0 ? `, ${byId} of them by the tool_call_id alone` : ""}`);
+	const tell = (what: string, names: readonly string[], hint = "") => {
+		const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+		if (names.length > 0) say(`${what}: ${names.slice(0, mostNamed).join(", ")}${more}${hint}`);
+	};
+	tell("not in the archive", left.missing);
+	tell("ambiguous, left as they are (a tool may have printed them)", left.ambiguous);
+	const hint = byCallId ? "" : "; --by-call-id looks these up by their tool_call_id";
+	tell("cut or masked without a reference, left as they are", left.without_reference, hint);
+	tell("summaries, left as they are; recall what they stand for", left.summaries);
+	tell("redacted before they were kept, so not as they were", redacted);
+	if (Object.values(left).some((names) => names.length > 0)) process.exitCode = exitCodes.refusedInput;
 }

@@ -1,9 +1,12 @@
 import { parseArgs } from "node:util";
 import { PalimpsestError } from "../errors.ts";
-import { answerClaudeCode } from "../hosts/claude-code.ts";
-import { answerCodex } from "../hosts/codex.ts";
-import { answerCopilotCli, readCopilotEvent } from "../hosts/copilot-cli.ts";
-import { answerGeminiCli } from "../hosts/gemini-cli.ts";
+import {
+	answerClaudeCode,
+	answerCodex,
+	answerCopilotCli,
+	answerGeminiCli,
+	readCopilotEvent,
+} from "../hosts/hook-answers.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { HookShell } from "../hosts/shorten-result.ts";
 import { isOwnResult, readToolEvent, usualHookChars } from "../hosts/tool-event.ts";

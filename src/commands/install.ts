@@ -3,11 +3,28 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { structuredPatch } from "diff";
 import { archivePlace } from "../archive/open.ts";
+import {
+	type HookTarget,
+	hookTarget,
+	type InstallHost,
+	isPluginHost,
+	pluginFile,
+	pluginText,
+	withHook,
+	withoutHook,
+} from "../hosts/hooks.ts";
 import { type Host, hosts, serverStart } from "../hosts/hosts.ts";
-import { enterServer, entryByHand, hostStates, isWritable, presentFiles, removeServer } from "../hosts/install.ts";
+import {
+	carryOutChange,
+	enterServer,
+	entryByHand,
+	hostStates,
+	isWritable,
+	planChange,
+	presentFiles,
+	removeServer,
+} from "../hosts/install.ts";
 import { ownCommand } from "../hosts/own-command.ts";
-import { isPluginHost, type PluginHost, pluginFile, pluginText, withoutPlugin } from "../hosts/plugins.ts";
-import { carryOutChange, planChange } from "../hosts/settings-file.ts";
 import { usualHookChars } from "../hosts/tool-event.ts";
 import { presetNames } from "../policy/names.ts";
 import { say, show, shownName } from "./input-output.ts";
@@ -29,7 +46,7 @@ export async function install(name: string | undefined, options: InstallOptions)
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
 	checkLocale(locale);
-	if (isPluginHost(name)) await installPlugin(name, options);
+	if (isPluginHost(name) && (await enterHook(name, options, "installed the plugin"))) say(`Start ${name} again.`);
 	// pi has no MCP.
 	if (name === "pi") return;
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
@@ -45,16 +62,12 @@ export async function install(name: string | undefined, options: InstallOptions)
 		return;
 	}
 	const change = (text = "") => enterServer(text, host, start);
-	const isNew = await changeFiles({ files, change, dryRun: options.dryRun, done: "installed" });
-	if (isNew && !options.dryRun) say(host.afterwards);
+	if (await changeFiles({ files, change, dryRun: options.dryRun, done: "installed" })) say(host.afterwards);
 }
 
 /** `palimpsest uninstall HOST` */
 export async function uninstall(name: string, options: InstallOptions): Promise<void> {
-	if (isPluginHost(name)) {
-		const files = [pluginFile(name, surroundings(options))];
-		await changeFiles({ files, change: withoutPlugin, dryRun: options.dryRun, done: "uninstalled the plugin" });
-	}
+	if (isPluginHost(name)) await removeHook(name, options, "uninstalled the plugin");
 	if (name === "pi") return;
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
@@ -66,15 +79,45 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
-async function installPlugin(host: PluginHost, options: InstallOptions): Promise<void> {
-	const text = pluginText(host, { mostChars: usualHookChars, locale: options.locale });
-	const files = [pluginFile(host, surroundings(options))];
-	const isNew = await changeFiles({ files, change: () => text, dryRun: options.dryRun, done: "installed the plugin" });
-	if (isNew && !options.dryRun) say(`Start ${host} again.`);
+interface HookInstallOptions extends Pick<InstallOptions, "project" | "dryRun" | "locale"> {
+	readonly maxChars?: number;
 }
 
-/** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether there are any. */
-export async function changeFiles(what: {
+/** `palimpsest hook install HOST` */
+export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
+	const isNew = await enterHook(host, options, "installed");
+	if (isNew && host === "codex") say("Codex runs no hook before you trust it: open /hooks there.");
+}
+
+/** `palimpsest hook uninstall HOST` */
+export async function uninstallHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
+	await removeHook(host, options, "uninstalled");
+}
+
+/** `palimpsest hook opencode` */
+export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookInstallOptions): void {
+	process.stdout.write(pluginText("opencode", { mostChars: maxChars, locale: checkLocale(locale) }));
+}
+
+function enterHook(host: InstallHost, options: HookInstallOptions, done: string): Promise<boolean> {
+	const target = findTarget(host, options);
+	const change = (text: string | undefined) => withHook(text, target);
+	return changeFiles({ files: [target.file], change, dryRun: options.dryRun, done });
+}
+
+function removeHook(host: InstallHost, options: HookInstallOptions, done: string): Promise<boolean> {
+	const target = findTarget(host, options);
+	const change = (text: string | undefined) => withoutHook(text, target);
+	return changeFiles({ files: [target.file], change, dryRun: options.dryRun, done });
+}
+
+function findTarget(host: InstallHost, { project, maxChars, locale }: HookInstallOptions): HookTarget {
+	const mostChars = maxChars ?? usualHookChars;
+	return hookTarget(host, { isForProject: project ?? false, mostChars, locale: checkLocale(locale) });
+}
+
+/** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether a file was changed. */
+async function changeFiles(what: {
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined) => string | undefined;
 	readonly dryRun: boolean | undefined;
@@ -93,7 +136,7 @@ export async function changeFiles(what: {
 			else say(`${done}${files.length > 1 ? ` in ${file}` : ""}${kept}`);
 		}
 	}
-	return planned.some(({ change: { before, after } }) => before !== after);
+	return !dryRun && planned.some(({ change: { before, after } }) => before !== after);
 }
 
 export function lineDifference(before = "", after = ""): string {

@@ -4,12 +4,12 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { archiveLocation, archivePlace } from "../archive/open.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
-import { ownCommand, ownCommandLine } from "../hosts/own-command.ts";
+import { ownCommand, ownCommandLine, shellWord } from "../hosts/own-command.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
 import type { ProxyTotals } from "../proxy/ledger.ts";
 import { startProxy } from "../proxy/server.ts";
-import { exitCodeOfEnd, passSignals, startOf } from "./child-process.ts";
 import { type ArchiveCommandOptions, commandConfig, say, show, withArchive } from "./input-output.ts";
+import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
 import { refuseUnknown } from "./usage.ts";
 
 interface LaunchOptions extends ArchiveCommandOptions {
@@ -109,7 +109,7 @@ async function withOwnPath(folder: string): Promise<Record<string, string>> {
 	if (words.length === 1) return {};
 	const isWindows = process.platform === "win32";
 	const file = path.join(folder, isWindows ? "palimpsest.cmd" : "palimpsest");
-	const quoted = words.map(isWindows ? inWindowsShell : inShell).join(" ");
+	const quoted = words.map(isWindows ? inWindowsShell : shellWord).join(" ");
 	await writeFile(file, isWindows ? `@${quoted} %*\r\n` : `#!/bin/sh\nexec ${quoted} "$@"\n`);
 	await chmod(file, 0o755);
 	return { PATH: `${folder}${path.delimiter}${process.env.PATH ?? ""}` };
@@ -127,7 +127,7 @@ async function showPlan(
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
 		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
-		`run ${[program.command, ...ours, ...parameters].map(inShell).join(" ")}`,
+		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,
 	];
 	show(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`);
 }
@@ -141,10 +141,6 @@ function withoutSettings(text: string): string {
 		const isInner = typeof value === "object" && value !== null;
 		return isInner || (typeof value === "string" && value.includes(unknownOrigin)) ? value : "…";
 	});
-}
-
-function inShell(word: string): string {
-	return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 export function inWindowsShell(word: string): string {

@@ -1,13 +1,12 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { withoutControls } from "../errors.ts";
+import { hookHosts } from "../hosts/tool-event.ts";
 import { logKinds } from "../mcp/http/logs.ts";
 import { nearestName } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
-import { addHookCommands } from "./hook-commands.ts";
-import { aboveZero, addArchiving, addCommand, repeatable, wholeNumber, withArchive, withPolicy } from "./options.ts";
 
 const examples = `
 Examples:
@@ -142,12 +141,12 @@ function addConversationCommands(program: Command): void {
 	] as const;
 	editing("mask <file>", "Print the conversation in FILE with old tool results masked.")
 		.option(...idle, wholeNumber)
-		.action(async (file, options) => (await import("./mask.ts")).mask(file, options));
+		.action(async (file, options) => (await import("./edit.ts")).mask(file, options));
 
 	withWindow(editing("guard <file>", "Print the conversation in FILE made to fit the model's context window."))
 		.option(...idle, wholeNumber)
 		.option("--last-response <file>", "the provider's last answer: where it was cut off, asks for less")
-		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
+		.action(async (file, options) => (await import("./edit.ts")).guard(file, options));
 
 	const compacted = "Print the conversation in FILE with old results hidden, or a summary of old messages.";
 	const compact = editing("compact <file>", compacted)
@@ -157,7 +156,7 @@ function addConversationCommands(program: Command): void {
 		.addOption(new Option("--request", "print the prompt for a summary, and ask no model").conflicts("summary"))
 		.option("--summary <file>", "put in this summary")
 		.option("--summary-token <token>", "the token of the request that it answers")
-		.action(async (file, options) => (await import("./compact.ts")).compact(file, options));
+		.action(async (file, options) => (await import("./edit.ts")).compact(file, options));
 }
 
 function addSessionCommands(program: Command): void {
@@ -170,14 +169,14 @@ function addSessionCommands(program: Command): void {
 			new Option("--target <share>", "share of the window that it may fill").argParser(shareAboveZero).default(0.5),
 		)
 		.option(...dryRun)
-		.action(async (file, options) => (await import("./rescue.ts")).rescue(file, options));
+		.action(async (file, options) => (await import("./sessions.ts")).rescue(file, options));
 
 	addArchiving(program, "prune <file>", "Choose results to take out of a session, and write it anew as rescue does.")
 		.option("--biggest <count>", "the largest, without asking", aboveZero)
 		.option("--stale", "those that a later result makes out of date, without asking")
 		.option("--tool <name>", "those of this tool, without asking; repeatable", repeatable)
 		.option(...dryRun)
-		.action(async (file, options) => (await import("./prune.ts")).prune(file, options));
+		.action(async (file, options) => (await import("./sessions.ts")).prune(file, options));
 }
 
 function addOutputCommands(program: Command): void {
@@ -194,7 +193,7 @@ function addOutputCommands(program: Command): void {
 		.action(async (file: string | undefined, options, command: Command) => {
 			// Nobody types a log.
 			if (file === undefined && process.stdin.isTTY) command.error("error: missing required argument 'file'");
-			return (await import("./truncate.ts")).truncate(file ?? "-", options);
+			return (await import("./text.ts")).truncate(file ?? "-", options);
 		});
 
 	const runs = "Run a command and print its output shortened; its exit code stays.";
@@ -222,7 +221,7 @@ function addArchiveReaders(program: Command): void {
 		.option("--model <name>", "model whose tokenizer counts")
 		.addOption(new Option("--encoding <name>", "encoding to count in").choices(encodingNames).conflicts("model"))
 		.option("--json", "as JSON, with method and band")
-		.action(async (file, options) => (await import("./count.ts")).count(file, options));
+		.action(async (file, options) => (await import("./text.ts")).count(file, options));
 
 	const partOptions = ["lines", "chars", "grep", "context", "head", "tail", "maxTokens"];
 	addArchiving(program, "recall [ref]", "Print the original behind a placeholder, or a part of it.")
@@ -236,11 +235,11 @@ function addArchiveReaders(program: Command): void {
 		.option("--max-tokens <count>", "tokens to print at most, if not 2000", wholeNumber)
 		.addOption(new Option("--all", "print all of it").conflicts(["json", ...partOptions]))
 		.option("--json", "as JSON")
-		.action(async (ref, options) => (await import("./recall.ts")).recall(ref, options));
+		.action(async (ref, options) => (await import("./archive.ts")).recall(ref, options));
 
 	addArchiving(program, "restore <file>", "Print the conversation in FILE with every archived original put back.")
 		.option("--by-call-id", "look up what names no reference by its tool_call_id, which other conversations may share")
-		.action(async (file, options) => (await import("./restore.ts")).restore(file, options));
+		.action(async (file, options) => (await import("./archive.ts")).restore(file, options));
 }
 
 function addReportCommands(program: Command): void {
@@ -360,4 +359,76 @@ function seconds(text: string): number {
 	// A timer for longer than this many seconds fires at once.
 	if (text.trim() !== "" && value >= 0 && value <= 2_000_000) return value;
 	throw new InvalidArgumentError("Expected a number of seconds, 0 or more, up to 2000000.");
+}
+
+export const policyFile = "policy file; by default palimpsest.toml here, else in the configuration folder";
+
+export function addCommand(parent: Command, signature: string, description: string): Command {
+	return withPolicy(parent.command(signature).description(description));
+}
+
+export function addArchiving(parent: Command, signature: string, description: string): Command {
+	return withArchive(addCommand(parent, signature, description));
+}
+
+export function withPolicy(command: Command): Command {
+	return command
+		.option("--policy <file>", policyFile)
+		.option("--set <key=value>", "set one policy field; repeatable", repeatable);
+}
+
+export function withArchive(command: Command): Command {
+	return command
+		.option("--archive <where>", "where originals are kept: files (the default), none, redis://…, or a folder")
+		.option("--namespace <name>", "under which name, if not default");
+}
+
+export function repeatable(value: string, all: readonly string[] = []): readonly string[] {
+	return [...all, value];
+}
+
+export const wholeNumber = numberFrom(0);
+export const aboveZero = numberFrom(1);
+
+function numberFrom(least: number): (text: string) => number {
+	return (text) => {
+		const value = Number(text);
+		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
+	};
+}
+
+/** `palimpsest hook`: its answers, and entering it in the settings of agent programs. */
+export function addHookCommands(program: Command): void {
+	const hook = program
+		.command("hook")
+		.description("Shorten tool results, and keep what people said, in the hooks of agent programs.");
+	const command = (signature: string, description: string) => hook.command(signature).description(description);
+	const maxChars = ["--max-chars <count>", "characters up to which a result is left whole, if not 16000"] as const;
+	const locale = ["--locale <locale>", "language of the notices, if not that of the host's server entry"] as const;
+	// Only their help comes from here: `hook.ts` answers them before the commands are made.
+	const answering = (name: string, description: string) => {
+		const answer = command(name, description).option(...maxChars);
+		return withArchive(answer.option("--policy <file>", policyFile)).option(...locale);
+	};
+	answering("claude-code", "Answer a PostToolUse or SessionStart event of Claude Code on standard input.");
+	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
+	answering("codex", "Answer a PostToolUse event of Codex on standard input.");
+	answering("copilot-cli", "Answer a postToolUse event of Copilot CLI on standard input.");
+	command("opencode", "Print the plugin file for opencode.")
+		.option(...maxChars, aboveZero)
+		.option(...locale)
+		.action(async (options) => (await import("./install.ts")).printOpencodePlugin(options));
+	const changing = (name: string, description: string) =>
+		command(name, description)
+			.addArgument(new Argument("<host>", "the agent program").choices(hookHosts))
+			.option("--project", "in the settings of the project here, not in those of the user")
+			.option("--dry-run", "print what would change, and write nothing");
+	changing("install", "Enter the hook in a program's settings.")
+		.option(...maxChars, aboveZero)
+		.option(...locale)
+		.action(async (host, options) => (await import("./install.ts")).installHook(host, options));
+	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
+		(await import("./install.ts")).uninstallHook(host, options),
+	);
 }

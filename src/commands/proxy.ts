@@ -19,7 +19,7 @@ import {
 	show,
 	withArchive,
 } from "./input-output.ts";
-import { untilSignal } from "./signals.ts";
+import { untilSignal } from "./processes.ts";
 import { refuseUsage } from "./usage.ts";
 
 interface ProxyCommandOptions extends ArchiveCommandOptions {

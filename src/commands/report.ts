@@ -24,7 +24,7 @@ export async function report(
 	const originals = where === "none" ? "not_archived" : "archived";
 	const report = await reportContext({ conversation, layers, originals, model, contextWindow, reserveTokens });
 	if (html !== undefined) {
-		const { reportPage } = await import("../pages/report-page.ts");
+		const { reportPage } = await import("../pages/page.ts");
 		await writePage(html, await reportPage({ report }));
 	}
 	if (json) printJson(report, 2);

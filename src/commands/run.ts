@@ -10,9 +10,9 @@ import { ownCommandLine } from "../hosts/own-command.ts";
 import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
 import { type ExcerptLimit, limitCheck, limitTooSmall } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
-import { exitCodeOfEnd, passSignals, startOf } from "./child-process.ts";
 import { type ArchiveCommandOptions, commandConfig, say, withArchive } from "./input-output.ts";
-import type { LimitOptions } from "./truncate.ts";
+import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
+import type { LimitOptions } from "./text.ts";
 
 const usualTokens = 4_000;
 

@@ -11,7 +11,7 @@ import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { Log } from "../operations/edit-record.ts";
-import { endBySignal } from "./signals.ts";
+import { endBySignal } from "./processes.ts";
 
 export interface HttpServeOptions {
 	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */

@@ -4,7 +4,7 @@ import { parse as parseToml } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readSettings } from "../json-text/settings.ts";
-import type { HostSurroundings } from "./hosts.ts";
+import { type HostSurroundings, programFolder } from "./hosts.ts";
 
 /** Base URLs of providers, by API. */
 export interface BaseUrls {
@@ -91,11 +91,9 @@ async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointing> {
 async function claudeSettingsEnvironment(
 	where: LaunchSurroundings,
 ): Promise<Readonly<Record<string, string | undefined>>> {
-	const { homeFolder, environment, projectFolder = "." } = where;
-	const ofUser = environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
-	const ofProject = path.join(projectFolder, ".claude");
+	const ofProject = path.join(where.projectFolder ?? ".", ".claude");
 	const files = [
-		path.join(ofUser, "settings.json"),
+		path.join(programFolder("claude-code", where), "settings.json"),
 		path.join(ofProject, "settings.json"),
 		path.join(ofProject, "settings.local.json"),
 	];
@@ -104,8 +102,9 @@ async function claudeSettingsEnvironment(
 }
 
 /** Source: https://developers.openai.com/codex/config-reference (`openai_base_url`, `model_providers`). */
-async function pointCodex({ homeFolder, environment, origin }: LaunchSurroundings): Promise<Pointing> {
-	const folder = environment.CODEX_HOME || path.join(homeFolder, ".codex");
+async function pointCodex(where: LaunchSurroundings): Promise<Pointing> {
+	const { environment, origin } = where;
+	const folder = programFolder("codex", where);
 	const config = await readTomlSettings(path.join(folder, "config.toml"));
 	const profile = textAt(config, ["profiles", textOf(config.profile) ?? "", "model_provider"]);
 	const name = profile ?? textOf(config.model_provider) ?? "openai";
@@ -130,14 +129,9 @@ async function pointCodex({ homeFolder, environment, origin }: LaunchSurrounding
 }
 
 /** Source: https://opencode.ai/docs/config (`OPENCODE_CONFIG_CONTENT` is laid over every file). */
-async function pointOpencode({
-	homeFolder,
-	environment,
-	origin,
-	projectFolder = ".",
-}: LaunchSurroundings): Promise<Pointing> {
-	const folder = path.join(environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config"), "opencode");
-	const files = [folder, projectFolder].flatMap((at) =>
+async function pointOpencode(where: LaunchSurroundings): Promise<Pointing> {
+	const { environment, origin, projectFolder = "." } = where;
+	const files = [programFolder("opencode", where), projectFolder].flatMap((at) =>
 		["opencode.json", "opencode.jsonc"].map((name) => path.join(at, name)),
 	);
 	if (environment.OPENCODE_CONFIG) files.splice(2, 0, environment.OPENCODE_CONFIG);
@@ -199,9 +193,9 @@ async function pointGeminiCli({
 }
 
 /** pi's own settings hold keys and sessions, so an extension of this run changes the addresses alone (docs/custom-provider.md of pi). */
-async function pointPi({ homeFolder, environment, origin, folder }: LaunchSurroundings): Promise<Pointing> {
-	const agentFolder = environment.PI_CODING_AGENT_DIR || path.join(homeFolder, ".pi", "agent");
-	const models = await readJsonSettings(path.join(agentFolder, "models.json"));
+async function pointPi(where: LaunchSurroundings): Promise<Pointing> {
+	const { origin, folder } = where;
+	const models = await readJsonSettings(path.join(programFolder("pi", where), "models.json"));
 	const bases = { anthropic: providers.anthropic, openai: providers.openai, google: `${providers.gemini}/v1beta` };
 	const named = Object.entries(bases).map(
 		([name, usual]) => [name, textAt(models, ["providers", name, "baseUrl"]) ?? usual] as const,

@@ -9,15 +9,16 @@ import {
 	removeFromJson,
 	withoutValue,
 } from "../json-text/settings.ts";
+import { packageFile, version } from "../version.ts";
+import { type HostSurroundings, programFolder } from "./hosts.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
-import { isPluginHost, pluginFile, pluginMark, pluginText } from "./plugins.ts";
 import type { hookHosts } from "./tool-event.ts";
 
 export type InstallHost = (typeof hookHosts)[number];
 
 export type HookTarget =
 	| { readonly kind: "entries"; readonly file: string; readonly entries: readonly HookEntry[] }
-	/** A file of our own, in which `mark` stands. */
+	/** A file of our own, which contains `mark`. */
 	| { readonly kind: "file"; readonly file: string; readonly text: string; readonly mark: string };
 
 interface HookEntry {
@@ -28,58 +29,61 @@ interface HookEntry {
 }
 
 /**
- * File reads are not matched, since models request them line by line. Sources: https://code.claude.com/docs/en/settings,
- * https://geminicli.com/docs/hooks/reference#configuration-schema, https://developers.openai.com/codex/hooks,
+ * Where a host's hook or plugin is entered. File reads are not matched, since models request them line by line. Sources:
+ * https://code.claude.com/docs/en/settings, https://geminicli.com/docs/hooks/reference#configuration-schema,
+ * https://developers.openai.com/codex/hooks,
  * https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference.
  */
-export function hookTarget(
-	host: InstallHost,
-	how: { readonly isForProject: boolean; readonly mostChars: number; readonly locale: string | undefined },
-): HookTarget {
+export function hookTarget(host: InstallHost, how: PluginChoices & { readonly isForProject: boolean }): HookTarget {
 	const { isForProject, mostChars, locale } = how;
+	const where = { homeFolder: homedir(), environment: process.env };
 	const projectFolder = isForProject ? process.cwd() : undefined;
-	const [homeFolder, environment, command] = [homedir(), process.env, ownCommand()];
 	if (isPluginHost(host)) {
-		const file = pluginFile(host, { homeFolder, projectFolder, environment });
-		return { kind: "file", file, text: pluginText(host, { mostChars, locale }), mark: pluginMark };
+		const file = pluginFile(host, { ...where, projectFolder });
+		return { kind: "file", file, text: pluginText(host, how), mark: pluginMark };
 	}
 	const parameters = ["hook", host, "--max-chars", String(mostChars), ...(locale ? ["--locale", locale] : [])];
-	const line = [...command, ...parameters].map(shellArgument).join(" ");
+	const line = [...ownCommand(), ...parameters].map(shellArgument).join(" ");
 	const isOwn = (one: string) => /palimpsest|cli\.js/i.test(one) && one.includes(` hook ${host}`);
-	if (host === "gemini-cli") {
-		const matcher = "run_shell_command|grep_search|search_file_content|web_fetch|mcp_.*";
-		const hook = { name: "palimpsest", type: "command", command: line, timeout: 10_000 };
-		const file = path.join(projectFolder ?? homeFolder, ".gemini", "settings.json");
-		return { kind: "entries", file, entries: [{ event: "AfterTool", matcher, hook, isOwn }] };
-	}
-	if (host === "codex") {
-		const ofUser = environment.CODEX_HOME || path.join(homeFolder, ".codex");
-		const file = path.join(projectFolder ? path.join(projectFolder, ".codex") : ofUser, "hooks.json");
-		const hook = { type: "command", command: line, timeout: 10 };
-		return { kind: "entries", file, entries: [{ event: "PostToolUse", matcher: "^(Bash|mcp__.*)$", hook, isOwn }] };
-	}
-	if (host === "copilot-cli") {
-		const ofUser = environment.COPILOT_HOME || path.join(homeFolder, ".copilot");
-		const folder = projectFolder ? path.join(projectFolder, ".github") : ofUser;
-		const hook = { type: "command", bash: line, powershell: `& ${line}`, timeoutSec: 10 };
-		const text = `${JSON.stringify({ version: 1, hooks: { postToolUse: [hook] } }, null, 2)}\n`;
-		return { kind: "file", file: path.join(folder, "hooks", "palimpsest.json"), text, mark: " hook copilot-cli" };
-	}
-	const ofUser = environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
-	const file = path.join(projectFolder ? path.join(projectFolder, ".claude") : ofUser, "settings.json");
+	const fileIn = (folder: string, ofUser: string, ...names: string[]) =>
+		path.join(projectFolder === undefined ? ofUser : path.join(projectFolder, folder), ...names);
 	const hook = { type: "command", command: line, timeout: 10 };
-	const shortens = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook, isOwn };
-	const keepsWords = { event: "SessionStart", matcher: "compact", hook, isOwn };
-	return { kind: "entries", file, entries: [shortens, keepsWords] };
+	switch (host) {
+		case "claude-code": {
+			const file = fileIn(".claude", programFolder(host, where), "settings.json");
+			const shortens = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook, isOwn };
+			const keepsWords = { event: "SessionStart", matcher: "compact", hook, isOwn };
+			return { kind: "entries", file, entries: [shortens, keepsWords] };
+		}
+		case "codex": {
+			const file = fileIn(".codex", programFolder(host, where), "hooks.json");
+			return { kind: "entries", file, entries: [{ event: "PostToolUse", matcher: "^(Bash|mcp__.*)$", hook, isOwn }] };
+		}
+		case "gemini-cli": {
+			const file = fileIn(".gemini", path.join(where.homeFolder, ".gemini"), "settings.json");
+			const matcher = "run_shell_command|grep_search|search_file_content|web_fetch|mcp_.*";
+			const named = { name: "palimpsest", ...hook, timeout: 10_000 };
+			return { kind: "entries", file, entries: [{ event: "AfterTool", matcher, hook: named, isOwn }] };
+		}
+		case "copilot-cli": {
+			const file = fileIn(".github", programFolder(host, where), "hooks", "palimpsest.json");
+			const own = { type: "command", bash: line, powershell: `& ${line}`, timeoutSec: 10 };
+			const text = `${JSON.stringify({ version: 1, hooks: { postToolUse: [own] } }, null, 2)}\n`;
+			return { kind: "file", file, text, mark: " hook copilot-cli" };
+		}
+	}
 }
 
-/** Enters hooks once into settings (JSON with comments); all else stays as it is. Throws `invalid_json`. */
-export function enterHooks(text: string, entries: readonly HookEntry[]): string {
-	return entries.reduce(enterHook, text);
+/** Settings (JSON with comments) with the hook, once; all else stays as it is. Throws `invalid_json`. */
+export function withHook(text: string | undefined, target: HookTarget): string {
+	return target.kind === "file" ? target.text : target.entries.reduce(enterHook, text ?? "");
 }
 
-export function removeHooks(text: string, entries: readonly HookEntry[]): string {
-	return entries.reduce(removeHook, text);
+/** Settings without the hook; `undefined` to delete the file. Somebody else's file stays. Throws `invalid_json`. */
+export function withoutHook(text: string | undefined, target: HookTarget): string | undefined {
+	if (text === undefined) return undefined;
+	if (target.kind === "entries") return target.entries.reduce(removeHook, text);
+	return text.includes(target.mark) ? undefined : text;
 }
 
 function enterHook(text: string, entry: HookEntry): string {
@@ -127,3 +131,55 @@ function groupsOf(text: string, event: string): readonly unknown[] {
 	if (Array.isArray(groups)) return groups;
 	throw refusedSettings(`\`hooks.${event}\` is no list`);
 }
+
+/** The agent programs that load a plugin of ours: a file that imports the program which wrote it. */
+const pluginHosts = ["opencode", "pi"] as const;
+
+type PluginHost = (typeof pluginHosts)[number];
+
+interface PluginChoices {
+	readonly mostChars: number;
+	readonly locale?: string | undefined;
+}
+
+/** Every plugin file contains it. */
+const pluginMark = "Written by palimpsest";
+
+/** Sources: https://opencode.ai/docs/plugins, and docs/extensions.md of `@earendil-works/pi-coding-agent`. */
+export function pluginFile(host: PluginHost, where: Omit<HostSurroundings, "platform">): string {
+	const { projectFolder } = where;
+	const folder = projectFolder ? path.join(projectFolder, `.${host}`) : programFolder(host, where);
+	return path.join(folder, host === "pi" ? "extensions" : "plugins", "palimpsest.js");
+}
+
+export function pluginText(host: PluginHost, { mostChars, locale }: PluginChoices): string {
+	const options = { command: ownCommand(), mostChars, ...(locale === undefined ? {} : { locale }) };
+	const module = host === "pi" ? "pi-extension.js" : "opencode-plugin.js";
+	return `// Masks old tool results and cuts large ones in ${host}. ${pluginMark} ${version}; delete this file to undo it.
+const plugin = ${JSON.stringify(packageFile(`dist/${module}`).href)};
+const options = ${JSON.stringify(options)};
+
+${host === "pi" ? piText : opencodeText}`;
+}
+
+export function isPluginHost(name: string): name is PluginHost {
+	return pluginHosts.some((host) => host === name);
+}
+
+const piText = "export default async (pi) => (await import(plugin)).default(pi, options);\n";
+
+/** Both plugin APIs: 1.x calls `server`, 2.x calls `setup`. */
+const opencodeText = `export default {
+	id: "palimpsest",
+	server: async (input) => {
+		try {
+			return await (await import(plugin)).default.server(input, options);
+		} catch (error) {
+			const message = "The plugin was not loaded: " + error;
+			await input?.client?.app?.log?.({ body: { service: "palimpsest", level: "error", message } });
+			return {};
+		}
+	},
+	setup: async (context) => (await import(plugin)).default.setup(context, options),
+};
+`;

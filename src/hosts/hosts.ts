@@ -142,16 +142,14 @@ const rows: Readonly<Record<string, HostRow>> = {
 		title: "Codex",
 		format: "toml",
 		key: ["mcp_servers", "palimpsest"],
-		file: ofProject([".codex", "config.toml"], ({ homeFolder, environment }) =>
-			path.join(environment.CODEX_HOME || path.join(homeFolder, ".codex"), "config.toml"),
-		),
+		file: ofProject([".codex", "config.toml"], (where) => path.join(programFolder("codex", where), "config.toml")),
 		afterwards: "Start Codex again; /mcp shows it.",
 		source: "https://developers.openai.com/codex/mcp",
 	},
 	opencode: {
 		title: "opencode",
 		key: ["mcp", "palimpsest"],
-		file: ofProject(["opencode.json"], (where) => path.join(configFolder(where), "opencode", "opencode.json")),
+		file: ofProject(["opencode.json"], (where) => path.join(programFolder("opencode", where), "opencode.json")),
 		entry: ({ command, args, env: environment }) => {
 			return { type: "local", command: [command, ...args], environment, enabled: true };
 		},
@@ -160,9 +158,7 @@ const rows: Readonly<Record<string, HostRow>> = {
 	},
 	"copilot-cli": {
 		title: "Copilot CLI",
-		file: ofUser(({ homeFolder, environment }) =>
-			path.join(environment.COPILOT_HOME || path.join(homeFolder, ".copilot"), "mcp-config.json"),
-		),
+		file: ofUser((where) => path.join(programFolder("copilot-cli", where), "mcp-config.json")),
 		entry: (start) => ({ type: "local", ...plain(start), tools: ["*"] }),
 		afterwards: "Start Copilot CLI again; /mcp show lists it.",
 		source: "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
@@ -183,6 +179,26 @@ const rows: Readonly<Record<string, HostRow>> = {
 export const hosts: readonly Host[] = Object.entries(rows).map(([name, row]) => {
 	return { name, format: "json", key: ["mcpServers", "palimpsest"], entry: plain, ...row };
 });
+
+/** The folder of a program's own settings, which a variable may move. */
+export function programFolder(
+	program: "claude-code" | "codex" | "copilot-cli" | "opencode" | "pi",
+	where: Pick<HostSurroundings, "homeFolder" | "environment">,
+): string {
+	const { homeFolder, environment } = where;
+	switch (program) {
+		case "claude-code":
+			return environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
+		case "codex":
+			return environment.CODEX_HOME || path.join(homeFolder, ".codex");
+		case "copilot-cli":
+			return environment.COPILOT_HOME || path.join(homeFolder, ".copilot");
+		case "opencode":
+			return path.join(configFolder(where), "opencode");
+		case "pi":
+			return environment.PI_CODING_AGENT_DIR || path.join(homeFolder, ".pi", "agent");
+	}
+}
 
 /** The folder of configuration files on Linux; some programs use it on macOS too. */
 function configFolder({ homeFolder, environment }: Pick<HostSurroundings, "homeFolder" | "environment">): string {

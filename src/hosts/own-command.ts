@@ -15,6 +15,14 @@ export function ownCommandLine(): string {
 	return ownCommand().map(shellArgument).join(" ");
 }
 
+/** An argument that POSIX shells, PowerShell and cmd read as one word. */
 export function shellArgument(argument: string): string {
-	return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `"${argument.replace(/(["\\$`])/g, "\\$1")}"`;
+	return plainWord.test(argument) ? argument : `"${argument.replace(/(["\\$`])/g, "\\$1")}"`;
 }
+
+/** A word of a POSIX shell, in which nothing is expanded. */
+export function shellWord(word: string): string {
+	return plainWord.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+const plainWord = /^[\w@%+=:,./-]+$/;

@@ -7,6 +7,7 @@ import { listOf, numberAt, objectOf, stringAt } from "../formats/json-values.ts"
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
 import type { TextDocument } from "../json-text/read.ts";
 import { sha256Of } from "../json-text/value.ts";
+import { shellWord } from "./own-command.ts";
 
 /** A session under an id of its own, beside the one that it is made from. */
 export interface SessionCopy {
@@ -50,7 +51,7 @@ const programs: Readonly<Record<string, SessionProgram>> = {
 		sessionId: (document) => stringAt(objectOf(objectOf(document).info), "id"),
 		folder: (document) => stringAt(objectOf(objectOf(document).info), "directory"),
 		name: ({ name }) => `${name.replace(/\.json$/, "")}-rescued.json`,
-		command: ({ id, file }) => `opencode import ${quoted(file)} && opencode --session ${id}`,
+		command: ({ id, file }) => `opencode import ${shellWord(file)} && opencode --session ${id}`,
 		usage: opencodeUsage,
 		// Its sessions are listed by their ids, which descend; its messages are sent in the order of theirs.
 		newId: (old) => withNewEnd(old, randomUUID()),
@@ -60,7 +61,7 @@ const programs: Readonly<Record<string, SessionProgram>> = {
 		sessionId: (document) => stringAt(objectOf(listOf(document)[0]), "id"),
 		folder: (document) => stringAt(objectOf(listOf(document)[0]), "cwd"),
 		name: ({ id, now }) => `${now.toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`,
-		command: ({ file }) => `pi --session ${quoted(file)}`,
+		command: ({ file }) => `pi --session ${shellWord(file)}`,
 		usage: piUsage,
 	},
 	"gemini-cli": {
@@ -122,11 +123,6 @@ function readText(file: string): string | undefined {
 	} catch {
 		return undefined;
 	}
-}
-
-/** A word of a shell. */
-export function quoted(word: string): string {
-	return /^[\w./:@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** The first 16 characters are the kind and the time of an id, by which opencode sorts. */

@@ -191,7 +191,7 @@ const contextReportApp: Resource = {
 	},
 	cache: versionCache,
 	async read(uri) {
-		const { reportAppPage } = await import("../pages/report-page.ts");
+		const { reportAppPage } = await import("../pages/page.ts");
 		return { contents: [{ uri: uri.href, mimeType: appMimeType, text: await reportAppPage(), _meta: appMeta }] };
 	},
 };

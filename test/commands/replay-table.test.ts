@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policiesTable, replayText } from "../../src/commands/replay-text.ts";
+import { policiesTable, replayText } from "../../src/commands/replay.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyFigures, ReplayedFile } from "../../src/replaying/report.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,5 +1,5 @@
 import { parse, stringify } from "smol-toml";
-import { enterHooks, hookTarget, removeHooks } from "../../src/hosts/hooks.ts";
+import { hookTarget, withHook, withoutHook } from "../../src/hosts/hooks.ts";
 import { hosts, serverStart } from "../../src/hosts/hosts.ts";
 import { enterServer, hasServer, isWritable, removeServer } from "../../src/hosts/install.ts";
 import { readSettings } from "../../src/json-text/settings.ts";
@@ -111,11 +111,10 @@ function hookOf(name: string) {
 	const how = { isForProject: false, mostChars: 10_000, locale: undefined };
 	const target = hookTarget(name as (typeof hookHosts)[number], how);
 	if (target.kind !== "entries") throw new Error(`no hook of ${name}`);
-	const { entries } = target;
 	return {
-		enter: (text: string) => enterHooks(text, entries),
-		remove: (text: string) => removeHooks(text, entries),
-		isThere: (text: string) => removeHooks(text, entries) !== text,
+		enter: (text: string) => withHook(text, target),
+		remove: (text: string) => withoutHook(text, target) ?? "",
+		isThere: (text: string) => withoutHook(text, target) !== text,
 		isJson: true,
 	};
 }

@@ -1,12 +1,17 @@
 import { ownCommandLine } from "../hosts/own-command.ts";
+import { countText } from "../operations/count.ts";
 import { shortenStream } from "../operations/truncate-stream.ts";
 import { cutOfCall, nameOfLimit } from "../operations/truncation-limit.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
+import type { EncodingName } from "../tokens/encodings.ts";
 import {
 	type ArchiveCommandOptions,
+	type CommonOptions,
 	commandConfig,
 	logToStderr,
 	outputPieces,
+	printJson,
+	readInput,
 	say,
 	withArchive,
 } from "./input-output.ts";
@@ -48,4 +53,18 @@ export async function truncate(
 		process.exitCode = 1;
 	}
 	process.stdout.write(text);
+}
+
+/** `palimpsest count FILE` */
+export async function count(
+	file: string,
+	options: CommonOptions & { readonly model?: string; readonly encoding?: EncodingName; readonly json?: boolean },
+): Promise<void> {
+	const { policy } = await commandConfig(options);
+	const text = (await readInput(file, policy.limits.max_file_bytes)).toString("utf8");
+	const { model, encoding } = options;
+	const counted = await countText({ text, policy, model, encoding });
+	if (options.json) return printJson(counted);
+	process.stdout.write(`${counted.tokens}\n`);
+	if (counted.method !== "exact") say(`${counted.method}: ${counted.low} to ${counted.high} tokens`);
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { describe, expect, it } from "vitest";
-import { reportAppPage } from "../../src/pages/report-page.ts";
+import { reportAppPage } from "../../src/pages/page.ts";
 import { version } from "../../src/version.ts";
 import { patience } from "../support/patience.ts";
 import { hashOf, readPage } from "./read-page.ts";

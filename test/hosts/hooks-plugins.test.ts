@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
-import { pluginFile, pluginText, withoutPlugin } from "../../src/hosts/plugins.ts";
+import { hookTarget, pluginFile, pluginText, withoutHook } from "../../src/hosts/hooks.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -33,9 +33,10 @@ it("the package names the modules that opencode and pi load, and both load", asy
 });
 
 it("the file of somebody else stays", () => {
-	expect(withoutPlugin(pluginText("pi", { mostChars: 16_000 }))).toBeUndefined();
-	expect(withoutPlugin("export default () => {};\n")).toBe("export default () => {};\n");
-	expect(withoutPlugin(undefined)).toBeUndefined();
+	const target = hookTarget("pi", { isForProject: false, mostChars: 16_000 });
+	expect(withoutHook(pluginText("pi", { mostChars: 16_000 }), target)).toBeUndefined();
+	expect(withoutHook("export default () => {};\n", target)).toBe("export default () => {};\n");
+	expect(withoutHook(undefined, target)).toBeUndefined();
 });
 
 it("opencode goes on without a plugin whose program is gone, and its log says why", async () => {

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type CompactCommandOptions, compact as compactHere } from "../../src/commands/compact.ts";
+import { type CompactCommandOptions, compact as compactHere } from "../../src/commands/edit.ts";
 import { readSummaryFrame } from "../../src/compaction/summary.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import type { SummaryRequestAnswer } from "../e2e/compact-session.ts";

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { expect, it } from "vitest";
-import { exitCodeOfEnd, signalsOf } from "../../src/commands/child-process.ts";
+import { exitCodeOfEnd, signalsOf } from "../../src/commands/processes.ts";
 
 it.each([
 	["linux", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reportPage } from "../../src/pages/report-page.ts";
+import { reportPage } from "../../src/pages/page.ts";
 import { hashOf, readPage } from "./read-page.ts";
 import { hostileName } from "./replay-fixture.ts";
 import { reportFixture } from "./report-fixture.ts";

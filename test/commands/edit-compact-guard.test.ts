@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { guard as guardHere } from "../../src/commands/guard.ts";
+import { guard as guardHere } from "../../src/commands/edit.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import { complete, refuse } from "../summariser/chat-server.ts";
 import { runCli } from "../support/run-cli.ts";
