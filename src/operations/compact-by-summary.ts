@@ -18,13 +18,14 @@ import type { MaskPolicy, Policy } from "../policy/schema.ts";
 import { locales } from "../policy/wordings.ts";
 import { summariseInParts } from "../summariser/in-parts.ts";
 import type { Summariser } from "../summariser/summariser.ts";
-import type {
-	CallerRequest,
-	CompactRequest,
-	OpenedCompaction,
-	PlannedCompaction,
-	SummaryReport,
-	SummarySource,
+import {
+	type CallerRequest,
+	type CompactRequest,
+	type OpenedCompaction,
+	type PlannedCompaction,
+	type SummaryReport,
+	type SummarySource,
+	unchanged,
 } from "./compaction-request.ts";
 import { mostUserTokens } from "./context-window.ts";
 
@@ -50,21 +51,24 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 }
 
 /** docs/specs/compaction-strategies.md#llm-summary */
-export async function planSummarised(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
+export async function planSummarised(
+	request: CompactRequest,
+	opened: OpenedCompaction,
+): Promise<PlannedCompaction | "guard"> {
 	const { policy, answer, archive } = request;
 	const { source, meter, measurement, scale } = opened;
 	const { document, transcript, located, format } = source;
 	const { messages: sizes } = measurement;
 	const range = rangeOf(request, source);
-	if (!range) return { kind: "unchanged" };
+	if (!range) return unchanged;
 	const before = range.messages.map((index) => sizes[index] ?? noSize).reduce(addSizes, noSize);
 	const { words, pinned } = keepsWords(request) ? wordsOf(policy, opened, range) : noWords;
 	const ranged = { ...opened, range, rangeTokens: before.tokens, words: words.texts };
 
-	if (answer.kind === "none") return { kind: "guard" };
+	if (answer.kind === "none") return "guard";
 	const least = summaryOverhead(policy.locale, ranged) + leastSummary;
-	if (answer.kind !== "given" && ranged.rangeTokens <= least) return { kind: "unchanged" };
-	if (answer.kind === "caller") return { kind: "request", request: callerRequest(policy, ranged) };
+	if (answer.kind !== "given" && ranged.rangeTokens <= least) return unchanged;
+	if (answer.kind === "caller") return { result: "summary_requested", request: callerRequest(policy, ranged) };
 	const { text, by, parts, usage } = await obtainSummary(request, answer, ranged);
 
 	const takeOut = (text: string, { refOf }: Archive) => ({ kind: "group", text, ref: refOf(text) }) as const;
@@ -86,7 +90,7 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 		identifiers: { found, lost: lostCount },
 		...(words.texts.length > 0 ? { user_texts: { kept: words.texts.length, cut: words.cut } } : {}),
 	};
-	return { kind: "edits", edits, result: "summarised", summary, pinned };
+	return { edits, result: "summarised", summary, pinned };
 }
 
 const noWords = { words: { texts: [], cut: 0 }, pinned: [] };
@@ -218,18 +222,17 @@ function summaryToken(source: ReadConversation, range: PickedRange): string {
 
 /** The conversation may have grown at its end. Throws PalimpsestError `invalid_argument`, `stale_edit`. */
 function rangeOfToken(source: ReadConversation, token: string): PickedRange {
-	const [, first, last] = grammar.exec(token) ?? [];
-	if (first === undefined || last === undefined) {
+	const parts = grammar.exec(token);
+	if (!parts) {
 		const message = "Expected `summary_token` exactly as the request for the summary gave it.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
+	const [first, last] = parts.slice(1).map(Number) as [number, number];
 	const whole = pickRange({ transcript: source.transcript, keepLastMessages: 0, pinTask: false });
-	const within = ({ messages }: { readonly messages: readonly number[] }) =>
-		messages.every((index) => index >= Number(first) && index <= Number(last));
-	const groups = whole?.groups.filter(within) ?? [];
-	const messages = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
-	const range = { messages, groups, first: messages[0] ?? -1 };
-	if (messages.length > 0 && summaryToken(source, range) === token) return range;
+	const groups = whole?.groups.filter(({ messages }) => messages.every((index) => index >= first && index <= last));
+	const messages = (groups ?? []).flatMap((group) => group.messages).toSorted((a, b) => a - b);
+	const range = { messages, groups: groups ?? [], first };
+	if (summaryToken(source, range) === token) return range;
 	const message =
 		"The messages that the summary is of are not in this conversation as they were. Call again without `summary` for a new request.";
 	throw new PalimpsestError("stale_edit", message);

@@ -20,6 +20,7 @@ import {
 	type StrategyOfCall,
 	type SummarySource,
 	strategyLlm,
+	unchanged,
 } from "./compaction-request.ts";
 import { concludePlan, retryWithoutArchive } from "./conversation.ts";
 import { guardConversation } from "./guard.ts";
@@ -53,42 +54,36 @@ function askOnce(source: SummarySource): SummarySource {
 
 async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 	const opened = await openCompaction(request);
-	const planned: PlannedCompaction =
-		opened.trigger === "not_due" ? { kind: "unchanged" } : await planCompaction(request, opened);
+	const planned = opened.trigger === "not_due" ? unchanged : await planCompaction(request, opened);
 	request.signal?.throwIfAborted();
-	if (planned.kind === "guard") return guardInstead(request, opened);
-	const isEdited = planned.kind === "edits";
-	const result = isEdited ? planned.result : planned.kind === "request" ? "summary_requested" : "unchanged";
+	if (planned === "guard") return guardInstead(request, opened);
 	const { kept, outcome } = await concludePlan(request, opened, {
-		plan: isEdited ? planned.edits : [],
+		plan: planned.edits ?? [],
 		measurement: opened.measurement,
 		estimate: opened.estimate,
-		rewrites: isEdited && planned.result === "rewritten",
-		pinned: isEdited ? planned.pinned : undefined,
+		rewrites: planned.result === "rewritten",
+		pinned: planned.pinned,
 		notes: opened.windowNotes,
 	});
+	const { result, summary, request: ofSummary }: PlannedCompaction = kept ? planned : unchanged;
 	return {
 		...outcome,
-		report: {
-			...outcome.report,
-			...decisionOf(request, opened, kept ? result : "unchanged"),
-			...(kept && isEdited && planned.summary ? { summary: planned.summary } : {}),
-		},
-		...(planned.kind === "request" ? { request: planned.request } : {}),
+		report: { ...outcome.report, ...decisionOf(request, opened, result), ...(summary && { summary }) },
+		...(ofSummary && { request: ofSummary }),
 	};
 }
 
 /** docs/specs/compaction-strategies.md#hiding-then-summary */
-async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
+async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction | "guard"> {
 	const { strategy, answer, policy } = request;
 	// The caller was asked for this summary in an earlier call.
 	if (answer.kind === "given") return planSummarised(request, opened);
 	if (strategy.kind === "external") return planExternal({ ...request, strategy }, opened);
 	if (strategy.name !== "llm-summary") {
 		const edits = planHiding(opened, policy);
-		if (edits.length > 0) return { kind: "edits", edits, result: "hidden" };
+		if (edits.length > 0) return { edits, result: "hidden" };
 	}
-	return strategy.name === "tool-result-hiding" ? { kind: "unchanged" } : planSummarised(request, opened);
+	return strategy.name === "tool-result-hiding" ? unchanged : planSummarised(request, opened);
 }
 
 async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
@@ -142,10 +137,10 @@ async function planExternal(
 	if (rewrite.kind === "refused") {
 		throw failed(name, `${rewrite.detail} It is to return messages of the format ${format.name}, or null.`);
 	}
-	if (rewrite.kind === "unchanged") return rewrite;
+	if (rewrite.kind === "unchanged") return unchanged;
 	const keeps = request.policy.compaction.keep_user_text === true;
 	const pinned = keeps ? pinnedWords(markWhole(usersTexts(source).flat())) : [];
-	return { kind: "edits", edits: rewrite.plan, result: "rewritten", pinned };
+	return { edits: rewrite.plan, result: "rewritten", pinned };
 }
 
 function contextOf(request: CompactRequest, opened: OpenedCompaction): CompactionContext {
@@ -177,7 +172,7 @@ async function run(strategy: CompactionStrategy, name: string, context: Compacti
 
 function failed(name: string, detail: string, cause?: unknown): PalimpsestError {
 	const message = `The compaction strategy ${JSON.stringify(name)} failed, and the conversation was left as it was. ${detail}`;
-	return new PalimpsestError("strategy_failed", message, cause === undefined ? undefined : { cause });
+	return new PalimpsestError("strategy_failed", message, { cause });
 }
 
 function sizeOfValue(value: unknown, { source, meter }: OpenedCompaction): Size {

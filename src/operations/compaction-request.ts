@@ -28,7 +28,7 @@ export async function openCompaction(request: CompactRequest) {
 		const { at_messages: most } = policy.compaction;
 		// With neither a window nor a number of messages to decide by, the call itself decides.
 		if (request.force || (contextWindow === undefined && most === null)) return "forced";
-		if (contextWindow !== undefined && tokens + reserveTokens >= contextWindow) return "tokens";
+		if (tokens + reserveTokens >= (contextWindow ?? Number.POSITIVE_INFINITY)) return "tokens";
 		return most !== null && sentMessages(transcript) >= most ? "messages" : "not_due";
 	}
 	return {
@@ -60,18 +60,17 @@ export interface CompactOutcome extends Outcome<CompactReport> {
 	readonly request?: CallerRequest;
 }
 
-export type PlannedCompaction =
-	| { readonly kind: "unchanged" }
-	| {
-			readonly kind: "edits";
-			readonly edits: readonly Edit[];
-			readonly result: Extract<CompactionResult, "hidden" | "summarised" | "rewritten">;
-			readonly summary?: SummaryReport;
-			/** Texts of people that may not be missing afterwards. */
-			readonly pinned?: readonly string[];
-	  }
-	| { readonly kind: "request"; readonly request: CallerRequest }
-	| { readonly kind: "guard" };
+export interface PlannedCompaction {
+	readonly result: CompactionResult;
+	readonly edits?: readonly Edit[];
+	readonly summary?: SummaryReport;
+	/** Texts of people that may not be missing afterwards. */
+	readonly pinned?: readonly string[];
+	/** For a summary by the caller. */
+	readonly request?: CallerRequest;
+}
+
+export const unchanged: PlannedCompaction = { result: "unchanged" };
 
 type CompactionTrigger = "forced" | "tokens" | "messages" | "not_due";
 

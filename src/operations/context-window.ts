@@ -153,7 +153,7 @@ export function startOfLastAnswer({ messages }: Transcript): number {
 	let start = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
 	if (start === -1) return messages.length;
 	// A message that holds the results of its own calls ends a request; the next one answers them.
-	while (messages[start - 1]?.sent !== false && isOpen(messages[start - 1])) start -= 1;
+	while (isOpen(messages[start - 1])) start -= 1;
 	return start;
 }
 

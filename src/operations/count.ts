@@ -1,8 +1,7 @@
-import { isJsonObject } from "../conversation/json.ts";
 import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, requestBody } from "../formats/detect.ts";
-import { asCountedText, stringAt } from "../formats/json-values.ts";
+import { asCountedText, objectOf, stringAt } from "../formats/json-values.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { type EncodingName, encodingNames } from "../tokens/encodings.ts";
@@ -30,7 +29,7 @@ export async function countText(request: {
 	if (encoding !== undefined && !encodingNames.includes(encoding)) {
 		throw new PalimpsestError("invalid_argument", `Expected \`encoding\` to be ${encodingNames.join(", ")}.`);
 	}
-	const tokens = { ...policy.tokens, ...(encoding === undefined ? {} : { encoding }) };
+	const tokens = { ...policy.tokens, encoding: encoding ?? policy.tokens.encoding };
 	const { meter, estimate } = await tokenMeter({ ...policy, tokens }, model ?? policy.guard.model ?? undefined);
 	const { tokens: likely, low, high } = scaleTokens({ tokens: meter.countTokens(text) }, estimate.scale);
 	return { tokens: likely, low, high, ...countingReport(estimate), notes: estimate.notes };
@@ -49,10 +48,9 @@ export function countingReport({ encoding, method, scale }: TokenEstimate): Coun
 
 /** The model of a call: as the caller names it, else the request body, else the policy. */
 export function modelOfCall(named: string | undefined, document: unknown, policy: Policy): string | undefined {
-	const body = requestBody(document);
+	const body = objectOf(requestBody(document));
 	// Bedrock's Converse has `modelId`.
-	const inBody = isJsonObject(body) ? (stringAt(body, "model") ?? stringAt(body, "modelId")) : undefined;
-	return named ?? inBody ?? policy.guard.model ?? undefined;
+	return named ?? stringAt(body, "model") ?? stringAt(body, "modelId") ?? policy.guard.model ?? undefined;
 }
 
 /** Claude Code and pi; Copilot CLI; Codex; opencode. */
@@ -64,13 +62,9 @@ const modelPaths = [
 ] as const;
 
 export function modelOfSession({ located: { messages } }: ReadConversation): string | undefined {
-	for (let index = messages.length - 1; index >= 0; index -= 1) {
-		const record = messages[index];
-		if (!isJsonObject(record)) continue;
-		const named = modelPaths.map(([part, key]) => {
-			const holder = record[part];
-			return isJsonObject(holder) ? stringAt(holder, key) : undefined;
-		});
+	for (const message of messages.toReversed()) {
+		const record = objectOf(message);
+		const named = modelPaths.map(([part, key]) => stringAt(objectOf(record[part]), key));
 		// Claude Code puts a name in angle brackets into answers that it wrote itself.
 		const model = [stringAt(record, "model"), ...named].find((one) => one !== undefined && !one.startsWith("<"));
 		if (model !== undefined) return model;
@@ -94,16 +88,15 @@ export function asSent(
 				? transcript
 				: { ...transcript, surroundings: [...transcript.surroundings, asCountedText(passed)] },
 		requestOverhead(countTokens: CountTokens): number {
-			if (model === undefined || tools === undefined) return 0;
+			if (model === undefined) return 0;
 			return requestOverhead({ model, tools, toolTokens: countTokens(asCountedText(tools)), countTokens });
 		},
 	};
 }
 
 function toolsOf(body: unknown): unknown {
-	if (!isJsonObject(body)) return undefined;
-	const { tools, toolConfig } = body;
-	return tools ?? (isJsonObject(toolConfig) ? toolConfig.tools : undefined) ?? undefined;
+	const { tools, toolConfig } = objectOf(body);
+	return tools ?? objectOf(toolConfig).tools ?? undefined;
 }
 
 /** Counts in the policy's encoding, else in the one nearest to the model's, else in o200k_base. */
@@ -113,16 +106,14 @@ export async function tokenMeter(policy: Policy, model: string | undefined) {
 	return { meter: sameMeter(estimate.encoding, countTokens, policy), estimate };
 }
 
-const meters = new Map<string, TokenMeter>();
+const meters = new Map<EncodingName, TokenMeter>();
 
 /** Returns the same object for the same way of counting, because sizes are cached by it. */
-function sameMeter(name: EncodingName, countTokens: CountTokens, policy: Policy) {
+function sameMeter(encoding: EncodingName, countTokens: CountTokens, policy: Policy): TokenMeter {
 	const messageOverhead = policy.tokens.message_overhead;
-	const key = `${name}+${messageOverhead}`;
-	const known = meters.get(key);
-	if (known?.countTokens === countTokens) return known;
-	if (meters.size >= 64) meters.clear();
+	const known = meters.get(encoding);
+	if (known?.countTokens === countTokens && known.messageOverhead === messageOverhead) return known;
 	const meter = { countTokens, messageOverhead };
-	meters.set(key, meter);
+	meters.set(encoding, meter);
 	return meter;
 }

@@ -52,7 +52,6 @@ type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
 /** A copy, so that a changed record does not change the conversation; the value itself if it is nested too deeply. */
 function copyOf(value: unknown): unknown {
-	if (typeof value !== "object") return value;
 	try {
 		return structuredClone(value);
 	} catch {

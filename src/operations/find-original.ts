@@ -27,12 +27,11 @@ interface ResultText extends TextNode {
 
 /** `ambiguous`: a tool may have printed the text, or several originals fit. `unnamed`: the text names no reference. */
 type FoundOriginal =
-	| { readonly kind: "none" }
 	| { readonly kind: "missing" | "ambiguous" | "unnamed"; readonly name: string }
 	| {
 			readonly kind: "found";
 			readonly name: string;
-			readonly by: "ref" | "call";
+			readonly isByCall: boolean;
 			readonly edits: readonly ValueEdit[];
 			readonly isRedacted: boolean;
 	  };
@@ -43,7 +42,7 @@ export function createOriginalFinder(what: {
 	readonly document: unknown;
 	readonly byCallId: boolean;
 	readonly originals?: Originals | undefined;
-}): (result: ResultText) => Promise<FoundOriginal> {
+}): (result: ResultText) => Promise<FoundOriginal | undefined> {
 	const { archive, policy, document, byCallId, originals } = what;
 	const readPlaceholder = placeholderReaderOf(policy, originals);
 	const { guardMarker, truncateMarker } = wordings(policy);
@@ -66,13 +65,13 @@ export function createOriginalFinder(what: {
 		const rejected: FoundOriginal[] = [];
 		for (const candidate of candidates) {
 			const found = await candidate();
-			if (found.kind === "found") return found;
-			rejected.push(found);
+			if (found?.kind === "found") return found;
+			if (found) rejected.push(found);
 		}
 		const reported =
 			rejected.find(({ kind }) => kind === "missing") ?? rejected.find(({ kind }) => kind === "ambiguous");
 		if (reported) return reported;
-		return looksCut(content ?? text) ? { kind: "unnamed", name: nameOf(result) } : { kind: "none" };
+		return looksCut(content ?? text) ? { kind: "unnamed", name: nameOf(result) } : undefined;
 	};
 
 	/** A tool may print a text that looks like a placeholder, so all of its values must fit the result. */
@@ -86,15 +85,15 @@ export function createOriginalFinder(what: {
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name };
 		const isItsOwn = hasCharacters(found, originalChars) && (await answersCall(found, result));
-		return isItsOwn ? restored(found, result, "ref") : { kind: "ambiguous", name };
+		return isItsOwn ? restored(found, result) : { kind: "ambiguous", name };
 	}
 
 	async function originalOfMarker(
 		{ ref }: FoundMarker,
 		fits: (whole: string) => boolean,
 		result: ResultText,
-	): Promise<FoundOriginal> {
-		if (ref === undefined) return byCallId ? ofCallIfAny(result, fits) : { kind: "none" };
+	): Promise<FoundOriginal | undefined> {
+		if (ref === undefined) return byCallId ? ofCallIfAny(result, fits) : undefined;
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
 		const isOfCall = result.callId !== undefined && (await answersCall(found, result));
@@ -102,23 +101,23 @@ export function createOriginalFinder(what: {
 		const isOfAnyCall = isOfCall || result.callId === undefined || found.toolCallId === undefined;
 		// A redacted text may begin and end differently.
 		const isItsOwn = fits(found.text) ? isOfAnyCall : isOfCall && found.redactions > 0;
-		if (isItsOwn) return restored(found, result, "ref");
+		if (isItsOwn) return restored(found, result);
 		// The marker of another call in another text is a quotation.
-		return isOfCall || fits(found.text) ? { kind: "ambiguous", name: ref } : { kind: "none" };
+		return isOfCall || fits(found.text) ? { kind: "ambiguous", name: ref } : undefined;
 	}
 
-	async function originalOfNotice(notice: FoundNotice, result: ResultText): Promise<FoundOriginal> {
+	async function originalOfNotice(notice: FoundNotice, result: ResultText): Promise<FoundOriginal | undefined> {
 		const { ref, isAtTop, totalChars } = notice;
 		if (ref === undefined) {
 			const isTried = byCallId && isAtTop && totalChars !== undefined;
-			return isTried ? ofCallIfAny(result, (text) => isLongAs(notice, text)) : { kind: "none" };
+			return isTried ? ofCallIfAny(result, (text) => isLongAs(notice, text)) : undefined;
 		}
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
-		if (!isLongAs(notice, found.text)) return { kind: "none" };
-		if (await answersCall(found, result)) return restored(found, result, "ref");
+		if (!isLongAs(notice, found.text)) return undefined;
+		if (await answersCall(found, result)) return restored(found, result);
 		// A notice further down is a quotation.
-		return isAtTop ? { kind: "ambiguous", name: ref } : { kind: "none" };
+		return isAtTop ? { kind: "ambiguous", name: ref } : undefined;
 	}
 
 	async function answersCall({ longRef }: Found, { callId }: ResultText): Promise<boolean> {
@@ -126,9 +125,9 @@ export function createOriginalFinder(what: {
 	}
 
 	/** Any tool may print a text that looks like a marker without a reference. */
-	async function ofCallIfAny(result: ResultText, fits: (text: string) => boolean): Promise<FoundOriginal> {
+	async function ofCallIfAny(result: ResultText, fits: (text: string) => boolean) {
 		const found = await byCall(result, ({ text }) => fits(text));
-		return found.kind === "missing" ? { kind: "none" } : found;
+		return found.kind === "missing" ? undefined : found;
 	}
 
 	async function byCall(result: ResultText, fits: (found: Found) => boolean): Promise<FoundOriginal> {
@@ -143,11 +142,11 @@ export function createOriginalFinder(what: {
 		}
 		const [only, another] = originals;
 		if (!only) return { kind: "missing", name };
-		return another ? { kind: "ambiguous", name } : restored(only, result, "call");
+		return another ? { kind: "ambiguous", name } : restored(only, result, true);
 	}
 
-	async function restored(found: Found, result: ResultText, by: "ref" | "call"): Promise<FoundOriginal> {
-		const done = { kind: "found", name: found.ref, by } as const;
+	async function restored(found: Found, result: ResultText, isByCall = false): Promise<FoundOriginal> {
+		const done = { kind: "found", name: found.ref, isByCall } as const;
 		const fitting: { places: Places; edits: ValueEdit[]; isRedacted: boolean }[] = [];
 		let isRedacted = found.redactions > 0;
 		// Older versions wrote only long refs.
@@ -278,7 +277,7 @@ export function placeholderReaderOf(
 	policy: Policy,
 	originals?: Originals,
 ): (text: string) => ReadPlaceholder | undefined {
-	const { placeholder } = wordings(policy, typeof originals === "object" ? originals : undefined);
+	const { placeholder } = wordings(policy, originals);
 	const known = readers.get(placeholder);
 	if (known) return known;
 	const read = placeholderReader([...new Set([placeholder, ...placeholderTemplates])]);
@@ -328,11 +327,6 @@ export function placesKey(ref: string): string {
 
 export function orderOf(places: Places | undefined): number {
 	return Number.isSafeInteger(places?.order) ? (places?.order ?? 0) : 0;
-}
-
-export function placesWithout(what: "order" | "spelling", { order: _, ...rest }: Places): string {
-	if (what === "order") return JSON.stringify(rest);
-	return JSON.stringify({ ...rest, places: rest.places.map(({ was: _spelling, ...place }) => place) });
 }
 
 export function parsePlaces(text: string): Places | undefined {

@@ -1,7 +1,7 @@
 import { applyPlan } from "../conversation/apply.ts";
 import { addToList, groupBy } from "../conversation/lists.ts";
 import { measure } from "../conversation/measure.ts";
-import { type Edit, noSize } from "../conversation/plan.ts";
+import type { Edit } from "../conversation/plan.ts";
 import {
 	itemBeside,
 	jsonPointer,
@@ -53,8 +53,7 @@ export async function guardWithCompaction(
 	request: GuardWithCompactionRequest,
 ): Promise<Outcome<GuardWithCompactionReport>> {
 	const { conversation, policy } = request;
-	const { enabled, auto_compact, max_messages } = policy.guard;
-	if (!enabled || !auto_compact || max_messages === null) return guardConversation(request);
+	if (!policy.guard.enabled || !policy.guard.auto_compact) return guardConversation(request);
 	const source = readConversation(conversation, policy.mask.observations);
 	const long = longConversation(source.transcript, policy);
 	if (!long.max_messages?.reached) return guardConversation(request);
@@ -152,27 +151,25 @@ function composeEdits(rounds: {
 	const changes = new Map<Step, Change[]>();
 
 	for (const record of second) {
-		const origin = trace(pathOf(record, between.document));
-		if (origin.kind === "before") {
-			const { path } = origin;
+		const { step, path } = trace(pathOf(record, between.document));
+		if (!step) {
 			const inside = record.kind === "insert" ? [] : steps.filter(({ path: one }) => startsWith(one, path));
-			if (inside.length > 0) steps = steps.filter((one) => !inside.includes(one));
+			steps = steps.filter((one) => !inside.includes(one));
 			steps.push({ path, record: placed(record, { path, inside, source, origins }) });
-			continue;
-		}
-		const { step, rest } = origin;
-		if (rest.length > 0) {
-			addToList(changes, step, { record, path: rest });
+		} else if (path.length > 0) {
+			addToList(changes, step, { record, path });
 		} else if (record.kind === "remove") {
 			steps = steps.filter((one) => one !== step);
-		} else if (record.kind === "replace") {
-			step.record = { ...step.record, value: record.replacement, after: record.after };
 		} else {
-			const { path } = step;
-			steps.splice(steps.indexOf(step), 0, { path, record: placed(record, { path, inside: [], source, origins }) });
+			// The guard inserts nothing in front of an inserted value, so it replaces the value.
+			step.record = { ...step.record, value: record.replacement, after: record.after };
 		}
 	}
-	return { edits: steps.map((step) => withChanges(step.record, changes.get(step) ?? [])), origins };
+	const edits = steps.map((step) => {
+		const inside = changes.get(step);
+		return inside ? withChanges(step.record, inside) : step.record;
+	});
+	return { edits, origins };
 }
 
 function placed(
@@ -206,8 +203,7 @@ function placed(
 }
 
 function withChanges(record: EditRecord, changes: readonly Change[]): EditRecord {
-	if (changes.length === 0) return record;
-	const plan = changes.map((change) => editWithin(change.record, change.path));
+	const plan = changes.map((change) => ({ ...change.record, path: change.path }) as Edit);
 	const after = { ...record.after };
 	for (const { record: change } of changes) {
 		after.chars += change.after.chars - change.before.chars;
@@ -218,25 +214,13 @@ function withChanges(record: EditRecord, changes: readonly Change[]): EditRecord
 		: { ...record, after, replacement: applyPlan(record.replacement, plan) };
 }
 
-function editWithin(record: EditRecord, path: Path): Edit {
-	const base = { path, message: 0, before: noSize, after: noSize, reason: record.reason } as const;
-	switch (record.kind) {
-		case "replace":
-			return { ...base, kind: "replace", replacement: record.replacement };
-		case "insert":
-			return { ...base, kind: "insert", inserts: "part", value: record.value };
-		case "remove":
-			return { ...base, kind: "remove" };
-	}
-}
-
 function messageOrigins(source: ReadConversation, between: ReadConversation, trace: Trace): readonly number[] {
 	const depth = source.located.base.length;
 	const messages = source.transcript.messages.map(({ paths }, message) => ({ message, record: paths[0]?.[depth] }));
 	const waiting = groupBy(messages, ({ record }) => record);
 	return between.transcript.messages.map(({ paths: [path] }) => {
 		const origin = path && trace(path.slice(0, depth + 1));
-		if (origin?.kind !== "before") return -1;
+		if (!origin || origin.step) return -1;
 		return waiting.get(origin.path[depth])?.shift()?.message ?? -1;
 	});
 }
@@ -248,17 +232,11 @@ interface Step {
 
 type Change = Readonly<Step>;
 
-type Origin =
-	| { readonly kind: "before"; readonly path: Path }
-	/** `rest` is a path within a value that a step inserted. */
-	| { readonly kind: "step"; readonly step: Step; readonly rest: Path };
-
-type Trace = (path: Path) => Origin;
+/** `path` is within the value that `step` inserted or put in place of another, else in the first document. */
+type Trace = (path: Path) => { readonly step?: Step; readonly path: Path };
 
 function pathOf({ kind, path }: EditRecord, document: unknown): Path {
-	const found = kind === "insert" ? parseInsertPointer(path, document) : parseJsonPointer(path, document);
-	if (!found) throw new Error("Expected an edit of this document.");
-	return found;
+	return (kind === "insert" ? parseInsertPointer(path, document) : parseJsonPointer(path, document)) as Path;
 }
 
 function traceThrough(steps: readonly Step[], document: unknown): Trace {
@@ -273,18 +251,19 @@ function traceThrough(steps: readonly Step[], document: unknown): Trace {
 		let before: Path = [];
 		for (const [depth, segment] of path.entries()) {
 			const origin = origins.get(jsonPointer(before))?.[Number(segment)] ?? segment;
-			if (typeof origin === "object") return { kind: "step", step: origin, rest: path.slice(depth + 1) };
+			if (typeof origin === "object") return { step: origin, path: path.slice(depth + 1) };
 			before = [...before, origin];
 			const step = replacements.get(jsonPointer(before));
-			if (step && depth < path.length - 1) return { kind: "step", step, rest: path.slice(depth + 1) };
+			if (step && depth < path.length - 1) return { step, path: path.slice(depth + 1) };
 		}
-		return { kind: "before", path: before };
+		return { path: before };
 	};
 }
 
 /** For each item of a list, and its end: its index before the first round, or the step that inserted it. */
 function originsOfItems(moves: readonly Step[], document: unknown): (number | Step)[] {
-	const items = valueAt(document, moves[0]?.path.slice(0, -1) ?? []);
+	const [{ path: first }] = moves as [Step];
+	const items = valueAt(document, first.slice(0, -1));
 	const byIndex = groupBy(moves, ({ path }) => path.at(-1));
 	return Array.from({ length: Array.isArray(items) ? items.length + 1 : 0 }, (_, index) => {
 		const here = byIndex.get(index) ?? [];

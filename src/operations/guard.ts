@@ -148,7 +148,7 @@ export function largestConsumers(
 		.slice(0, limit)
 		.map(({ message, size }) => ({
 			message,
-			role: transcript.messages[message]?.role ?? "other",
+			role: (transcript.messages[message] as Message).role,
 			tools: [...new Set(results.flatMap((one) => (one.message === message ? toolOf(one) : [])))],
 			tokens: scaleTokens(size, scale).tokens,
 			chars: size.chars,
@@ -223,13 +223,14 @@ function writeAtEnd(given: {
 	const size = sizeOf(text, meter.countTokens);
 	const edit = { kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } } as const;
 	const end = located.messages.length - 1;
-	const list = part && [...located.base, end, ...part.list];
-	const parts = list && valueAt(source.document, list);
 	// An API that wants user and assistant in turn refuses a second message of the same role.
-	if (part && list && Array.isArray(parts) && behind === role) {
-		const path = [...list, parts.length];
-		const at = { path, message: transcript.messages.length - 1, inserts: "part" } as const;
-		return { ...edit, ...at, value: part.write(text), after: size };
+	if (part && behind === role) {
+		const list = [...located.base, end, ...part.list];
+		const parts = valueAt(source.document, list);
+		if (Array.isArray(parts)) {
+			const at = { path: [...list, parts.length], message: transcript.messages.length - 1, inserts: "part" } as const;
+			return { ...edit, ...at, value: part.write(text), after: size };
+		}
 	}
 	const tokens = size.tokens + meter.messageOverhead;
 	return {
@@ -243,29 +244,19 @@ function writeAtEnd(given: {
 }
 
 function hasUnansweredCalls({ messages }: Transcript): boolean {
-	let results = 0;
-	const answered = new Set<string | undefined>();
-	for (const message of messages.toReversed()) {
-		results += message.results.length;
-		for (const { callId } of message.results) answered.add(callId);
-		if (message.calls.length > 0) {
-			// Calls without ids are paired with results by number.
-			const hasIds = message.calls.every((call) => call.id !== undefined);
-			return hasIds ? !message.calls.every((call) => answered.has(call.id)) : results < message.calls.length;
-		}
-		if (message.results.length === 0) return false;
-	}
-	return false;
+	const start = messages.findLastIndex(({ calls, results }) => calls.length > 0 || results.length === 0);
+	const calls = messages[start]?.calls ?? [];
+	const results = messages.slice(start).flatMap((message) => message.results);
+	const answered = new Set(results.map(({ callId }) => callId));
+	// Calls without ids are paired with results by number.
+	const hasIds = calls.every((call) => call.id !== undefined);
+	return hasIds ? calls.some((call) => !answered.has(call.id)) : results.length < calls.length;
 }
 
 function saysNothingBut(message: Message, text: string): boolean {
 	if (message.role !== "assistant" || message.calls.length > 0) return false;
 	const thoughts = message.thinking.map((block) => block.text);
-	const said = message.counted.filter((counted) => {
-		const thought = thoughts.indexOf(counted);
-		if (thought !== -1) thoughts.splice(thought, 1);
-		return thought === -1;
-	});
+	const said = message.counted.filter((counted) => !thoughts.includes(counted));
 	const isText = (one: string) => withoutThinkTag(one).trim() === text.trim();
 	// Formats count the speaker's name and additional fields as separate texts.
 	return isText(said.join("")) || said.some(isText);

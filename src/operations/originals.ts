@@ -3,20 +3,12 @@ import { ambiguous } from "../archive/reference.ts";
 import { compactJson, isJsonObject } from "../conversation/json.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { editablePaths, jsonPointer, type Path, valueAt } from "../conversation/transcript.ts";
+import { editablePaths, jsonPointer, type Message, type Path, valueAt } from "../conversation/transcript.ts";
 import { groupMessages, pairResults } from "../conversation/turns.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Originals } from "../policy/wordings.ts";
-import {
-	getIfThere,
-	orderOf,
-	type Place,
-	type Places,
-	parsePlaces,
-	placesKey,
-	placesWithout,
-} from "./find-original.ts";
+import { getIfThere, orderOf, type Place, type Places, parsePlaces, placesKey } from "./find-original.ts";
 
 /** The spellings in the text of a conversation that differ from compact JSON. */
 export type SpellingsOf = (paths: readonly Path[]) => Spellings;
@@ -54,10 +46,11 @@ export async function archiveOriginals(what: {
 	readonly spellingsOf?: SpellingsOf | undefined;
 }): Promise<readonly ArchivedGroup[]> {
 	const { archive, source, plan } = what;
-	const spellings = what.spellingsOf?.(plan.filter(shortensResult).map(({ path }) => path)) ?? new Map<Path, string>();
 	const originals: Original[] = [];
 	const planned = new Map<Original, string>();
 	const results = byResult(plan, source);
+	const edited = results.flatMap(({ edits }) => edits.map(({ path }) => path));
+	const spellings = what.spellingsOf?.(edited) ?? new Map<Path, string>();
 	const needing = results.filter((result) => needsPlaces(result, source, spellings));
 	const needed = new Set(needing.map(({ main }) => main.takenOut.ref));
 	const readPlaces = placesReader(archive);
@@ -110,10 +103,6 @@ interface ResultEdits {
 	readonly edits: readonly Edit[];
 }
 
-function shortensResult(edit: Edit): boolean {
-	return edit.reason === "mask" || edit.reason === "truncate";
-}
-
 function isMain(edit: Edit): edit is MainEdit {
 	return edit.kind === "replace" && edit.takenOut !== undefined && edit.takenOut.kind !== "group";
 }
@@ -121,7 +110,7 @@ function isMain(edit: Edit): edit is MainEdit {
 /** By paths: a guard may truncate a text and mask its copy, and a truncated copy no longer looks like one. */
 function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const found: ResultEdits[] = [];
-	const editsOf = new Map(plan.filter(shortensResult).map((edit) => [jsonPointer(edit.path), edit]));
+	const editsOf = new Map(plan.map((edit) => [jsonPointer(edit.path), edit]));
 	const editsAt = (paths: readonly Path[]) => paths.flatMap((path) => editsOf.get(jsonPointer(path)) ?? []);
 	for (const message of new Set(plan.map((edit) => edit.message))) {
 		for (const result of transcript.messages[message]?.results ?? []) {
@@ -134,9 +123,6 @@ function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 			for (const main of mains) found.push({ main, edits: main === last ? [main, ...ofCopies] : [main] });
 		}
 	}
-	// Every reference must be archived, even if the format does not list the path of its result.
-	const settled = new Set(found.flatMap(({ edits }) => edits));
-	found.push(...plan.filter(isMain).flatMap((main) => (settled.has(main) ? [] : { main, edits: [main] })));
 	return found;
 }
 
@@ -159,27 +145,34 @@ async function makeLatest(what: {
 	const { places, earlier, refOf, read } = what;
 	const own = refOf(JSON.stringify(places));
 	if (earlier.every(({ ref }) => ref === own)) return places;
-	const where = placesWithout("spelling", places);
+	const where = withoutSpellings(places);
 	let latest: Places | undefined;
 	for (const { ref } of earlier) {
 		const one = await read(ref);
-		if (one && placesWithout("spelling", one) === where && orderOf(one) >= orderOf(latest)) latest = one;
+		if (one && withoutSpellings(one) === where && orderOf(one) >= orderOf(latest)) latest = one;
 	}
 	if (!latest) return places;
-	return placesWithout("order", latest) === placesWithout("order", places)
-		? latest
-		: { ...places, order: orderOf(latest) + 1 };
+	return withoutOrder(latest) === withoutOrder(places) ? latest : { ...places, order: orderOf(latest) + 1 };
+}
+
+function withoutOrder({ order: _, ...rest }: Places): string {
+	return JSON.stringify(rest);
+}
+
+function withoutSpellings({ order: _, places, ...rest }: Places): string {
+	return JSON.stringify({ ...rest, places: places.map(({ was: _spelling, ...place }) => place) });
 }
 
 function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversation, spellings: Spellings): boolean {
-	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
+	if (edits.length > 1 || edits.some(({ path }) => spellings.has(path))) return true;
 	const before = valueAt(document, main.path);
 	// A text inside JSON inside a text does not restore what is around it.
 	if (typeof before === "string") return before !== main.takenOut.text;
+	if (!Array.isArray(before)) return true;
 	// The text restores a list of one part in which it stands by itself.
-	const [only, ...others] = Array.isArray(before) ? before : [before];
+	const [only] = before;
 	const parts: readonly unknown[] = isJsonObject(only) ? Object.values(only) : [only];
-	return others.length > 0 || !Array.isArray(before) || !parts.includes(main.takenOut.text);
+	return !parts.includes(main.takenOut.text);
 }
 
 function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {
@@ -206,7 +199,6 @@ export function archivingOf(archive: Archive | undefined, document: unknown): Ar
 /** Oldest first. A group that an external strategy removes in part is archived message by message. */
 function droppedGroups(source: ReadConversation, plan: Plan) {
 	const gone = goneMessages(source, plan);
-	if (gone.size === 0) return [];
 	const { transcript } = source;
 	return groupMessages(transcript, pairResults(transcript)).flatMap(({ messages }) => {
 		const parts = messages.every((index) => gone.has(index))
@@ -234,7 +226,7 @@ function goneMessages({ transcript, located }: ReadConversation, plan: Plan): Re
 }
 
 function archived({ document, transcript }: ReadConversation, messages: readonly number[]) {
-	const members = messages.flatMap((index) => transcript.messages[index] ?? []);
+	const members = messages.map((index) => transcript.messages[index] as Message);
 	const text = compactJson(members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path))));
 	const calls = members.flatMap((message) => message.calls).filter(({ id }) => id !== undefined);
 	const results = members.flatMap((message) => message.results).filter(({ callId }) => callId !== undefined);

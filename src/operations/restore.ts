@@ -114,7 +114,7 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 				if (isSettled(path)) continue;
 				const record = path.slice(0, located.base.length + 1);
 				const found = await find({ ...node, record, callId });
-				if (found.kind === "none") continue;
+				if (!found) continue;
 				if (found.kind !== "found") {
 					names[found.kind].add(found.name);
 					continue;
@@ -123,7 +123,7 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 				if (found.edits.some((edit) => overlaps(edit.path))) continue;
 				if (found.isRedacted) redacted.add(found.name);
 				restored += 1;
-				if (found.by === "call") restoredByCallId += 1;
+				if (found.isByCall) restoredByCallId += 1;
 				edits.push(...found.edits);
 				for (const edit of found.edits) settle(edit.path);
 			}

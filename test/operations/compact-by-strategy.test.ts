@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { CompactionContext, CompactionStrategy } from "../../src/compaction/strategy.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
@@ -27,9 +28,10 @@ describe("a custom strategy of a program", () => {
 	it.each<[string, CompactionStrategy, string]>([
 		["an instance of a class", new DropMiddle(), "DropMiddle"],
 		["an object", { compact: ({ history }) => new DropMiddle().compact({ history } as CompactionContext) }, "own"],
-		["asynchronous", { compact: async (context) => new DropMiddle().compact(context) }, "own"],
+		["asynchronous", { compact: async (context) => setImmediate(new DropMiddle().compact(context)) }, "own"],
 	])("may be %s", async (_, strategy, name) => {
-		const outcome = await compact(conversation, { strategy });
+		const { signal } = new AbortController();
+		const outcome = await compact(conversation, { strategy, signal });
 		expect(outcome.conversation).toEqual(expected);
 		expect(outcome.conversation[0]).toBe(conversation[0]);
 		expect(outcome.report).toMatchObject({ strategy: name, result: "rewritten", changed: true });
@@ -183,13 +185,18 @@ describe("an invalid answer of a strategy is refused, and the original stays", (
 
 describe("a cancelled call", () => {
 	it("aborts the strategy's signal and rejects with the signal's reason, whatever the strategy does", async () => {
-		for (const after of ["throws", "returns", "never ends"]) {
+		const cases = ["throws", "returns", "never ends"].flatMap((after) => [
+			{ after, when: "at once" },
+			{ after, when: "later" },
+		]);
+		for (const { after, when } of cases) {
 			const controller = new AbortController();
 			const reason = new Error("no longer wanted");
 			let told: AbortSignal | undefined;
 			const strategy: CompactionStrategy = {
 				async compact({ history, signal }) {
 					told = signal;
+					if (when === "later") await setImmediate();
 					controller.abort(reason);
 					if (after === "throws") throw new Error("gave up");
 					if (after === "never ends") await new Promise(() => {});

@@ -5,6 +5,7 @@ import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { type GuardOptions, guard } from "../../src/library.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
+import { resultContents } from "../support/raw-conversation.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 
 const conversation = deepFreeze(agentConversation(12));
@@ -31,6 +32,10 @@ describe("the guard with a compaction first", () => {
 		expect(report.max_messages).toEqual({ limit: 10, messages: conversation.length, reached: true });
 		const saved = edits.reduce((sum, { before, after: left }) => sum + before.tokens - left.tokens, 0);
 		expect(report.tokens.before - report.tokens.after).toBe(saved);
+		const charsOf = (messages: unknown) =>
+			resultContents(messages).reduce<number>((sum, one) => sum + String(one).length, 0);
+		expect(report.tool_chars).toEqual({ before: charsOf(conversation), after: charsOf(after) });
+		expect(report).not.toHaveProperty("dropped_groups");
 	});
 
 	it("names messages by their input indexes in both rounds", async () => {
@@ -58,8 +63,15 @@ describe("the guard with a compaction first", () => {
 			policy: { ...policy, guard: { max_messages: 10, auto_compact: true } },
 		});
 		expect(report.compaction).toMatchObject({ result: "hidden" });
+		expect(report.masked_tool_results).toBeGreaterThan(8);
 		expect(report.largest).toHaveLength(5);
 		expect(report.largest).toEqual((await guard(conversation, options)).report.largest);
+	});
+
+	it("applies usage if nothing was compacted", async () => {
+		const strategy = { compact: () => null };
+		const { report } = await compacting({ strategy, model: "some-model", usage: { input_tokens: 9_000 } });
+		expect(report).toMatchObject({ method: "calibrated", compaction: { result: "unchanged" } });
 	});
 
 	it("does not apply usage of the complete conversation to the compacted one", async () => {

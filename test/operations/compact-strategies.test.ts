@@ -130,7 +130,8 @@ describe("a summary from the caller", () => {
 	it("answers a request on interleaved calls, and is stale for a conversation without messages to replace", async () => {
 		const mixed = openaiMessages(
 			user("Go."),
-			calls({ id: "a", name: "read_file" }, { id: "b", name: "read_file" }),
+			calls({ id: "a", name: "read_file" }),
+			calls({ id: "b", name: "read_file" }),
 			results({ id: "b", content: outputOf("b", 40) }),
 			results({ id: "a", content: outputOf("a", 40) }),
 			toolTurn("c", outputOf("c", 40)),
@@ -139,10 +140,10 @@ describe("a summary from the caller", () => {
 		const layer: PolicyLayer = { compaction: { keep_last_messages: 1 } };
 		const asked = await compact(layer, { conversation: mixed, answer: { kind: "caller" } });
 		const token = asked.request?.summary_token ?? "";
-		expect(token).toMatch(/^1-5-[0-9a-f]{12}$/);
+		expect(token).toMatch(/^1-6-[0-9a-f]{12}$/);
 		const answer = { kind: "given", summary: "Read both.", token } as const;
 		const done = await compact(layer, { conversation: mixed, answer });
-		expect(done.report).toMatchObject({ result: "summarised", summary: { messages: 5 } });
+		expect(done.report).toMatchObject({ result: "summarised", summary: { messages: 6 } });
 		for (const without of [openaiMessages(user("Go.")), openaiMessages(user("Go."), assistant("No."))]) {
 			const stale = compact(layer, { conversation: without, answer });
 			await expect(stale).rejects.toMatchObject({ code: "stale_edit" });

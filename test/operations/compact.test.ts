@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { writeHandoverPrompt } from "../../src/compaction/prompt.ts";
 import { readSummaryFrame } from "../../src/compaction/summary.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
@@ -72,9 +73,10 @@ describe("llm-summary", () => {
 		for (const { ref: group } of report.dropped_groups ?? []) expect((await archive.get(group)).kind).toBe("group");
 	});
 
-	it("changes nothing the second time: a summary alone is not summarised", async () => {
-		const once = await compactConversation(request({}));
-		const twice = await compactConversation(request({ conversation: once.conversation }));
+	it("changes nothing the second time: a summary alone is not summarised, however long it is", async () => {
+		const answer = { kind: "summariser", summariser: standInSummariser(`${handover}${" word".repeat(300)}`) } as const;
+		const once = await compactConversation(request({ answer }));
+		const twice = await compactConversation(request({ answer, conversation: once.conversation }));
 		expect(twice.conversation).toBe(once.conversation);
 		expect(twice.report.result).toBe("unchanged");
 	});
@@ -114,7 +116,11 @@ describe("llm-summary", () => {
 	it("lists the identifiers missing from the summary", async () => {
 		const { report } = await compactConversation(request({}));
 		expect(report.summary?.identifiers.lost).toBeGreaterThan(0);
-		expect(report.summary?.lost_identifiers.length).toBeGreaterThan(0);
+		const [lost] = report.summary?.lost_identifiers ?? [];
+		const summariser = standInSummariser(`${handover} ${lost?.text}`);
+		const { report: told } = await compactConversation(request({ answer: { kind: "summariser", summariser } }));
+		expect(told.summary?.lost_identifiers).not.toContainEqual(lost);
+		expect(told.summary?.identifiers.lost).toBe((report.summary?.identifiers.lost ?? 0) - 1);
 	});
 
 	it("asks the model once, even if the archive fails and the policy continues without it", async () => {
@@ -125,12 +131,31 @@ describe("llm-summary", () => {
 		const refused = await compactConversation(request({ archive: full, answer }));
 		expect(refused.error?.code).toBe("archive_unavailable");
 		expect(refused.conversation).toBe(conversation);
+		expect(refused.report.result).toBe("unchanged");
+		expect(refused.report).not.toHaveProperty("summary");
 		const goesOn = policyOf({ locale: "en", on_archive_failure: "mask_without_recall" });
 		const outcome = await compactConversation(request({ archive: full, answer, policy: goesOn }));
 		expect(outcome.report.result).toBe("summarised");
 		expect(JSON.stringify(outcome.conversation)).not.toContain("ref=");
 		expect(summariser.requests).toHaveLength(2);
 	});
+});
+
+it("is asked in parts of a model with a small window, and then to join them", async () => {
+	const long = agentConversation(60);
+	const summariser = standInSummariser(({ prompt }) => {
+		if (prompt.length < 15_000) return handover;
+		throw new SummariserError("context_too_long", "Too long.", 400);
+	});
+	const answer = { kind: "summariser", summariser } as const;
+	const { report } = await compactConversation(request({ conversation: long, answer }));
+	const starts = summariser.requests.map(({ prompt }) => prompt.slice(0, 60));
+	const startOf = (of: "messages" | "summaries") =>
+		writeHandoverPrompt({ pieces: [], locale: "en", maxTokens: 1, of }).slice(0, 60);
+	expect(report.summary?.parts).toBeGreaterThan(1);
+	expect(startOf("summaries")).not.toBe(startOf("messages"));
+	expect(new Set(starts.slice(0, -1))).toEqual(new Set([startOf("messages")]));
+	expect(starts.at(-1)).toBe(startOf("summaries"));
 });
 
 describe("tool-result-hiding", () => {
@@ -161,9 +186,21 @@ describe("hiding-then-summary", () => {
 		expect(third.report.result).toBe("unchanged");
 		expect(summariser.requests).toHaveLength(1);
 	});
+
+	it("takes a summary that the caller gives, though there are results to hide", async () => {
+		const strategy = { kind: "built_in", name: "hiding-then-summary" } as const;
+		const outcome = await compactConversation(request({ strategy, answer: { kind: "given", summary: handover } }));
+		expect(outcome.report).toMatchObject({ result: "summarised", masked_tool_results: 0 });
+	});
 });
 
 describe("when compaction is due", () => {
+	it("counts by the usage that the provider reported", async () => {
+		const usage = { input_tokens: 9_000 };
+		const { report } = await compactConversation(request({ usage, model: "some-model" }));
+		expect(report.method).toBe("calibrated");
+	});
+
 	const ask = (given: Partial<CompactRequest>) => compactConversation(request({ force: false, ...given }));
 
 	it("is decided by token_count + reserved >= max_context_size", async () => {
@@ -184,7 +221,8 @@ describe("when compaction is due", () => {
 	it("is decided by the call itself without any other criterion", async () => {
 		const { report } = await ask({});
 		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
-		expect(report.context_window).toBeUndefined();
+		expect(report).not.toHaveProperty("context_window");
+		expect(report.notes).toEqual([]);
 		const ofModel = await ask({ model: "gpt-4o" });
 		expect(ofModel.report).toMatchObject({ trigger: "not_due", context_window: 128_000 });
 	});
@@ -195,9 +233,12 @@ describe("without anybody to ask", () => {
 		const outcome = await compactConversation(request({ answer: { kind: "none" }, contextWindow: 9_000 }));
 		expect(outcome.report.result).toBe("guarded");
 		expect(outcome.report.tokens.after).toBeLessThanOrEqual(9_000 - 8_192);
-		await expect(compactConversation(request({ answer: { kind: "none" } }))).rejects.toMatchObject({
-			code: "context_window_unknown",
-		});
+		const roomy = await compactConversation(request({ answer: { kind: "none" }, contextWindow: 1e6 }));
+		expect(roomy.report).toMatchObject({ result: "unchanged", changed: false });
+		for (const unknown_window of ["refuse", "leave"] as const) {
+			const given = request({ answer: { kind: "none" }, policy: policyOf({ guard: { unknown_window } }) });
+			await expect(compactConversation(given)).rejects.toMatchObject({ code: "context_window_unknown" });
+		}
 	});
 });
 

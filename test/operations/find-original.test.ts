@@ -34,7 +34,7 @@ const notice = (chars: number, ref?: string) =>
 const found = (text: string, by: "ref" | "call", name: string) => ({
 	kind: "found",
 	name,
-	by,
+	isByCall: by === "call",
 	isRedacted: false,
 	edits: [{ kind: "replace", path: [2, "content"], replacement: text }],
 });
@@ -50,15 +50,16 @@ describe("a text below a notice with a reference", () => {
 
 	it("of another call is ambiguous at the top, and a quotation further down", async () => {
 		const ref = await keep(whole, "b");
+		await keep("its own", "a");
 		expect(await find(`${notice(90, ref)}\none line`)).toEqual({ kind: "ambiguous", name: ref });
-		expect(await find(`Before it:\n${notice(90, ref)}\none line`)).toEqual({ kind: "none" });
+		expect(await find(`Before it:\n${notice(90, ref)}\none line`)).toBeUndefined();
 	});
 
 	it("is no cut of an original of another length", async () => {
 		const ref = await keep(whole, "a");
-		for (const chars of [89, 91]) expect((await find(`${notice(chars, ref)}\none line`)).kind).toBe("none");
+		for (const chars of [89, 91]) expect((await find(`${notice(chars, ref)}\none line`))?.kind).toBeUndefined();
 		const coloured = await keep(`\u001b[31m${whole}\u001b[0m`, "a");
-		expect((await find(`${notice(90, coloured)}\none line`)).kind).toBe("found");
+		expect((await find(`${notice(90, coloured)}\none line`))?.kind).toBe("found");
 	});
 
 	it("is an original of any length if the notice is too short for a number", async () => {
@@ -85,9 +86,9 @@ describe("a text below a notice without a reference", () => {
 
 	it("is found only where it stands at the top and its length fits, and nothing else fits", async () => {
 		await keep(whole, "a");
-		expect(await find(`Before it:\n${text}`, { byCallId: true })).toEqual({ kind: "none" });
-		expect((await find(`${notice(91)}\none line`, { byCallId: true })).kind).toBe("unnamed");
-		expect((await find("[Output shortened]\none line", { byCallId: true })).kind).not.toBe("found");
+		expect(await find(`Before it:\n${text}`, { byCallId: true })).toBeUndefined();
+		expect((await find(`${notice(91)}\none line`, { byCallId: true }))?.kind).toBe("unnamed");
+		expect((await find("[Output shortened]\none line", { byCallId: true }))?.kind).not.toBe("found");
 		await keep(`${whole.slice(0, -1)}!`, "a");
 		expect(await find(text, { byCallId: true })).toEqual({ kind: "ambiguous", name: "a" });
 	});
@@ -95,7 +96,7 @@ describe("a text below a notice without a reference", () => {
 	it("is no group, and no place, of its call", async () => {
 		await keep(whole, "a", "group");
 		await keep(whole, "a", "places");
-		expect((await find(text, { byCallId: true })).kind).toBe("unnamed");
+		expect((await find(text, { byCallId: true }))?.kind).toBe("unnamed");
 	});
 });
 
@@ -103,11 +104,11 @@ describe("the text between the ends of a marker without a reference", () => {
 	const marked = "one line\n\n... [9 characters truncated] ...\n\none line\n";
 
 	it("is found by its call on request alone, or counts as unnamed", async () => {
-		expect((await find("... [9 characters truncated] ...", { byCallId: true })).kind).toBe("none");
+		expect((await find("... [9 characters truncated] ...", { byCallId: true }))?.kind).toBeUndefined();
 		const ref = await keep(whole, "a");
-		expect((await find(marked)).kind).not.toBe("found");
+		expect((await find(marked))?.kind).not.toBe("found");
 		expect(await find(marked, { byCallId: true })).toEqual(found(whole, "call", ref));
-		expect((await find(marked, { byCallId: true, callId: "b" })).kind).not.toBe("found");
+		expect((await find(marked, { byCallId: true, callId: "b" }))?.kind).not.toBe("found");
 	});
 });
 
@@ -126,7 +127,25 @@ describe("a placeholder with the number of characters", () => {
 		const document = openaiMessages(user("Go."), toolTurn("a", placeholder));
 		const finder = createOriginalFinder({ archive, policy: own, document, byCallId: false });
 		const result = { text: placeholder, path: [2, "content"], record: [2], callId: "a" };
-		expect((await finder(result)).kind).toBe(kind);
+		expect((await finder(result))?.kind).toBe(kind);
+	});
+});
+
+describe("a placeholder without a reference", () => {
+	const placeholder = "[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=3)]";
+
+	it("is found by its call on request, and missing if the call has no such original", async () => {
+		expect(await find(placeholder)).toEqual({ kind: "unnamed", name: "a" });
+		expect(await find(placeholder, { byCallId: true })).toEqual({ kind: "missing", name: "a" });
+		await keep(whole, "a");
+		expect(await find(placeholder, { byCallId: true })).toEqual({ kind: "missing", name: "a" });
+		const ref = await keep("own", "a");
+		expect(await find(placeholder, { byCallId: true })).toEqual(found("own", "call", ref));
+		const media = placeholder.replace("a,", "m,").replace("ls", "screenshot");
+		await keep("pic", "m", "media");
+		expect(await find(media, { callId: "m", byCallId: true })).toMatchObject({ kind: "missing" });
+		const nameless = placeholder.replace("tool_call_id=a, ", "");
+		expect(await find(nameless, { callId: undefined, byCallId: true })).not.toMatchObject({ kind: "found" });
 	});
 });
 

@@ -39,6 +39,60 @@ describe("a value inserted by the first round", () => {
 		expect(outcome.edits).toHaveLength(2);
 	});
 
+	it("is replaced by the words of people in it when it is dropped", async () => {
+		const document = [
+			...openaiMessages(user("Go.")),
+			...turn("a", outputOf("a", 400)),
+			...turn("b", outputOf("b", 60)),
+			...openaiMessages(user("And now?")),
+		];
+		const note = { role: "user", content: "Never touch the folder legacy." };
+		const strategy = strategyOf((history) => [...history.slice(0, 1), note, ...history.slice(3)]);
+		const layer: PolicyLayer = { guard: { ladder: ["drop"] }, compaction: { keep_user_text: true } };
+		const outcome = await bothRounds({ document, layer, contextWindow: 400, strategy });
+		check(document, outcome);
+		expect(outcome.report.fits).toBe(true);
+		expect(JSON.stringify(outcome.edits)).toContain(note.content);
+		expect((outcome.conversation as unknown[]).length).toBe(3);
+	});
+
+	it("gets a part at its end", async () => {
+		const turns = [
+			{ role: "user", parts: [{ text: "Go." }] },
+			{ role: "model", parts: [{ functionCall: { name: "ls", args: {} } }] },
+		];
+		const result = { functionResponse: { name: "ls", response: { output: outputOf("a", 90) } } };
+		const document = [...turns, { role: "user", parts: [result, { text: "And now? ".repeat(90) }] }];
+		const asked = { role: "user", parts: [result, { text: "And now?" }] };
+		const strategy = strategyOf((history) => [...history.slice(0, 2), asked]);
+		const lastResponse = { candidates: [{ finishReason: "MAX_TOKENS", content: { role: "model", parts: [] } }] };
+		const outcome = await bothRounds({ document, contextWindow: 1e6, strategy, lastResponse });
+		check(document, outcome);
+		const request = { text: expect.stringContaining("cut off") };
+		expect(outcome.conversation).toEqual([...turns, { ...asked, parts: [...asked.parts, request] }]);
+	});
+
+	it("is cut by the second round inside the record that it replaces", async () => {
+		const document = claudeCodeSession(4)
+			.trim()
+			.split("\n")
+			.map((line) => JSON.parse(line));
+		const long = outputOf("new", 40);
+		const strategy = strategyOf((history) =>
+			history.map((record, index) => {
+				const { message, ...rest } = record as { message: { content: object[] } };
+				const content = [{ ...message.content[0], content: long }];
+				return index === 2 ? { ...rest, message: { ...message, content } } : record;
+			}),
+		);
+		const layer = { guard: { max_tool_result_chars: 500, truncate_head_chars: 100, truncate_tail_chars: 100 } };
+		const outcome = await bothRounds({ document, layer, contextWindow: 1e6, strategy });
+		check(document, outcome);
+		const [edit] = outcome.edits.filter(({ path }) => path === "/2");
+		expect(edit).toMatchObject({ kind: "replace", reason: "summary", message: 2 });
+		expect(JSON.stringify(edit?.replacement)).toContain("truncated");
+	});
+
 	it("is removed again: it is absent, and the values it replaced are gone", async () => {
 		const document = [
 			...openaiMessages(user("Go.")),
@@ -117,12 +171,37 @@ describe("a value inserted by the first round", () => {
 		for (const link of links) expect(link).not.toHaveProperty("message");
 	});
 
+	it("is archived as it was before, though its summary is dropped", async () => {
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		const document = [
+			...openaiMessages(user("Go.")),
+			...turn("a", outputOf("a", 200)),
+			...turn("b", outputOf("b", 60)),
+			...turn("c", "short"),
+		];
+		const layer: PolicyLayer = {
+			compaction: { strategy: "llm-summary", keep_last_messages: 4 },
+			guard: { ladder: ["drop"] },
+		};
+		const outcome = await bothRounds({ document, layer, contextWindow: 100, archive });
+		check(document, outcome);
+		const { report, edits } = outcome;
+		const summary = report.compaction && "summary" in report.compaction ? report.compaction.summary : undefined;
+		expect(JSON.stringify(outcome.conversation)).not.toContain("Mend the parser");
+		const [gone] = edits.filter(({ message }) => message === 1);
+		expect(gone).toMatchObject({ kind: "remove", path: "/1", ref: summary?.ref });
+		expect(JSON.parse((await archive.get(summary?.ref ?? "")).text)).toEqual(document.slice(1, 3));
+		expect(report.dropped_groups?.map(({ messages }) => messages)).toEqual([[1, 2], [], [3, 4]]);
+	});
+
 	it("is dropped with its group when hidden, and reports its original size", async () => {
+		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const turns = Array.from({ length: 9 }, (_, index) => turn(`c${index}`, outputOf(`${index}`, 60))).flat();
 		const document = [...openaiMessages(user("Go.")), ...turns, ...openaiMessages(assistant("Done."))];
 		const layer: PolicyLayer = { compaction: { strategy: "tool-result-hiding" }, guard: { ladder: ["drop"] } };
-		const outcome = await bothRounds({ document, layer, contextWindow: 2_000 });
+		const outcome = await bothRounds({ document, layer, contextWindow: 2_000, archive });
 		check(document, outcome);
+		expect(outcome.report.dropped_groups?.[0]?.messages).toEqual([1, 2]);
 		expect(outcome.edits.some(({ kind, message }) => kind === "remove" && message === 2)).toBe(true);
 		expect(outcome.edits.find(({ message }) => message === 2)?.before.chars).toBeGreaterThan(2_000);
 	});

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { LogEvent } from "../../src/operations/edit-record.ts";
 import { guardConversation, largestConsumers } from "../../src/operations/guard.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -66,6 +67,7 @@ describe("guardConversation", () => {
 		expect(report.steps.at(-1)?.tokens_after).toBe(report.tokens.after);
 		expect(report.largest).toHaveLength(5);
 		expect(report.largest[0]).toMatchObject({ message: 2, role: "tool", tools: ["fetch"], chars: 60_000 });
+		expect(report).not.toHaveProperty("max_messages");
 	});
 
 	it("lists edits from oldest to newest, whichever step made them", async () => {
@@ -136,7 +138,7 @@ describe("guardConversation", () => {
 		["a budget", { contextWindow: 8_192 + 100 }, { fits: false, budget_tokens: 100 }],
 		["no budget", { contextWindow: 4_000 }, { fits: false, budget_tokens: 4_000 - 8_192 }],
 		["room", { contextWindow: 1_000_000 }, { fits: true, shortfall_tokens: 0 }],
-		["no window", {}, { fits: null, context_window: null, shortfall_tokens: 0 }],
+		["no window", {}, { fits: null, context_window: null, budget_tokens: null, shortfall_tokens: 0 }],
 	])("disabled, with %s, changes nothing and reports", async (_what, given, told) => {
 		const off = policyOf({ guard: { enabled: false, max_messages: 2, auto_compact: true } });
 		const compaction = () => Promise.reject(new Error("Nothing is to be compacted."));
@@ -160,7 +162,50 @@ describe("guardConversation", () => {
 			lastResponse,
 		});
 		expect(outcome.conversation).toBe(messages);
+		expect(outcome.error).toBeUndefined();
 		expect(outcome.report.follow_up).toEqual({ appended: false, why: "guard_off", broken_calls: 0 });
+	});
+
+	it("makes room for the truncated answer and the follow-up", async () => {
+		const content = "A long answer. ".repeat(100);
+		const lastResponse = { choices: [{ index: 0, finish_reason: "length", message: { role: "assistant", content } }] };
+		const given = { conversation: messages, policy, contextWindow: 8_192 + 2_500 };
+		const outcome = await guardConversation({ ...given, lastResponse });
+		expect(outcome.report).toMatchObject({ fits: true, follow_up: { appended: true } });
+		expect(outcome.conversation).toHaveLength(outcome.report.messages.after);
+		expect((outcome.conversation as unknown[]).length).toBeLessThan(messages.length);
+	});
+
+	it("keeps what people wrote in dropped messages if the policy says so", async () => {
+		const rule = "Never touch the folder legacy.";
+		const conversation = messages.toSpliced(5, 0, ...openaiMessages(user(rule)));
+		const guarded = (keep_user_text: boolean | "summaries") =>
+			guardConversation({
+				conversation,
+				policy: policyOf({ guard: { ladder: ["drop"] }, compaction: { keep_user_text } }),
+				contextWindow: 8_192 + 1_000,
+			});
+		for (const [keeps, isKept] of [
+			[true, true],
+			["summaries", false],
+			[false, false],
+		] as const) {
+			const { conversation: after, report } = await guarded(keeps);
+			expect(report).toMatchObject({ fits: true, changed: true });
+			expect([keeps, JSON.stringify(after).includes(rule)]).toEqual([keeps, isKept]);
+		}
+	});
+
+	it("leaves a conversation as it is without a known window if the policy says so, and logs that", async () => {
+		const events: LogEvent[] = [];
+		const left = policyOf({ guard: { unknown_window: "leave" } });
+		const outcome = await guardConversation({ conversation: messages, policy: left, log: (one) => events.push(one) });
+		expect(outcome.conversation).toBe(messages);
+		expect(outcome.report).toMatchObject({ fits: null, budget_tokens: null });
+		const [note = ""] = outcome.report.notes;
+		expect(events).toEqual([
+			{ level: "warning", message: `Context guard: ${note}`, data: { event: "window_unknown" } },
+		]);
 	});
 
 	it("never changes the given policy", async () => {
