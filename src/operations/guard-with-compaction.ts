@@ -160,9 +160,11 @@ function composeEdits(rounds: {
 			addToList(changes, step, { record, path });
 		} else if (record.kind === "remove") {
 			steps = steps.filter((one) => one !== step);
-		} else {
-			// The guard inserts nothing in front of an inserted value, so it replaces the value.
+		} else if (record.kind === "replace") {
 			step.record = { ...step.record, value: record.replacement, after: record.after };
+		} else {
+			const { path } = step;
+			steps.splice(steps.indexOf(step), 0, { path, record: placed(record, { path, inside: [], source, origins }) });
 		}
 	}
 	const edits = steps.map((step) => {

@@ -164,15 +164,14 @@ function withoutSpellings({ order: _, places, ...rest }: Places): string {
 }
 
 function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversation, spellings: Spellings): boolean {
-	if (edits.length > 1 || edits.some(({ path }) => spellings.has(path))) return true;
+	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
 	const before = valueAt(document, main.path);
 	// A text inside JSON inside a text does not restore what is around it.
 	if (typeof before === "string") return before !== main.takenOut.text;
-	if (!Array.isArray(before)) return true;
 	// The text restores a list of one part in which it stands by itself.
-	const [only] = before;
+	const [only, ...others] = Array.isArray(before) ? before : [before];
 	const parts: readonly unknown[] = isJsonObject(only) ? Object.values(only) : [only];
-	return !parts.includes(main.takenOut.text);
+	return others.length > 0 || !Array.isArray(before) || !parts.includes(main.takenOut.text);
 }
 
 function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isJsonObject } from "../../src/conversation/json.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { copySession, quoted } from "../../src/hosts/session-copy.ts";
+import { copySession } from "../../src/hosts/session-copy.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 
@@ -134,11 +134,5 @@ describe("copySession", () => {
 		const expected = /Expected a session file of Claude Code, Codex, pi or Gemini CLI.*palimpsest guard/;
 		expect(() => copyOf(JSON.stringify([{ role: "user", content: "Hello." }]))).toThrow(expected);
 		expect(() => copyOf(claudeCodeSession(1).replaceAll('"sessionId":"s1",', ""))).toThrow(expected);
-	});
-});
-
-describe("quoted", () => {
-	it("makes one word of a shell", () => {
-		expect([quoted("/a/b-c.json"), quoted("/it's here")]).toEqual(["/a/b-c.json", "'/it'\\''s here'"]);
 	});
 });

@@ -1,0 +1,15 @@
+import { describe, expect, it } from "vitest";
+import { shellArgument, shellWord } from "../../src/hosts/own-command.ts";
+
+describe("words of a shell", () => {
+	it("are quoted only if a shell would read them differently", () => {
+		expect([shellWord("/a/b-c.json"), shellWord("/it's $HOME")]).toEqual(["/a/b-c.json", "'/it'\\''s $HOME'"]);
+	});
+
+	it("are quoted for POSIX shells, PowerShell and cmd alike", () => {
+		expect([shellArgument("/a/b-c.json"), shellArgument('/my "own" $HOME')]).toEqual([
+			"/a/b-c.json",
+			'"/my \\"own\\" \\$HOME"',
+		]);
+	});
+});
