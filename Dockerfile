@@ -16,6 +16,8 @@ RUN peers=$(node -p "['@redis/client', 'prom-client'].map((name) => name + '@' +
 
 FROM node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c
 ENV NODE_ENV=production
+# With an arena for each thread, glibc keeps memory that was freed (docs/operations.md, "Memory").
+ENV MALLOC_ARENA_MAX=2
 ENV PALIMPSEST_ARCHIVE=/var/lib/palimpsest
 WORKDIR /app
 COPY --from=build /app/package.json ./

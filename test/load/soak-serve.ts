@@ -42,7 +42,8 @@ export async function serveFace({ cli, log, seed, clients }: FaceOptions): Promi
 			...[...tellingParameters, "--max-old-space-size=128", cli],
 			...["serve", "--http", new URL(url).host, "--archive", `${home}/archive`],
 		],
-		environment: { PATH: process.env.PATH, HOME: home, USERPROFILE: home },
+		// As in the image of the Dockerfile.
+		environment: { PATH: process.env.PATH, HOME: home, USERPROFILE: home, MALLOC_ARENA_MAX: "2" },
 		isReady: () => fetch(`${url}/healthz`),
 		stdio: ["ignore", "ignore", log, "ipc"],
 	});
