@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { CompactionContext, StrategyDependencies } from "../../src/compaction/strategy.ts";
-import { checkStrategy, constructStrategy } from "../../src/config/compaction.ts";
+import { checkStrategy, constructStrategy } from "../../src/config/external-strategy.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { packageTarget } from "../../src/config/compaction.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import { packageTarget } from "../../src/config/external-strategy.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 describe("packageTarget", () => {
