@@ -42,7 +42,7 @@ async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, Bundl
 	const [http = "", pool = "", archive = ""] = await bundleModules(
 		"mcp/http/server.ts",
 		"mcp/pool/pool.ts",
-		"config/archive.ts",
+		"archive/open.ts",
 		"mcp/pool/thread.ts",
 	);
 	return [await import(http), await import(pool), await import(archive)];
