@@ -42,7 +42,12 @@ export const claudeCode: Format = {
 	title: "Claude Code session",
 	looksFor:
 		"Claude Code session (records of `type` user or assistant that hold `message`, with `uuid` and `parentUuid`)",
-	probe: ({ messages }) => probeEach(messages, "records of a session with messages", probe),
+	probe: ({ messages }) => {
+		const expected = "records of a session with messages";
+		const fit = probeEach(messages, expected, probe);
+		const hasMessages = fit.fit === "none" || messages.some((record) => readSpeech(record, 0));
+		return hasMessages ? fit : { fit: "none", message: 0, expected };
+	},
 	read: (located) => ({
 		...transcriptOf("claude-code", readMessages(located), readPrompt(located)),
 		opensWithUser: true,

@@ -88,7 +88,7 @@ export const browserUse: Format = {
 			if (!isJsonObject(step) || !hasMember(step, "model_output", "result")) return "an object with `model_output`";
 			const [output, result] = [memberAt(step, "model_output"), memberAt(step, "result")];
 			if (!itemsOf(result).every(isJsonObject)) return "`result` as a list of objects";
-			if (output == null) return Array.isArray(result) || "`result` as a list";
+			if (output == null) return Array.isArray(result) ? hasMember(step, "model_output") : "`result` as a list";
 			const { action } = objectOf(output);
 			return Array.isArray(action) || isJsonObject(action) || "`model_output.action` as a list";
 		}),

@@ -44,6 +44,11 @@ describe("streams of the Claude Agent SDK", () => {
 		expect(restored).toBe(text);
 	});
 
+	it("refuses a stream without messages", () => {
+		const settings = stream.filter(({ type }) => type === "system" || type === "result");
+		expect(() => readConversation(settings)).toThrow(expect.objectContaining({ code: "not_a_conversation" }));
+	});
+
 	it("takes the type of a record for a missing role, and skips pieces and other agents", () => {
 		const { format, transcript } = readConversation(stream);
 		expect(format).toBe(claudeCode);
