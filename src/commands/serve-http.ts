@@ -1,13 +1,17 @@
 import { isIPv6 } from "node:net";
-import type { ArchiveLocation } from "../archive/open.ts";
+import { type ArchiveLocation, createPrincipalArchives } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../http/address.ts";
-import { createPrincipalArchives } from "../mcp/archives.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
 import type { LogKind } from "../mcp/http/logs.ts";
-import { createMetrics, type MetricsService, serveMetrics } from "../mcp/http/metrics.ts";
-import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";
+import {
+	createMetrics,
+	createReadiness,
+	type MetricsService,
+	probeArchive,
+	serveMetrics,
+} from "../mcp/http/monitoring.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { Log } from "../operations/edit-record.ts";

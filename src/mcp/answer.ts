@@ -1,12 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
-import type { CallToolResult, JSONRPCMessage, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, ContentBlock, JSONRPCMessage, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
+import type { z } from "zod";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
 import type { Spill } from "../files/access.ts";
 import type { CallerRequest, CompactReport } from "../operations/compaction-request.ts";
+import { describeIssues } from "../policy/errors.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type Answer, beside } from "./tool.ts";
+
+/** Key in an answer for content that accompanies the structured content. JSON omits symbols. */
+export const beside = Symbol("beside");
+
+/**
+ * A tool's structured content. The text block repeats it as JSON unless `text` replaces it; `blocks` follow. Without an
+ * output schema, the text is all that a model gets, and a program finds the other members in `_meta`.
+ */
+export type Answer = Readonly<Record<string, unknown>> & {
+	readonly [beside]?: { readonly text?: string; readonly blocks?: readonly ContentBlock[] };
+};
 
 /** JSON-RPC's number for parameters that cannot be used. */
 export const invalidParams = -32_602;
@@ -25,7 +37,7 @@ export class RequestError extends Error {
 export const largestAnswer = 8_000_000;
 
 /** The member of `_meta` with what a program may want to know about a text. */
-export const factsMeta = "palimpsest/facts";
+const factsMeta = "palimpsest/facts";
 
 /** Larger JSON is only summarised in the text block. At 10 MB the second copy made a call take three times as long. */
 export const largestRepeated = 256_000;
@@ -204,4 +216,43 @@ export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
 	// Not joined: that would copy texts of megabytes.
 	for (const one of texts) at += bytes.write(one, at);
 	return bytes;
+}
+
+type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
+
+/**
+ * The SDKs check requests before their handlers and answer with zod's issues; they are told in our words. `made` makes an
+ * error of the SDK, also of ours. Call this once all handlers are set.
+ */
+export function describeRequestErrors(server: object, made: (code: number, message: string) => Error): void {
+	// The SDKs have no public way to take part in their check.
+	const { _requestHandlers: handlers } = server as { _requestHandlers: Map<string, Handle> };
+	for (const [method, handle] of handlers) {
+		// Async, since the check throws before the handler's promise is made.
+		handlers.set(method, async (request, extra) => {
+			try {
+				return await handle(request, extra);
+			} catch (error) {
+				if (error instanceof RequestError) throw made(error.code, error.message);
+				const issues = issuesOf(error);
+				if (!issues) throw error;
+				throw made(invalidParams, describeIssues(issues, { root: request }).join("; "));
+			}
+		});
+	}
+}
+
+function issuesOf(error: unknown): readonly z.core.$ZodIssue[] | undefined {
+	// Some of zod's errors are no `Error`.
+	if (typeof error === "object" && error !== null && "issues" in error && Array.isArray(error.issues))
+		return error.issues;
+	if (!(error instanceof Error)) return undefined;
+	// The SDKs turn some issues into a text before anybody else can see them.
+	const [, json] =
+		/^(?:(?:MCP error -\d+: )?Invalid tools\/call request: )?(\[\s*\{[\s\S]*\])$/.exec(error.message) ?? [];
+	try {
+		return json === undefined ? undefined : JSON.parse(json);
+	} catch {
+		return undefined;
+	}
 }

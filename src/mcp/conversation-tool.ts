@@ -10,8 +10,9 @@ import type { SpellingsOf } from "../operations/originals.ts";
 import type { ContextReport } from "../operations/report.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
+import { type Answer, beside } from "./answer.ts";
 import { originalLinks } from "./resources.ts";
-import { type Answer, beside, type ToolContext } from "./tool.ts";
+import type { ToolContext } from "./tool.ts";
 
 /** A list of messages, or an object around one. The formats check the messages: a schema of lists would copy them. */
 const conversation = z

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { CallToolResult, RequestId, Tool as ToolDefinition } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { ArchiveLocation, ArchiveSource } from "../archive/open.ts";
@@ -10,12 +11,10 @@ import { describePolicy } from "../policy/reference.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { invalidParams, RequestError } from "./answer.ts";
-import { shortenResult } from "./hook-tool.ts";
-import { belongsInPool } from "./pool/arguments.ts";
+import { belongsInPool } from "./body.ts";
 import type { CallPool } from "./pool/pool.ts";
-import { callRecorder, type OnCallEnd, runTool } from "./run-tool.ts";
-import type { Tool, ToolContext } from "./tool.ts";
-import { recallOriginal, tools } from "./tools.ts";
+import { callRecorder, type OnCallEnd, runTool, type Tool, type ToolContext } from "./tool.ts";
+import { recallOriginal, shortenResult, tools } from "./tools.ts";
 
 export interface ServerOptions {
 	readonly policySource: PolicySource;
@@ -144,7 +143,7 @@ export function createToolCaller(options: OfferedTools) {
 		const run = async () => {
 			if (!pool || !belongsInPool(params, location)) return runTool({ ...call, tool, context, archive, spill });
 			// Loaded on demand, since a server on standard input and output has no pool.
-			const { callInPool } = await import("./pool/call.ts");
+			const { callInPool } = await import("./pool/pool.ts");
 			const policyFile = policySource?.file() ?? null;
 			const offered = tools.map(({ name }) => name);
 			const { resultMembers = {} } = options;
@@ -191,3 +190,19 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 }
 
 const isEmptyObject = (value: unknown) => isJsonObject(value) && Object.keys(value).length === 0;
+
+/** Roots of any scheme: the SDK's own schema would refuse the whole list for one that is not a file. */
+export const rootsListed = z.object({ roots: z.array(z.object({ uri: z.string() })) });
+
+/** The folders of an answer to `roots/list`; none of an answer that has another form. */
+export function rootFolders(answer: unknown): readonly string[] {
+	return (rootsListed.safeParse(answer).data?.roots ?? []).flatMap(({ uri }) => folderOf(uri) ?? []);
+}
+
+function folderOf(uri: string): string | undefined {
+	try {
+		return uri.startsWith("file:") ? fileURLToPath(uri) : undefined;
+	} catch {
+		return undefined;
+	}
+}

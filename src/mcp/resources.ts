@@ -28,7 +28,7 @@ export interface Resource {
 }
 
 /** Since revision 2026-07-28. `public`: the same for every principal. */
-export interface CacheHint {
+interface CacheHint {
 	readonly ttlMs: number;
 	readonly cacheScope: "public" | "private";
 }

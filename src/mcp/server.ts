@@ -14,15 +14,26 @@ import {
 	UnsubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv-provider.js";
+import { z } from "zod";
 import type { PolicySource } from "../config/config.ts";
 import type { Log } from "../operations/edit-record.ts";
 import { logLevels } from "../policy/names.ts";
-import { callProgress, clientModel, clientRoots } from "./client.ts";
-import { createOffer, createToolCaller, type OfferedTools, type ServerOptions, toolDefinition } from "./offer.ts";
+import type { SamplingOptions } from "../summariser/sampling.ts";
+import { joinSignals, type Summariser } from "../summariser/summariser.ts";
+import { describeRequestErrors } from "./answer.ts";
+import {
+	createOffer,
+	createToolCaller,
+	type OfferedTools,
+	rootFolders,
+	rootsListed,
+	type ServerOptions,
+	toolDefinition,
+} from "./offer.ts";
 import { bindPrompts } from "./prompts.ts";
-import { describeRequestErrors } from "./request-errors.ts";
 import { currentPolicyUri, type Resource, resourcesOf } from "./resources.ts";
 import type { ToolContext } from "./tool.ts";
+import { callProgress } from "./tool.ts";
 
 /** The server of the revisions up to 2025-11-25. */
 export function createServer(options: ServerOptions): McpServer {
@@ -122,4 +133,45 @@ function bindSubscriptions(server: McpServer, policySource: PolicySource): () =>
 		if (!isSubscribed || !server.isConnected()) return;
 		server.server.sendResourceUpdated({ uri: currentPolicyUri }).catch(() => {});
 	});
+}
+
+const rootsListChanged = z.looseObject({ method: z.literal("notifications/roots/list_changed") });
+
+/** The folders of the client's roots. Asks once, and again after the client announces a change. */
+function clientRoots(server: McpServer, gone?: AbortSignal): () => Promise<readonly string[]> {
+	let known: Promise<readonly string[]> | undefined;
+	server.server.setNotificationHandler(rootsListChanged, () => {
+		known = undefined;
+	});
+	const ask = async (): Promise<readonly string[]> => {
+		if (!server.server.getClientCapabilities()?.roots) return [];
+		try {
+			const options = { timeout: 10_000, ...(gone ? { signal: gone } : {}) };
+			return rootFolders(await server.server.request({ method: "roots/list" }, rootsListed, options));
+		} catch {
+			// A client that does not answer allows nothing; the next call asks again.
+			known = undefined;
+			return [];
+		}
+	};
+	return () => {
+		known ??= ask();
+		return known;
+	};
+}
+
+/** Makes a summariser of the client's own model, if it has one. `gone` ends the wait for an answer. */
+function clientModel(
+	server: McpServer,
+	extra: Pick<RequestHandlerExtra<ServerRequest, ServerNotification>, "sendRequest">,
+	gone: AbortSignal | undefined,
+): (() => Promise<Summariser>) | undefined {
+	if (!server.server.getClientCapabilities()?.sampling) return undefined;
+	const createMessage: SamplingOptions["createMessage"] = async (params, { signal, timeoutMs }) => {
+		const joined = joinSignals(signal, gone);
+		const options = { signal: joined.signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
+		const asked = extra.sendRequest({ method: "sampling/createMessage", params }, z.looseObject({}), options);
+		return asked.finally(joined.release);
+	};
+	return async () => (await import("../summariser/sampling.ts")).createSamplingSummariser({ createMessage });
 }

@@ -5,8 +5,7 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.
 import type { CompactionSource } from "../config/compaction.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { messageBytes } from "./answer.ts";
-import { createJoinedChunks } from "./chunks.ts";
-import { namesRevision } from "./era.ts";
+import { createJoinedChunks, namesRevision } from "./body.ts";
 import type { ServerOptions } from "./offer.ts";
 
 /** Returns once the server listens. When standard input ends, calls under way are finished, and the process ends. */

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { createArchiveSource as CreateArchiveSource } from "../../src/archive/open.ts";
 import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src/mcp/http/server.ts";
 import type { CallPool, createPool as CreatePool, PoolOptions } from "../../src/mcp/pool/pool.ts";
-import type { CallEnd } from "../../src/mcp/run-tool.ts";
+import type { CallEnd } from "../../src/mcp/tool.ts";
 import type { LogEvent } from "../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../src/policy/layers.ts";
 import { type Connected, connect, type Face } from "../mcp/http/harness.ts";

@@ -3,8 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSpill } from "../../src/files/access.ts";
-import { largestAnswer, largestRepeated, messageBytes, toolResult } from "../../src/mcp/answer.ts";
-import { type Answer, beside } from "../../src/mcp/tool.ts";
+import { type Answer, beside, largestAnswer, largestRepeated, messageBytes, toolResult } from "../../src/mcp/answer.ts";
 import { secret } from "../support/agent-conversation.ts";
 
 const resultOf = (answer: Answer, more: Partial<Parameters<typeof toolResult>[0]> = {}) =>

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hookTarget, type InstallHost } from "../../src/hosts/hooks.ts";
-import { shortenResult } from "../../src/mcp/hook-tool.ts";
+import { shortenResult } from "../../src/mcp/tools.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { compactedEvent, geminiCliEvent, logOf } from "../support/hook-events.ts";
 import { runCli } from "../support/run-cli.ts";

@@ -1,14 +1,19 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
 import { InvalidTokenError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import { metadataHandler } from "@modelcontextprotocol/sdk/server/auth/handlers/metadata.js";
 import { requireBearerAuth } from "@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js";
 import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/provider.js";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
+import type { errors as JoseErrors, JWTPayload } from "jose";
+import { z } from "zod";
+import { watchPolicyFile } from "../../config/config.ts";
 import { PalimpsestError } from "../../errors.ts";
+import { isLoopback } from "../../http/address.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";
-import { callerAuthInfo, createTokenList, findToken, tokenCaller } from "./tokens.ts";
 
 export interface AuthenticationOptions {
 	readonly tokensFile?: string | undefined;
@@ -33,9 +38,7 @@ export async function createAuthentication(options: AuthenticationOptions) {
 	const why = "since tokens that the issuer made for other services would be taken otherwise";
 	refuseIf(issuer !== undefined && audiences.length === 0, `--auth-audience beside --auth-issuer, ${why}`);
 	const tokens = file !== undefined || variable ? createTokenList({ file, variable, log }) : undefined;
-	// Loaded on demand: most servers have tokens of their own.
-	const jwt = issuer === undefined ? undefined : await import("./jwt.ts");
-	const jwtVerifier = await jwt?.createJwtVerifier({ issuer: issuer ?? "", audiences, jwks });
+	const jwtVerifier = issuer === undefined ? undefined : await createJwtVerifier({ issuer, audiences, jwks });
 	if (!tokens && !jwtVerifier) return undefined;
 
 	const verifyAccessToken: OAuthTokenVerifier["verifyAccessToken"] = async (token) => {
@@ -132,4 +135,207 @@ export function metadataRoutes(authentication: Authentication | undefined, baseU
 	}
 	router.use("/.well-known", (_request, response) => refuse(response, { status: 404, message: "Not found." }));
 	return router;
+}
+
+export interface Caller {
+	/** Names exactly one principal: `token NAME`, or `jwt ISSUER SUBJECT`. */
+	readonly principal: string;
+	/** SHA-256 of the token, in hex, if the token is in our own list: the operator can remove it there. */
+	readonly credential: string | undefined;
+}
+
+interface AuthToken {
+	readonly name: string;
+	/** SHA-256 of the token. The token itself is not stored. */
+	readonly digest: Buffer;
+}
+
+export function tokenCaller({ name, digest }: AuthToken): Caller {
+	return { principal: `token ${name}`, credential: digest.toString("hex") };
+}
+
+/** The caller as the SDK carries it, without the token, so that nothing behind the check can reveal it. */
+function callerAuthInfo(caller: Caller, valid: Pick<AuthInfo, "scopes" | "expiresAt">): AuthInfo {
+	return { ...valid, token: "", clientId: caller.principal, extra: { credential: caller.credential } };
+}
+
+export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }): Caller | undefined {
+	if (auth === undefined) return undefined;
+	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
+}
+
+/** If the file becomes unusable later, the tokens in force stay. An empty file lets nobody in. Throws at the start. */
+export function createTokenList(options: {
+	readonly file?: string | undefined;
+	readonly variable?: string | undefined;
+	readonly log: Log;
+	readonly intervalMilliseconds?: number | undefined;
+}) {
+	const { file, variable = "", log, intervalMilliseconds } = options;
+	const ofVariable = parseAuthTokens(variable, "PALIMPSEST_AUTH_TOKENS");
+	const read = (path: string) => [...parseAuthTokens(readText(path), `the tokens file ${path}`), ...ofVariable];
+	let tokens: readonly AuthToken[] = file === undefined ? ofVariable : read(file);
+	if (tokens.length === 0) throw new PalimpsestError("invalid_argument", "Expected at least one token, got none.");
+	const listeners: ((tokens: readonly AuthToken[]) => void)[] = [];
+	const keep = (why: string): void => {
+		const message = `The tokens file was not taken, the tokens in force stay. ${why}`;
+		log({ level: "error", message, data: { event: "auth_tokens_refused" } });
+	};
+	const watch = (path: string): (() => void) => {
+		warnOfReaders(path, log);
+		const onChange = (): void => {
+			try {
+				tokens = read(path);
+			} catch (error) {
+				keep(error instanceof PalimpsestError ? error.message : "It cannot be read.");
+				return;
+			}
+			warnOfReaders(path, log);
+			const data = { event: "auth_tokens_changed", tokens: tokens.length };
+			log({ level: "notice", message: "Tokens changed", data });
+			for (const listener of listeners) listener(tokens);
+		};
+		return watchPolicyFile({ path, onChange, onError: () => keep("It is gone."), intervalMilliseconds });
+	};
+	return {
+		current: () => tokens,
+		onChange: (listener: (tokens: readonly AuthToken[]) => void) => void listeners.push(listener),
+		close: file === undefined ? () => undefined : watch(file),
+	};
+}
+
+const entryPattern = /^(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63}):(?:sha256:(?<hash>[0-9a-fA-F]{64})|(?<token>[^:]+))$/;
+/** The form of a bearer token in RFC 6750 (2.1); 32 characters have 128 bits even in hexadecimal. */
+const tokenPattern = /^[A-Za-z0-9._~+/-]{32,512}=*$/;
+
+/** Blanks and commas separate entries too: an environment variable often cannot hold lines. Never quotes an entry. */
+export function parseAuthTokens(text: string, source: string): AuthToken[] {
+	const entries = text.replace(/(?<=^|\n)\s*#[^\n]*/g, "").split(/[\s,]+/);
+	const owners = new Map<string, string>();
+	return entries.filter(Boolean).map((entry, index) => {
+		const refuse = (expected: string): never => {
+			throw new PalimpsestError("invalid_argument", `Expected entry ${index + 1} of ${source} to be ${expected}.`);
+		};
+		const { name = "", hash, token = "" } = entryPattern.exec(entry)?.groups ?? {};
+		const names = "a name of 1 to 64 letters, digits and . _ @ - that begins with a letter or digit";
+		if (name === "") refuse(`NAME:TOKEN or NAME:sha256:HEX, with ${names}`);
+		if (hash === undefined && !tokenPattern.test(token)) {
+			refuse("a token of 32 to 512 characters of A-Z a-z 0-9 . _ ~ + / - (openssl rand -hex 32 makes one)");
+		}
+		const digest = hash === undefined ? sha256Of(token) : Buffer.from(hash, "hex");
+		const key = digest.toString("hex");
+		if ((owners.get(key) ?? name) !== name) refuse("a token that no other name has");
+		owners.set(key, name);
+		return { name, digest };
+	});
+}
+
+/** All digests are compared, each in constant time, so that the time reveals nothing. */
+export function findToken(tokens: readonly AuthToken[], token: string): AuthToken | undefined {
+	const digest = sha256Of(token);
+	return tokens.filter((one) => timingSafeEqual(one.digest, digest)).at(-1);
+}
+
+/** Tokens are long and random, so no salt is needed. */
+function sha256Of(token: string): Buffer {
+	return createHash("sha256").update(token).digest();
+}
+
+function readText(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (cause) {
+		const { code = "unknown error" } = cause as NodeJS.ErrnoException;
+		throw new PalimpsestError("unreadable_file", `Cannot read the tokens file ${path} (${code}).`, { cause });
+	}
+}
+
+function warnOfReaders(path: string, log: Log): void {
+	// Windows has no such modes. The file may have been removed since it was read.
+	const mode = process.platform === "win32" ? undefined : statSync(path, { throwIfNoEntry: false })?.mode;
+	if (((mode ?? 0) & 0o077) === 0) return;
+	const message = `The tokens file ${path} can be read by other users. Run chmod 600 on it.`;
+	log({ level: "warning", message, data: { event: "auth_tokens_readable" } });
+}
+
+/** Only signatures with the issuer's private key: whoever can check an HS… signature could also make one. */
+const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
+/** Seconds that the clocks of issuer and server may differ. */
+const clockTolerance = 5;
+
+/** The check throws InvalidTokenError for a bad token, and `auth_error` without keys. Throws `invalid_argument`. */
+async function createJwtVerifier(given: {
+	readonly issuer: string;
+	readonly audiences: readonly string[];
+	readonly jwks: string | undefined;
+}): Promise<OAuthTokenVerifier> {
+	const { issuer, audiences, jwks } = given;
+	// Loaded on demand: most servers have tokens of their own.
+	const { createRemoteJWKSet, errors, jwtVerify } = await import("jose");
+	const base = secureUrl(issuer, "issuer");
+	const jwksUrl = jwks === undefined ? await findJwks(issuer, base) : secureUrl(jwks, "address of the issuer's keys");
+	const keys = createRemoteJWKSet(jwksUrl, { timeoutDuration: 5_000 });
+	const options = { issuer, audience: [...audiences], algorithms, clockTolerance, requiredClaims: ["sub", "exp"] };
+	return {
+		async verifyAccessToken(token) {
+			const { payload } = await jwtVerify(token, keys, options).catch((error: unknown) => {
+				throw refusalOf(error, errors);
+			});
+			const { sub, exp } = payload;
+			if (typeof sub !== "string" || sub === "" || exp === undefined) {
+				throw new InvalidTokenError("The token has no subject");
+			}
+			const caller = { principal: `jwt ${issuer} ${sub}`, credential: undefined };
+			return callerAuthInfo(caller, { scopes: scopesOf(payload), expiresAt: exp + clockTolerance });
+		},
+	};
+}
+
+/** `scope` is one string (RFC 8693, 4.2); some issuers use `scp`, a string or a list. */
+function scopesOf({ scope, scp }: JWTPayload): string[] {
+	const claim = scope ?? scp ?? [];
+	const words = Array.isArray(claim) ? claim : String(claim).split(" ");
+	return words.filter((word) => typeof word === "string" && word !== "");
+}
+
+/** Fixed words: an error of the library may quote claims, and these words go into a header. */
+function refusalOf(error: unknown, errors: typeof JoseErrors): Error {
+	if (error instanceof errors.JWTExpired) return new InvalidTokenError("The token has expired");
+	if (error instanceof errors.JWTClaimValidationFailed) {
+		return new InvalidTokenError("The token is not from the issuer, or not for the audience, that is expected here");
+	}
+	// Without the keys; the generic code is that of an answer that is not 200 or not JSON.
+	const ours = ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"];
+	if (error instanceof errors.JOSEError && !ours.includes(error.code)) {
+		return new InvalidTokenError("The token is not valid");
+	}
+	return new PalimpsestError("auth_error", "Could not fetch the issuer's keys.", { cause: error });
+}
+
+const metadataShape = z.looseObject({ issuer: z.string(), jwks_uri: z.string() });
+
+/** OAuth's metadata (RFC 8414), else OpenID Connect's. */
+async function findJwks(issuer: string, base: URL): Promise<URL> {
+	const path = base.pathname.replace(/\/$/, "");
+	const paths = [`/.well-known/oauth-authorization-server${path}`, `${path}/.well-known/openid-configuration`];
+	const places = paths.map((one) => new URL(one, base));
+	for (const place of places) {
+		const answer = fetch(place, { redirect: "error", signal: AbortSignal.timeout(5_000) });
+		const document = await answer.then((one) => (one.ok ? one.json() : undefined)).catch(() => undefined);
+		const metadata = metadataShape.safeParse(document);
+		if (!metadata.success) continue;
+		// The only defence against a document that was put there for another issuer (RFC 8414, 3.3).
+		if (metadata.data.issuer === issuer) return secureUrl(metadata.data.jwks_uri, "jwks_uri of the issuer");
+	}
+	const tried = places.map(String).join(" or ");
+	const message = `Expected the metadata of ${issuer}, with exactly this issuer and a jwks_uri, at ${tried}. Name the keys' address with --auth-jwks instead.`;
+	throw new PalimpsestError("invalid_argument", message);
+}
+
+/** A URL for keys: https, or http on this machine. */
+function secureUrl(text: string, what: string): URL {
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url;
+	const message = `Expected the ${what} to be an https URL, got ${JSON.stringify(text)}.`;
+	throw new PalimpsestError("invalid_argument", message);
 }

@@ -11,7 +11,7 @@ import type { Request, RequestHandler } from "express";
 import { ipKeyGenerator, rateLimit } from "express-rate-limit";
 import { type ErrorCode, PalimpsestError } from "../../errors.ts";
 import { toolError } from "../answer.ts";
-import type { OnCallEnd } from "../run-tool.ts";
+import type { OnCallEnd } from "../tool.ts";
 import { tools } from "../tools.ts";
 import { refuse } from "./application.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import type { Log } from "../../operations/edit-record.ts";
 import type { LogLevel } from "../../policy/names.ts";
-import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../run-tool.ts";
+import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../tool.ts";
 
 export const logKinds = ["text", "json", "off"] as const;
 

@@ -6,9 +6,8 @@ import type { ServerOptions } from "../offer.ts";
 import { currentPolicyUri } from "../resources.ts";
 import { createServer2026, createStateCodec } from "../server-2026.ts";
 import { markRawAnswers, type RawAnswers, type UnreadLimit, webRequest, writeAnswer } from "./answers.ts";
-import { endWithToken } from "./authenticate.ts";
+import { type Caller, endWithToken, requestCaller } from "./authenticate.ts";
 import type { createCallLimits } from "./limits.ts";
-import { type Caller, requestCaller } from "./tokens.ts";
 
 export type Requests2026 = ReturnType<typeof createRequests2026>;
 

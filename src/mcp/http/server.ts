@@ -4,15 +4,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
+import { createBodyReader } from "../body.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
 import { checkHost, createApplication } from "./application.ts";
-import { authenticate, metadataRoutes } from "./authenticate.ts";
-import { createBodyReader } from "./body.ts";
+import { authenticate, type Caller, metadataRoutes, tokenCaller } from "./authenticate.ts";
 import { defaultQuotas, limitRequests, type Quotas } from "./limits.ts";
-import { type Metrics, metricsRoute } from "./metrics.ts";
-import { createReadiness, healthRoutes, type ReadinessCheck } from "./readiness.ts";
+import { createReadiness, healthRoutes, type Metrics, metricsRoute, type ReadinessCheck } from "./monitoring.ts";
 import { createSessions, type Sessions, type SessionsOptions, sseRoutes, streamableRoutes } from "./sessions.ts";
-import { type Caller, tokenCaller } from "./tokens.ts";
 
 export interface HttpOptions extends SessionsOptions {
 	readonly address: Address;

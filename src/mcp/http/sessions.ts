@@ -4,9 +4,8 @@ import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { ArchiveSource } from "../../archive/open.ts";
-import { locationOfPrincipal } from "../archives.ts";
-import { headerNamesRevision, namesRevision } from "../era.ts";
+import { type ArchiveSource, locationOfPrincipal } from "../../archive/open.ts";
+import { type BodyReader, headerNamesRevision, namesRevision } from "../body.ts";
 import type { ServerOptions } from "../offer.ts";
 import { createServer } from "../server.ts";
 import {
@@ -17,11 +16,9 @@ import {
 	type UnreadLimit,
 } from "./answers.ts";
 import { onlyMethods, type Refusal, refuse, requireJson } from "./application.ts";
-import type { Authentication } from "./authenticate.ts";
-import type { BodyReader } from "./body.ts";
+import { type Authentication, type Caller, requestCaller } from "./authenticate.ts";
 import { createCallLimits, idInUse, longestTimer, type Quotas, type WatchedCalls } from "./limits.ts";
 import type { Requests2026 } from "./requests-2026.ts";
-import { type Caller, requestCaller } from "./tokens.ts";
 
 export interface SessionsOptions
 	extends Omit<ServerOptions, "clientGone" | "onlyAnswers" | "principal" | "sharesFiles"> {

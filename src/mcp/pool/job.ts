@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isMainThread } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import type { Archive, Original } from "../../archive/archive.ts";
-import { type ArchiveLocation, type ArchiveSource, openArchiveOfPolicy } from "../../archive/open.ts";
+import { type ArchiveLocation, type ArchiveSource, createArchives, openArchiveOfPolicy } from "../../archive/open.ts";
 import { createCompactionSource } from "../../config/compaction.ts";
 import { SummariserError } from "../../errors.ts";
 import { createFileAccess } from "../../files/access.ts";
@@ -16,13 +16,19 @@ import { resolvePolicy } from "../../policy/layers.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
 import type { Summariser } from "../../summariser/summariser.ts";
 import { messageBytes } from "../answer.ts";
-import { createArchives } from "../archives.ts";
 import { captureWarnings } from "../http/logs.ts";
-import { runTool } from "../run-tool.ts";
-import type { ToolContext } from "../tool.ts";
+import { runTool, type ToolContext } from "../tool.ts";
 import { toolsNamed } from "../tools.ts";
-import { archiveDuringFiles, beginComputing, type DuringFiles, type JobPhase } from "./phase.ts";
-import type { ModelKind, ModelQuestion, ThreadJob, ThreadOutcome } from "./pool.ts";
+import {
+	archiveDuringFiles,
+	beginComputing,
+	type DuringFiles,
+	type JobPhase,
+	type ModelKind,
+	type ModelQuestion,
+	type ThreadJob,
+	type ThreadOutcome,
+} from "./pool.ts";
 
 // From this stream, warnings get into the server's log of JSON.
 if (!isMainThread) captureWarnings((warning) => void process.stderr.write(`${warning.name}: ${warning.message}\n`));

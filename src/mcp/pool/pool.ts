@@ -3,15 +3,18 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { Piscina } from "piscina";
-import type { Original } from "../../archive/archive.ts";
-import type { ArchiveLocation } from "../../archive/open.ts";
+import type { Archive, Original } from "../../archive/archive.ts";
+import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
+import { ambiguous } from "../../archive/reference.ts";
 import type { JsonObject } from "../../conversation/json.ts";
-import { type ErrorCode, PalimpsestError, type SummariserErrorCode } from "../../errors.ts";
+import { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "../../errors.ts";
 import type { LogEvent } from "../../operations/edit-record.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
-import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
-import type { CallReport } from "../run-tool.ts";
-import { createJobPhase, type Termination, terminationOf } from "./phase.ts";
+import { joinSignals, type Summariser, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
+import { rawResult } from "../answer.ts";
+import { heldArguments } from "../body.ts";
+import type { WorkProgress } from "../tool.ts";
+import { type CallReport, failedCall, type ToolContext, type ToolOutcome } from "../tool.ts";
 
 export type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 
@@ -107,7 +110,7 @@ export function createPool(options: PoolOptions = {}) {
 	};
 }
 
-export class BusyError extends PalimpsestError {
+class BusyError extends PalimpsestError {
 	declare readonly code: "rate_limit";
 	readonly retry_after_ms: number;
 
@@ -149,7 +152,7 @@ export type ModelKind = "sampling" | "endpoint";
 
 export type ModelQuestion = { readonly model: ModelKind } & Pick<SummaryRequest, "prompt" | "maxTokens" | "locale">;
 
-export type ModelAnswer = { readonly question: ModelQuestion } & (
+type ModelAnswer = { readonly question: ModelQuestion } & (
 	| { readonly answer: SummaryAnswer }
 	| { readonly code: SummariserErrorCode; readonly message: string; readonly statusCode: number | undefined }
 );
@@ -215,4 +218,166 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 		},
 		size: () => jobs,
 	};
+}
+
+/**
+ * What a thread does with its job, shared with the server's thread. Node.js leaks a descriptor if a thread is terminated
+ * while it opens a file, so a job that nobody waits for ends in two ways: a thread that computes is terminated, and a
+ * thread that reads or writes ends the job itself as soon as that is over.
+ */
+export type JobPhase = Int32Array;
+
+const [computing, readingOrWriting, unwanted] = [0, 1, 2];
+
+/** In ms: a disk that does not answer must not hold a thread for ever. */
+const longestWait = 30_000;
+
+/** The phase of a job that has not begun: a new thread still reads its code. */
+export function createJobPhase(): JobPhase {
+	return new Int32Array(new SharedArrayBuffer(4)).fill(readingOrWriting);
+}
+
+interface Termination {
+	readonly signal: AbortSignal;
+	readonly release: () => void;
+}
+
+/** In the server's thread: `signal` says when to terminate the thread. Call `release` once the job is over. */
+export function terminationOf(phase: JobPhase, cancelled: AbortSignal): Termination {
+	const termination = new AbortController();
+	let timer: NodeJS.Timeout | undefined;
+	const terminate = () => termination.abort(cancelled.reason);
+	const cancel = (): void => {
+		if (Atomics.exchange(phase, 0, unwanted) === computing) terminate();
+		else timer = setTimeout(terminate, longestWait);
+	};
+	if (cancelled.aborted) cancel();
+	else cancelled.addEventListener("abort", cancel, { once: true });
+	return {
+		signal: termination.signal,
+		release(): void {
+			clearTimeout(timer);
+			cancelled.removeEventListener("abort", cancel);
+		},
+	};
+}
+
+export type DuringFiles = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** In the job's thread, when the job begins. Throws, now and around each piece of work, once nobody waits for the job. */
+export function beginComputing(phase: JobPhase): DuringFiles {
+	const change = (from: number, to: number): void => {
+		if (Atomics.compareExchange(phase, 0, from, to) !== from) throw new Error("Nobody waits for this job.");
+	};
+	let open = 0;
+	change(readingOrWriting, computing);
+	return async (work) => {
+		if (open === 0) change(computing, readingOrWriting);
+		open += 1;
+		try {
+			return await work();
+		} finally {
+			open -= 1;
+			if (open === 0) change(readingOrWriting, computing);
+		}
+	};
+}
+
+/** The same archive, whose thread counts as reading or writing during each of its operations. */
+export function archiveDuringFiles(archive: Archive, duringFiles: DuringFiles): Archive {
+	const { put, putInPieces, has, get, read, find } = archive;
+	return {
+		...archive,
+		put: (originals) => duringFiles(() => put(originals)),
+		putInPieces: (original, maxBytes) => duringFiles(() => putInPieces(original, maxBytes)),
+		has: (ref) => duringFiles(() => has(ref)),
+		get: (ref) => duringFiles(() => get(ref)),
+		read: (ref, consume) => duringFiles(() => read(ref, consume)),
+		find: (toolCallId) => duringFiles(() => find(toolCallId)),
+	};
+}
+
+/** Runs a call in another thread. Models are asked here, where the client is. Never throws. */
+export async function callInPool(
+	pool: CallPool,
+	call: Pick<ThreadJob, "id" | "tool" | "offered" | "resultMembers" | "allowedPaths" | "policyFile"> & {
+		readonly arguments: JsonObject | undefined;
+		readonly context: ToolContext & { readonly signal: AbortSignal };
+		readonly location: ArchiveLocation | undefined;
+		/** Archives the originals of a thread if it is in the memory of this one. */
+		readonly archive: ArchiveSource | undefined;
+		readonly principal: string;
+	},
+): Promise<ToolOutcome> {
+	const { id, tool, offered, resultMembers, context, archive, location, allowedPaths, policyFile, principal } = call;
+	const { signal, onProgress, layers } = context;
+	let phase: WorkProgress["phase"] | undefined;
+	const began = performance.now();
+	const report = (): void => {
+		if (phase) onProgress?.({ kind: "work", phase, elapsed: (performance.now() - began) / 1_000 });
+	};
+	const timer = onProgress && setInterval(report, 1_000);
+	try {
+		const models: Models = { sampling: await context.clientModel?.(), endpoint: context.endpoint };
+		const answers: ModelAnswer[] = [];
+		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
+		const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
+		const longRefs: string[] = [];
+		const named = { id, tool, offered, resultMembers, models: names };
+		const facts = { ...named, layers, policyFile, archive: location, allowedPaths };
+		while (answers.length < 32) {
+			const job = { ...facts, arguments: given, answers, longRefs };
+			phase = "waiting_for_its_turn";
+			const onBegin = () => {
+				phase = "working";
+			};
+			const outcome = await pool.run(job, {
+				principal,
+				signal,
+				isAdmitted: answers.length + longRefs.length > 0,
+				onBegin,
+			});
+			if (outcome.kind === "answer") {
+				const { message, code, originals, refs } = outcome;
+				// Archive before anybody sees the answer.
+				const stored = originals.length > 0 ? await archive?.use((opened) => opened.put(originals)) : undefined;
+				const longer = stored?.filter((ref, index) => ref !== refs[index]) ?? [];
+				if (longer.length > 0 && outcome.arguments && longRefs.length < 32) {
+					// Another text in this memory has a short ref that the thread gave. It does the work again.
+					longRefs.push(...longer);
+					given = outcome.arguments;
+					continue;
+				}
+				if (longer.length > 0) throw ambiguous();
+				for (const event of outcome.log) context.log(event);
+				return { result: rawResult(message), code, report: outcome.report, bytes: message.byteLength };
+			}
+			given = outcome.arguments;
+			phase = undefined;
+			answers.push(await ask(outcome.question, models, context));
+		}
+		throw new Error("A strategy asked a model again and again.");
+	} catch (error) {
+		const failed = failedCall(error, { tool, context });
+		if (!(error instanceof BusyError)) return failed;
+		const _meta = { "palimpsest/retry_after_ms": error.retry_after_ms };
+		return { ...failed, result: { ...failed.result, _meta }, isBusy: true };
+	} finally {
+		clearInterval(timer);
+	}
+}
+
+type Models = { readonly [model in ModelKind]?: Summariser | undefined };
+
+async function ask(question: ModelQuestion, models: Models, context: ToolContext): Promise<ModelAnswer> {
+	const { model, ...request } = question;
+	const { signal, onProgress } = context;
+	try {
+		const answer = await models[model]?.summarise({ ...request, signal, onProgress });
+		if (!answer) throw new TypeError("Expected a question to a model that there is.");
+		return { question, answer };
+	} catch (error) {
+		if (!(error instanceof SummariserError)) throw error;
+		return { question, code: error.code, message: error.message, statusCode: error.status_code };
+	}
 }

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { createPrincipalArchives } from "../../../src/mcp/archives.ts";
+import { createPrincipalArchives } from "../../../src/archive/open.ts";
 import { type AuthenticationOptions, createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import type { HttpOptions } from "../../../src/mcp/http/server.ts";
 import type { LogEvent } from "../../../src/operations/edit-record.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createOperatorLog, type LogKind } from "../../../src/mcp/http/logs.ts";
-import type { CallEnd } from "../../../src/mcp/run-tool.ts";
+import type { CallEnd } from "../../../src/mcp/tool.ts";
 import type { LogEvent } from "../../../src/operations/edit-record.ts";
 
 const end: CallEnd = {

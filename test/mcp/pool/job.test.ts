@@ -1,8 +1,7 @@
 import { valueSymbol } from "piscina";
 import { expect, it } from "vitest";
 import { runJob } from "../../../src/mcp/pool/job.ts";
-import { createJobPhase } from "../../../src/mcp/pool/phase.ts";
-import type { ThreadOutcome } from "../../../src/mcp/pool/pool.ts";
+import { createJobPhase, type ThreadOutcome } from "../../../src/mcp/pool/pool.ts";
 import { agentConversation } from "../../support/agent-conversation.ts";
 
 it.each(["plain", "é, 中文 and 👍"])(

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createArchiveSource } from "../../../src/archive/open.ts";
-import { createReadiness, probeArchive } from "../../../src/mcp/http/readiness.ts";
+import { createReadiness, probeArchive } from "../../../src/mcp/http/monitoring.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type CallEnd, callRecorder } from "../../src/mcp/run-tool.ts";
+import { type CallEnd, callRecorder } from "../../src/mcp/tool.ts";
 
 /** A value that counts how often it is written as JSON. */
 function countedValue() {

@@ -1,10 +1,14 @@
 import { valueSymbol } from "piscina";
 import { expect, it } from "vitest";
 import { type ArchiveSource, openArchive } from "../../../src/archive/open.ts";
-import { callInPool } from "../../../src/mcp/pool/call.ts";
 import { runJob } from "../../../src/mcp/pool/job.ts";
-import { createJobPhase } from "../../../src/mcp/pool/phase.ts";
-import type { CallPool, ThreadJob, ThreadOutcome } from "../../../src/mcp/pool/pool.ts";
+import {
+	type CallPool,
+	callInPool,
+	createJobPhase,
+	type ThreadJob,
+	type ThreadOutcome,
+} from "../../../src/mcp/pool/pool.ts";
 import type { ToolContext } from "../../../src/mcp/tool.ts";
 import { collidingTexts } from "../../support/colliding-texts.ts";
 import { openaiMessages, toolTurn, user } from "../../support/script.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { heldArguments, readArguments, readBody, smallestHeld } from "../../../src/mcp/pool/arguments.ts";
+import { heldArguments, readArguments, readBody, smallestHeld } from "../../src/mcp/body.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

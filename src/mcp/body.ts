@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import type { ArchiveLocation } from "../../archive/open.ts";
-import { isJsonObject, type JsonObject } from "../../conversation/json.ts";
-import { PalimpsestError } from "../../errors.ts";
+import type { IncomingMessage } from "node:http";
+import type { ArchiveLocation } from "../archive/open.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { PalimpsestError } from "../errors.ts";
 
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
 export const smallestHeld = 64 * 1024;
@@ -241,4 +242,119 @@ function textOfKey(bytes: Buffer): string {
 	} catch {
 		return "";
 	}
+}
+
+export type BodyReader = ReturnType<typeof createBodyReader>;
+
+/** Makes a reader that never holds more memory than the limit, however many clients send, in chunks of any size. */
+export function createBodyReader(limits: {
+	readonly bytesOfOne: number;
+	readonly bytesOfAll: number;
+	readonly holdsArguments?: boolean;
+}) {
+	const { bytesOfOne, bytesOfAll, holdsArguments = false } = limits;
+	let held = 0;
+
+	const readBytes = (request: IncomingMessage): Promise<Buffer> =>
+		new Promise((resolve, reject) => {
+			let chunks = createJoinedChunks();
+			let charged = 0;
+			const charge = (): void => {
+				held += chunks.memory() - charged;
+				charged = chunks.memory();
+			};
+			const take = (chunk: Buffer): void => {
+				const isTooLarge = chunks.length() + chunk.length > bytesOfOne;
+				if (!isTooLarge) chunks.add(chunk);
+				charge();
+				if (isTooLarge) refuse(tooLarge(bytesOfOne));
+				else if (held > bytesOfAll) refuse(new PalimpsestError("rate_limit", tooMany));
+			};
+			const letGo = (): void => {
+				// The listeners live until the request is answered.
+				chunks = createJoinedChunks();
+				charge();
+			};
+			const refuse = (error: PalimpsestError): void => {
+				reject(error);
+				// The rest is discarded: a client that is cut off while it sends often does not see the answer.
+				request.off("data", take);
+				request.resume();
+				letGo();
+			};
+			request.on("error", reject);
+			request.on("close", () => {
+				letGo();
+				reject(new Error("The client went away."));
+			});
+			if (Number(request.headers["content-length"]) > bytesOfOne) return refuse(tooLarge(bytesOfOne));
+			request.on("end", () => {
+				const bytes = chunks.bytes();
+				letGo();
+				resolve(bytes);
+			});
+			request.on("data", take);
+		});
+
+	return {
+		/** Throws as `readBody`, `payload_too_large`, `rate_limit` for all bodies together, and if the client left. */
+		read: async (request: IncomingMessage): Promise<unknown> => readBody(await readBytes(request), holdsArguments),
+	};
+}
+
+const tooMany = "Too many large requests come at the same time. Try again in a moment.";
+
+function tooLarge(limit: number): PalimpsestError {
+	const message = `Expected a body of at most ${limit} bytes. Send a shorter conversation, or use the server on standard input and output.`;
+	return new PalimpsestError("payload_too_large", message);
+}
+
+/** Bounds in bytes of the blocks into which small chunks are copied. */
+const [smallestBlock, largestBlock] = [512, 64 * 1024];
+
+/** Each Buffer costs some 300 bytes of its own, so small chunks are copied into blocks that grow with the message. */
+export function createJoinedChunks() {
+	const pieces: Buffer[] = [];
+	let free = Buffer.alloc(0);
+	let [length, memory] = [0, 0];
+	return {
+		length: () => length,
+		memory: () => memory,
+		add(chunk: Buffer): void {
+			const copied = chunk.copy(free);
+			free = free.subarray(copied);
+			const rest = chunk.subarray(copied);
+			const block = Math.min(Math.max(smallestBlock, length / 4), largestBlock);
+			if (rest.length >= block) {
+				pieces.push(rest);
+				// Keeping a part of a chunk keeps all of its memory.
+				memory += chunk.length;
+			} else if (rest.length > 0) {
+				// Blocks of Node's pool would share memory with other messages.
+				const next = Buffer.allocUnsafeSlow(Math.ceil(block));
+				pieces.push(next);
+				memory += next.length;
+				free = next.subarray(rest.copy(next));
+			}
+			length += chunk.length;
+		},
+		bytes: () => Buffer.concat(pieces, length),
+	};
+}
+
+// Since revision 2026-07-28 there is no handshake: each request names its revision, in its body and over HTTP in a header.
+const revisionMember = "io.modelcontextprotocol/protocolVersion";
+
+/** Whether the body is, or holds, a message of the era without a handshake. Its SDK checks the revision itself. */
+export function namesRevision(body: unknown): boolean {
+	const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+	return messages.some((message) => {
+		const params = isJsonObject(message) ? message.params : undefined;
+		return isJsonObject(params) && isJsonObject(params._meta) && revisionMember in params._meta;
+	});
+}
+
+/** Whether a request over HTTP is of that era by its header. Earlier revisions send theirs after the handshake. */
+export function headerNamesRevision(header: string | string[] | undefined): boolean {
+	return typeof header === "string" && header.trim() >= "2026";
 }

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { createBodyReader } from "../../../src/mcp/http/body.ts";
+import { createBodyReader } from "../../src/mcp/body.ts";
 
 setFlagsFromString("--expose_gc");
 const collectGarbage: () => void = runInNewContext("gc");

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { beginComputing, createJobPhase, terminationOf } from "../../../src/mcp/pool/phase.ts";
+import { beginComputing, createJobPhase, terminationOf } from "../../../src/mcp/pool/pool.ts";
 
 afterEach(() => {
 	vi.useRealTimers();
