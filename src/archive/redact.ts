@@ -7,7 +7,7 @@ export const redactionMark = "[redacted before archiving]";
 export type Redact = (text: string) => { readonly text: string; readonly redactions: number };
 
 /** UTF-16 code units, half-open. */
-export type Range = readonly [start: number, end: number];
+type Range = readonly [start: number, end: number];
 
 export type FindRanges = (text: string) => readonly Range[];
 

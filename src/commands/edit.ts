@@ -131,7 +131,7 @@ function refuse(message: string): never {
  * `open` finds the strategy and who writes a summary, by default the endpoint of the environment; it loads nothing
  * before.
  */
-export function commandCompaction({ policy, file }: Config) {
+function commandCompaction({ policy, file }: Config) {
 	let source: CompactionSource | undefined;
 	return {
 		async open(given: { named?: BuiltInStrategy | undefined; answer?: SummarySource | undefined } = {}) {

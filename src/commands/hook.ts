@@ -5,11 +5,13 @@ import {
 	answerCodex,
 	answerCopilotCli,
 	answerGeminiCli,
+	isOwnResult,
 	readCopilotEvent,
+	readToolEvent,
+	usualHookChars,
 } from "../hosts/hook-answers.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { HookShell } from "../hosts/shorten-result.ts";
-import { isOwnResult, readToolEvent, usualHookChars } from "../hosts/tool-event.ts";
 
 // A host waits for its hooks after every tool call, so this file loads only the code for a small result.
 
@@ -130,7 +132,7 @@ async function wordsAfterCompaction(input: string, values: HookOptions): Promise
 
 async function openShell(host: HookHost, { policy, locale, archive, namespace }: HookOptions): Promise<HookShell> {
 	const [{ hookPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
-		import("../hosts/hook-policy.ts"),
+		import("../hosts/shorten-result.ts"),
 		import("../archive/open.ts"),
 		import("../archive/open.ts"),
 	]);

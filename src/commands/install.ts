@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { structuredPatch } from "diff";
 import { archivePlace } from "../archive/open.ts";
+import { usualHookChars } from "../hosts/hook-answers.ts";
 import {
 	type HookTarget,
 	hookTarget,
@@ -25,7 +26,6 @@ import {
 	removeServer,
 } from "../hosts/install.ts";
 import { ownCommand } from "../hosts/own-command.ts";
-import { usualHookChars } from "../hosts/tool-event.ts";
 import { presetNames } from "../policy/names.ts";
 import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import { withoutControls } from "../errors.ts";
-import { hookHosts } from "../hosts/tool-event.ts";
+import { hookHosts } from "../hosts/hook-answers.ts";
 import { logKinds } from "../mcp/http/logs.ts";
 import { nearestName } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
@@ -19,7 +19,7 @@ import {
 	wholeNumber,
 	withArchive,
 	withPolicy,
-} from "./options.ts";
+} from "./usage.ts";
 
 const examples = `
 Examples:
@@ -215,7 +215,7 @@ function addOutputCommands(program: Command): void {
 		.option("--max-tokens <count>", "tokens up to which the output is left whole, if not 4000", aboveZero)
 		.addOption(maxChars("the same in characters"))
 		.action(async (name: string, parameters: string[], options) =>
-			(await import("./run.ts")).run(name, parameters, options),
+			(await import("./text.ts")).run(name, parameters, options),
 		);
 }
 
@@ -225,7 +225,7 @@ function addLaunchCommand(program: Command): void {
 		.usage("[options] <program> [-- parameters...]")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>
-			(await import("./launch.ts")).launch(name, parameters, options),
+			(await import("./proxy.ts")).launch(name, parameters, options),
 		);
 }
 
@@ -280,11 +280,10 @@ function addReportCommands(program: Command): void {
 		.option("--json", "as JSON")
 		.option("--window-turns <count>", "only what masking all but these tool turns saves, file by file", wholeNumber)
 		.option("--calibrate", "compare what providers billed in recorded sessions with what replay predicts")
-		.action(async (files, options) =>
-			options.calibrate
-				? (await import("./calibrate.ts")).calibrate(files, options)
-				: (await import("./replay.ts")).replay(files, options),
-		);
+		.action(async (files, options) => {
+			const { calibrate, replay } = await import("./replay.ts");
+			return options.calibrate ? calibrate(files, options) : replay(files, options);
+		});
 }
 
 function addSetupCommands(program: Command): void {

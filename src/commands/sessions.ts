@@ -27,7 +27,7 @@ import {
 } from "./input-output.ts";
 import { exitCodes, refuseUsage } from "./usage.ts";
 
-export interface SessionOptions extends ArchiveCommandOptions {
+interface SessionOptions extends ArchiveCommandOptions {
 	readonly dryRun?: boolean;
 }
 
@@ -66,7 +66,7 @@ export async function rescue(
 
 const words = { truncate: "results truncated:", mask: "results masked:", drop: "messages dropped:" } as const;
 
-export interface PruneOptions extends SessionOptions {
+interface PruneOptions extends SessionOptions {
 	readonly biggest?: number;
 	readonly stale?: boolean;
 	readonly tool?: readonly string[];
@@ -158,7 +158,7 @@ function grouped(count: number): string {
 }
 
 /** Reads a session that can be resumed. Throws PalimpsestError `invalid_argument` for any other conversation. */
-export async function readSession(file: string, policy: Policy) {
+async function readSession(file: string, policy: Policy) {
 	if (file === "-") {
 		const message = "Expected the file of a session; standard input has no place for a new one beside it.";
 		throw new PalimpsestError("invalid_argument", message);
@@ -170,7 +170,7 @@ export async function readSession(file: string, policy: Policy) {
 }
 
 /** Writes an edited session under a new id beside its file, reads it again, and prints the command that resumes it. */
-export async function writeSession(session: {
+async function writeSession(session: {
 	readonly file: string;
 	readonly document: TextDocument;
 	readonly edits: readonly EditRecord[];

@@ -1,8 +1,22 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { PassThrough, type Readable } from "node:stream";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import { countText } from "../operations/count.ts";
-import { shortenStream } from "../operations/truncate-stream.ts";
-import { cutOfCall, nameOfLimit } from "../operations/truncation-limit.ts";
-import type { TruncatePolicy } from "../policy/schema.ts";
+import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
+import {
+	cutOfCall,
+	type ExcerptLimit,
+	limitCheck,
+	limitTooSmall,
+	nameOfLimit,
+} from "../operations/truncation-limit.ts";
+import type { Policy, TruncatePolicy } from "../policy/schema.ts";
 import type { EncodingName } from "../tokens/encodings.ts";
 import {
 	type ArchiveCommandOptions,
@@ -15,8 +29,9 @@ import {
 	say,
 	withArchive,
 } from "./input-output.ts";
+import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
 
-export interface LimitOptions {
+interface LimitOptions {
 	readonly maxChars?: number;
 	readonly maxTokens?: number;
 }
@@ -67,4 +82,125 @@ export async function count(
 	if (options.json) return printJson(counted);
 	process.stdout.write(`${counted.tokens}\n`);
 	if (counted.method !== "exact") say(`${counted.method}: ${counted.low} to ${counted.high} tokens`);
+}
+
+const usualTokens = 4_000;
+
+/** `palimpsest run -- COMMAND`; the exit code is the command's own. */
+export async function run(
+	command: string,
+	parameters: readonly string[],
+	options: ArchiveCommandOptions & LimitOptions,
+): Promise<void> {
+	const { policy } = await commandConfig(options);
+	const { maxChars, maxTokens = usualTokens } = options;
+	const limit: ExcerptLimit =
+		maxChars === undefined ? { kind: "tokens", most: maxTokens } : { kind: "chars", most: maxChars };
+	await requireRoomForNotice(limit, policy);
+	await withArchive(options, policy, async (archive) => {
+		const started = await startCommand(command, parameters);
+		if (started.kind === "not_started") {
+			say(`cannot run ${command}: ${started.reason}`);
+			process.exitCode = started.exitCode;
+			return;
+		}
+		const { output, ending } = started;
+		const shortened = await shortenStream({
+			pieces: output,
+			policy,
+			limit,
+			archive,
+			ending: () => ending,
+			command: ownCommandLine(),
+			letThrough: true,
+		});
+		const ended = await ending;
+		const { kind, failure } = shortened;
+		process.stdout.write(kind === "whole" ? shortened.bytes : shortened.text);
+		const shown = kind === "whole" ? "Shown whole." : "Shown without a reference.";
+		if (failure !== undefined) say(`[${failure.code}] ${failure.message} ${shown}`);
+		if (kind === "whole" && ended.exitCode !== 0) say(endingNotice(policy.locale, ended));
+		process.exitCode = ended.exitCode;
+	});
+}
+
+/** Refuses a limit that is too small before the command runs: its output cannot be produced a second time. */
+async function requireRoomForNotice(limit: ExcerptLimit, policy: Policy): Promise<void> {
+	const notice = longestShortNotice(policy.locale);
+	// No token is shorter than a byte, so that most limits need no tokenizer.
+	if (limit.most >= Buffer.byteLength(notice)) return;
+	const least = (await limitCheck(limit, policy)).sizeOf(notice);
+	if (limit.most < least) throw limitTooSmall({ name: `max_${limit.kind}`, given: limit.most, least });
+}
+
+const patienceMs = 2_000;
+
+/** No shell. The command has our standard input and gets our signals. Without a start, exit codes are those of shells. */
+async function startCommand(command: string, parameters: readonly string[]) {
+	const merged = await openMergedOutput();
+	const output = merged?.writable ?? "pipe";
+	const startedAt = performance.now();
+	const child = spawn(command, parameters, { stdio: ["inherit", output, output], windowsHide: true });
+	const source: Readable = merged?.readable ?? mergeRoughly([child.stdout, child.stderr]);
+
+	const keepSignals = passSignals(child);
+	const ending = new Promise<RunEnding>((resolve) => {
+		child.on("exit", (code, signal) => {
+			keepSignals();
+			const durationMs = performance.now() - startedAt;
+			resolve({ exitCode: exitCodeOfEnd(code, signal), durationMs, ...(signal === null ? {} : { signal }) });
+			// A process that it left behind may keep the output open.
+			setTimeout(() => source.destroy(), patienceMs).unref();
+		});
+	});
+	const started = await startOf(child);
+	merged?.writable.destroy();
+	if (started.kind === "not_started") {
+		source.destroy();
+		keepSignals();
+		return started;
+	}
+	return { kind: "running", output: untilItEnds(source), ending } as const;
+}
+
+async function* untilItEnds(source: Readable): AsyncGenerator<Buffer> {
+	try {
+		for await (const piece of source) yield piece;
+	} catch (error) {
+		// We ended it, or a killed process reset it: the output until then counts.
+		const { code } = error as NodeJS.ErrnoException;
+		if (code !== "ERR_STREAM_PREMATURE_CLOSE" && code !== "ECONNRESET") throw error;
+	}
+}
+
+/** Merges outputs as they arrive, which need not be the order in which they were written. */
+function mergeRoughly(sources: readonly (Readable | null)[]): Readable {
+	const merged = new PassThrough();
+	const open = sources.filter((source) => source !== null);
+	void Promise.all(open.map((source) => once(source, "end"))).then(() => merged.end());
+	for (const source of open) source.pipe(merged, { end: false });
+	return merged;
+}
+
+/** A process that writes both outputs to `writable` has them come out of `readable` in order, as in a terminal. */
+async function openMergedOutput(): Promise<{ readonly writable: Socket; readonly readable: Socket } | undefined> {
+	// On Windows, a process cannot have a socket for an output.
+	if (process.platform === "win32") return undefined;
+	const address = path.join(tmpdir(), `.palimpsest-${randomUUID().slice(0, 8)}.sock`);
+	const server = createServer();
+	try {
+		await once(server.listen(address), "listening");
+		const accepted = once(server, "connection");
+		const writable = connect(address);
+		await once(writable, "connect");
+		// The reader notices the end of the output.
+		writable.on("error", () => {});
+		const [readable] = (await accepted) as [Socket];
+		return { writable, readable };
+	} catch {
+		return undefined;
+	} finally {
+		server.close();
+		await rm(address, { force: true }).catch(() => {});
+	}
 }

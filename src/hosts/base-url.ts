@@ -7,7 +7,7 @@ import { readSettings } from "../json-text/settings.ts";
 import { type HostSurroundings, programFolder } from "./hosts.ts";
 
 /** Base URLs of providers, by API. */
-export interface BaseUrls {
+interface BaseUrls {
 	readonly anthropic?: string;
 	readonly openai?: string;
 	readonly gemini?: string;
@@ -34,7 +34,7 @@ export interface LaunchedProgram {
 	readonly point: (where: LaunchSurroundings) => Promise<Pointing>;
 }
 
-export interface LaunchSurroundings extends HostSurroundings {
+interface LaunchSurroundings extends HostSurroundings {
 	/** Of the proxy, such as http://127.0.0.1:41234. */
 	readonly origin: string;
 	/** For temporary files. */

@@ -10,9 +10,9 @@ import {
 	withoutValue,
 } from "../json-text/settings.ts";
 import { packageFile, version } from "../version.ts";
+import type { hookHosts } from "./hook-answers.ts";
 import { type HostSurroundings, programFolder } from "./hosts.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
-import type { hookHosts } from "./tool-event.ts";
 
 export type InstallHost = (typeof hookHosts)[number];
 

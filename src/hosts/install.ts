@@ -154,7 +154,7 @@ export async function planChange(file: string, change: (text?: string) => string
 }
 
 /** Throws `unreadable_file`, also for a named pipe, which could block for ever, and `payload_too_large`. */
-export async function readIfThere(file: string): Promise<Buffer | undefined> {
+async function readIfThere(file: string): Promise<Buffer | undefined> {
 	try {
 		return await readRegularFile(file, mostBytes);
 	} catch (error) {

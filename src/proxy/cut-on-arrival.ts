@@ -3,7 +3,7 @@ import type { ReplaceEdit } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import { jsonPointer, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { callArguments, type PairedResult, pairResults } from "../conversation/turns.ts";
-import { ownCommands, ownTools } from "../hosts/tool-event.ts";
+import { ownCommands, ownTools } from "../hosts/hook-answers.ts";
 import { editsOf } from "../masking/mask-result.ts";
 import { shortenedRef } from "../operations/find-original.ts";
 import { textLibraries } from "../operations/text-libraries.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import { connectRedis } from "../../src/archive/redis-connection.ts";
+import { connectRedis } from "../../src/archive/redis.ts";
 import { describeArchive } from "./archive-suite.ts";
 import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";

@@ -1,8 +1,7 @@
 import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import { createRedisDriver } from "../../src/archive/redis.ts";
-import { connectRedis } from "../../src/archive/redis-connection.ts";
+import { connectRedis, createRedisDriver } from "../../src/archive/redis.ts";
 import { createArchive } from "../../src/archive/store.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { hasRedis, startRedis } from "./start-redis.ts";

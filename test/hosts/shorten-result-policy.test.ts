@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isPolicyUsual, usualPolicy, usualPolicyIn } from "../../src/hosts/hook-policy.ts";
+import { isPolicyUsual, usualPolicy, usualPolicyIn } from "../../src/hosts/shorten-result.ts";
 import { resolvePolicy } from "../../src/policy/layers.ts";
 import { localeNames, presetNames } from "../../src/policy/names.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

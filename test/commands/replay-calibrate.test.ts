@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { calibrationText } from "../../src/commands/calibrate.ts";
+import { calibrationText } from "../../src/commands/replay.ts";
 import type { CalibratedFile, CalibrationFigures } from "../../src/operations/calibrate.ts";
 
 const none = { calls: 0, tokens: 0, billed: 0 };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inWindowsShell } from "../../src/commands/launch.ts";
+import { inWindowsShell } from "../../src/commands/proxy.ts";
 
 it.each([
 	["plain", '"plain"'],
