@@ -4,7 +4,7 @@ import { once } from "./lists.ts";
 import type { Plan } from "./plan.ts";
 import { childPath, jsonPointer, type Path, recordOf, type Transcript } from "./transcript.ts";
 
-type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
+export type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
 
 type Report = (promise: "untouched_parts_identical", detail: string) => unknown;
 

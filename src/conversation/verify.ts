@@ -1,10 +1,10 @@
-import { equalsJson } from "./apply.ts";
 import { compactJson } from "./json.ts";
-import { groupBy, once } from "./lists.ts";
+import { groupBy } from "./lists.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
-import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
+import { type Edit, type InsertEdit, type Plan, type ReplaceEdit, takesMessageOut } from "./plan.ts";
 import {
 	editablePaths,
+	equalsPath,
 	isListed,
 	jsonPointer,
 	type Message,
@@ -14,10 +14,10 @@ import {
 	type ToolCall,
 	type Transcript,
 	valueAt,
+	withoutFrame,
 } from "./transcript.ts";
 import { pairResults } from "./turns.ts";
-import { verifyObservations } from "./verify-observations.ts";
-import { compareDocuments, isNew, type MessageTrace } from "./verify-trace.ts";
+import { compareDocuments, isNew, type MessageTrace, type ReadDocument } from "./verify-trace.ts";
 
 export type KeptPromise =
 	| "only_tool_results_edited"
@@ -36,8 +36,6 @@ export interface Violation {
 	readonly promise: KeptPromise;
 	readonly detail: string;
 }
-
-type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
 
 interface VerifyParameters {
 	readonly plan: Plan;
@@ -59,8 +57,8 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
 	const given = { before, after, ...parameters, report };
 	const check: Check = { ...given, trace: compareDocuments(given) };
-	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges];
-	if (check.rewrite) checks.push(verifyNothingMoved, verifyStart);
+	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges, verifyObservations];
+	if (check.rewrite) checks.push(verifyNothingMoved, verifyNothingBetween, verifyStart);
 	for (const verifyPart of checks) verifyPart(check);
 	for (const detail of missingWords(after.transcript, parameters.pinned)) report("users_words_kept", detail);
 	return violations;
@@ -83,13 +81,14 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 		if (kind === "insert") {
 			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", pointer);
 		} else if (reason === "relink") {
-			if (removesValues && isLink?.(path)) continue;
-			report("only_tool_results_edited", `${pointer} links to no removed record`);
+			const isLinked = removesValues && isLink?.(path);
+			if (!isLinked) report("only_tool_results_edited", `${pointer} links to no removed record`);
 		} else {
 			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
-			const isRewritten = rewrite && target === "message" && isListed(path, base);
-			if (isRewritten || targets.has(`${target} ${message} ${pointer}`)) continue;
-			report("only_tool_results_edited", `${pointer} is no ${target}`);
+			const isAllowed = (rewrite && isListed(path, base)) || targets.has(`${target} ${message} ${pointer}`);
+			const isTorn = edit.kind === "replace" && losesFrame(edit, messages[message]);
+			if (!isAllowed) report("only_tool_results_edited", `${pointer} is no ${target}`);
+			else if (isTorn) report("only_tool_results_edited", `${pointer} loses what stands around it`);
 		}
 	}
 }
@@ -98,13 +97,19 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 function targetsOf(messages: readonly Message[], plan: Plan): ReadonlySet<string> {
 	const targets = new Set<string>();
 	for (const index of new Set(plan.map(({ message }) => message))) {
-		const { paths = [], thinking = [], results = [] }: Partial<Message> = messages[index] ?? {};
+		const message = messages[index];
+		if (!message) continue;
 		const add = (target: string, path: Path) => targets.add(`${target} ${index} ${jsonPointer(path)}`);
-		for (const path of paths) add("message", path);
-		for (const { path } of thinking) add("reasoning block", path);
-		for (const path of results.flatMap(editablePaths)) add("tool result", path);
+		for (const path of message.paths) add("message", path);
+		for (const { path } of message.thinking) add("reasoning block", path);
+		for (const path of message.results.flatMap(editablePaths)) add("tool result", path);
 	}
 	return targets;
+}
+
+function losesFrame({ path, replacement }: ReplaceEdit, message: Message | undefined): boolean {
+	const texts = message?.results.flatMap((result) => result.texts) ?? [];
+	return texts.some((text) => equalsPath(text.path, path) && withoutFrame(text, String(replacement)) === undefined);
 }
 
 /** Messages are inserted into the list of messages; parts into a user message or after the assistant's own words. */
@@ -152,20 +157,22 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 /** Messages that stay are read with the same roles and in the same order; new ones are as planned. */
 function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
 	const { origins, places, written } = trace;
-	// A value of a message is found by its own pointer and by that of its record.
-	const pointersOf = ({ paths }: Message) =>
-		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
-	const read = once(() => new Set(after.transcript.messages.flatMap(pointersOf)));
-	const whole = once(() => new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer))));
-	const isRead = (place: string) => whole().has(place) || read().has(place) || whole().has(recordOf(place, base));
+	const read = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer)));
+	// If one message of a record is left, it is read as the whole record.
+	const isRead = (place: string) => read.has(place) || read.has(recordOf(place, base));
 	places.forEach((left, index) => {
 		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is not read any more`);
 	});
-	for (const { message } of rewrite ? [] : plan.filter(takesMessageOut)) {
-		if (places[message]?.length) report("order_kept", `a part of message ${message} is left`);
+	for (const edit of plan) {
+		const isInPart = !rewrite && takesMessageOut(edit) && places[edit.message]?.length;
+		if (isInPart) report("order_kept", `a part of message ${edit.message} is left`);
 	}
 	let latest = isNew;
+	const found = new Set<string>();
 	after.transcript.messages.forEach((message, index) => {
+		const pointers = message.paths.map(jsonPointer).flatMap((pointer) => [pointer, recordOf(pointer, base)]);
+		const planned = pointers.filter((pointer) => written.has(pointer));
+		for (const pointer of planned) found.add(pointer);
 		const origin = origins[index] ?? isNew;
 		if (origin !== isNew) {
 			const isSame = origin > latest && before.transcript.messages[origin]?.role === message.role;
@@ -173,38 +180,30 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 			latest = Math.max(latest, origin);
 			return;
 		}
-		if (!pointersOf(message).some((place) => written.has(place)))
-			report("order_kept", `message ${index} of the result was not planned`);
+		if (planned.length === 0) report("order_kept", `message ${index} of the result was not planned`);
 		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
 	});
 	// Records that are no messages may change, but their number may not grow.
 	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
-	const unread = [...written].filter((place) => !read().has(place)).length;
+	const unread = written.size - found.size;
 	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
 }
 
 /** An external strategy may write calls and results; new messages of this engine are plain. */
 function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolean): boolean {
 	if (isRewrite) return role !== "other";
-	return (role === "user" || role === "assistant") && calls.length + results.length + thinking.length === 0;
+	return (role === "user" || role === "assistant") && [...calls, ...results, ...thinking].length === 0;
 }
 
-/** The system messages stay the same, except for links between records in them. */
-function verifySystem({ before, after, trace, report }: Check): void {
-	const { messages } = before.transcript;
-	const textsBefore = messages.filter(({ role }) => role === "system").map((message) => textOf(before, message));
-	const textsAfter = after.transcript.messages.flatMap((message, index) => {
-		if (message.role !== "system") return [];
-		const old = messages[trace.origins[index] ?? isNew];
-		const isWhole = old?.paths.length === message.paths.length;
-		return [isWhole ? textOf(before, old) : textOf(after, message)];
-	});
-	if (equalsJson(textsBefore, textsAfter)) return;
-	report("system_messages_kept", `${textsAfter.length} of them where ${textsBefore.length} should stay as they are`);
-}
-
-function textOf({ document }: ReadDocument, message: Message | undefined): string {
-	return compactJson(message?.paths.map((path) => valueAt(document, path)));
+/** The system messages stay as they are, except for links between records in them. */
+function verifySystem({ before, after, trace: { origins, places }, report }: Check): void {
+	const systemIn = ({ transcript }: ReadDocument) =>
+		[...transcript.messages.entries()].filter(([, { role }]) => role === "system");
+	const [was, is] = [systemIn(before), systemIn(after)];
+	const areWhole = was.every(([index, { paths }]) => places[index]?.length === paths.length);
+	const areKnown = is.every(([index]) => origins[index] !== isNew);
+	if (areWhole && areKnown) return;
+	report("system_messages_kept", `${is.length} of them where ${was.length} should stay as they are`);
 }
 
 /** The calls with the number of their results, and the results with the message of their call, if there is one. */
@@ -217,7 +216,7 @@ function exchangesIn(transcript: Transcript) {
 	transcript.messages.forEach((message, index) => {
 		for (const call of message.calls) {
 			// Exact, and faster than JSON.
-			const key = `${call.id?.length} ${call.id}${call.name === undefined ? "" : ` ${call.name}`}`;
+			const key = `${call.id?.length} ${call.id} ${call.name}`;
 			const one = { id: call.id, key, index: calls.length, message: index, results: 0 };
 			calls.push(one);
 			counted.set(call, one);
@@ -239,27 +238,30 @@ function verifyExchanges(check: Check): void {
 	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];
 	verifyCalls(check, before.calls, after);
 	verifyResults(check, before, after);
-	const transcripts = { before: check.before.transcript, after: check.after.transcript };
-	verifyObservations({ ...check, ...transcripts, origins: check.trace.origins });
 }
 
 /** No call is new, they keep their order, and each has as many results as before. */
-function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges["calls"], after: Exchanges): void {
+function verifyCalls({ answeredCalls, report }: Check, before: Exchanges["calls"], after: Exchanges): void {
 	const left = groupBy(before.toReversed(), ({ key }) => key);
 	const read = new Set(after.results.map(({ id }) => id));
-	const unread = new Set<string | undefined>(answeredCalls.filter((id) => !read.has(id)));
+	const unread = new Set<string | undefined>(answeredCalls?.filter((id) => !read.has(id)));
 	let next = 0;
 	for (const call of after.calls) {
+		const place = `call in message ${call.message} of the result`;
 		if (unread.has(call.id)) report("pairing_kept", `call in message ${call.message}, its result was not read`);
 		const same = left.get(call.key);
-		let problem: KeptPromise = same ? "order_kept" : "ids_kept";
-		let found = same?.pop();
+		if (!same) {
+			report("ids_kept", place);
+			continue;
+		}
+		let problem: KeptPromise = "order_kept";
+		let found = same.pop();
 		while (found && (found.index < next || found.results !== call.results)) {
 			if (found.index >= next) problem = "pairing_kept";
-			found = same?.pop();
+			found = same.pop();
 		}
 		if (found) next = found.index + 1;
-		else report(problem, `call in message ${call.message} of the result`);
+		else report(problem, place);
 	}
 }
 
@@ -281,7 +283,7 @@ function verifyResults({ trace: { origins }, report, ...read }: Check, before: E
 	};
 	for (const { id, message, caller } of after.results) {
 		const [place, key] = [`result in message ${message} of the result`, `${origins[message]} ${id}`];
-		if (id !== undefined && !ids.has(id)) report("ids_kept", place);
+		if (!ids.has(id)) report("ids_kept", place);
 		if (caller === undefined && !orphans.get(id)?.pop()) report("pairing_kept", `${place} has no call before it`);
 		else if (callers.has(key) && !isSameCaller(callers.get(key), caller)) {
 			report("pairing_kept", `${place} has another call`);
@@ -289,24 +291,46 @@ function verifyResults({ trace: { origins }, report, ...read }: Check, before: E
 	}
 }
 
-/** An external strategy moves no value, and inserts no message between a call and its results: APIs refuse that. */
-function verifyNothingMoved({ before, after, plan, base, trace, report }: Check): void {
-	const copiesIn = ({ document }: ReadDocument) =>
-		groupBy([valueAt(document, base)].flat().map(compactJson), (text) => text);
-	const [valuesBefore, valuesAfter] = [copiesIn(before), copiesIn(after)];
+function textOf({ document }: ReadDocument, message: Message | undefined): string {
+	return compactJson(message?.paths.map((path) => valueAt(document, path)));
+}
+
+/** Calls that words hold, and results in a frame: no API checks them, so nothing but this notices that one is lost. */
+function verifyObservations({ before, after, trace, report }: Check): void {
+	after.transcript.messages.forEach((message, index) => {
+		const origin = trace.origins[index] ?? isNew;
+		const old = before.transcript.messages[origin];
+		if (old && inWords(old) !== inWords(message))
+			report("pairing_kept", `message ${origin} and its action or observation`);
+	});
+}
+
+/** Ids of the calls and results of a message that are text. */
+function inWords({ calls, results }: Message): string {
+	const made = calls.filter(({ input }) => input !== undefined).map(({ id }) => id);
+	const framed = results.filter(({ texts }) => texts[0]?.frame).map(({ callId }) => callId);
+	return [...made, "", ...framed].join("\n");
+}
+
+/** An external strategy moves no value. */
+function verifyNothingMoved({ before, after, plan, base, report }: Check): void {
+	const copies = [before, after].map(({ document }) => groupBy([valueAt(document, base)].flat(), compactJson));
 	for (const edit of plan) {
-		const text = edit.kind === "insert" ? compactJson(edit.value) : "";
+		if (edit.kind !== "insert") continue;
+		const text = compactJson(edit.value);
 		// Equal values are interchangeable.
-		const isMoved = valuesBefore.get(text)?.length === 1 && valuesAfter.get(text)?.length === 1;
-		if (isMoved) report("order_kept", jsonPointer(edit.path));
+		if (copies.every((of) => of.get(text)?.length === 1)) report("order_kept", jsonPointer(edit.path));
 	}
-	const ends: number[] = [];
-	for (const { caller, message } of pairResults(after.transcript)) if (caller !== undefined) ends[caller] = message;
+}
+
+/** An external strategy inserts no message between a call and its results: APIs refuse that. */
+function verifyNothingBetween({ after, trace, report }: Check): void {
+	const ends = new Map(pairResults(after.transcript).map(({ caller, message }) => [caller, message]));
 	let end = 0;
 	after.transcript.messages.forEach(({ calls, results }, index) => {
-		const isBetween = index < end && trace.origins[index] === isNew && calls.length + results.length === 0;
+		const isBetween = index < end && trace.origins[index] === isNew && [...calls, ...results].length === 0;
 		if (isBetween) report("pairing_kept", `message ${index} of the result stands between a call and its results`);
-		end = Math.max(end, ends[index] ?? 0);
+		end = Math.max(end, ends.get(index) ?? 0);
 	});
 }
 
@@ -316,7 +340,7 @@ function verifyStart({ before, after, report }: Check): void {
 	const [was, is] = [firstOf(before.transcript), firstOf(after.transcript)];
 	if (was && !is) report("start_kept", "no message is left");
 	const opensWithUser = before.transcript.opensWithUser && was?.role === "user";
-	if (is && opensWithUser && is.role !== "user") report("start_kept", "the first message is not the user's");
+	if (opensWithUser && is && is.role !== "user") report("start_kept", "the first message is not the user's");
 }
 
 /** The texts that are not in the user's messages word for word, and in this order, by number and size. */

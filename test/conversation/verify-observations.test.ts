@@ -1,72 +1,65 @@
 import { describe, expect, it } from "vitest";
+import { applyPlan } from "../../src/conversation/apply.ts";
+import type { Plan } from "../../src/conversation/plan.ts";
 import type { Message } from "../../src/conversation/transcript.ts";
-import { verifyObservations } from "../../src/conversation/verify-observations.ts";
+import { type Violation, verify } from "../../src/conversation/verify.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { roughCount } from "../support/rough-count.ts";
 import { protocolConversation, protocolSamples } from "../support/text-protocols.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const [sample] = protocolSamples as [(typeof protocolSamples)[number]];
 const messages = protocolConversation(sample);
-const { transcript } = readConversation(messages);
 const path = [2, "content"];
 const size = { chars: 9, tokens: 9 };
 
-function found(
-	after: readonly unknown[],
-	{
-		replacement,
-		origins = after.map((_, index) => index),
-	}: { replacement?: unknown; origins?: readonly number[] } = {},
-): string[] {
-	const promises: string[] = [];
-	const edit = { kind: "replace", reason: "mask", message: 2, path, replacement, before: size, after: size } as const;
-	verifyObservations({
-		before: transcript,
-		after: readConversation(after).transcript,
-		plan: replacement === undefined ? [] : [edit],
-		origins,
-		report: (promise, detail) => promises.push(`${promise}: ${detail}`),
-	});
-	return promises;
+/** What a plan does to the words around results and calls, and to those that only words hold. */
+function found(plan: Plan, after: unknown = applyPlan(messages, plan)): string[] {
+	const [before, written] = [messages, after].map((document) => ({
+		document,
+		transcript: readConversation(document).transcript,
+	}));
+	if (!before || !written) throw new Error("Expected two conversations.");
+	return lossesIn(verify(before, written, { plan, base: [], countTokens: roughCount }));
 }
 
-describe("verifyObservations", () => {
+function lossesIn(violations: readonly Violation[]): string[] {
+	const losses = violations.filter(({ detail }) => /what stands around|action or observation/.test(detail));
+	return losses.map(({ promise, detail }) => `${promise}: ${detail}`);
+}
+
+const mask = (replacement: unknown): Plan => [
+	{ kind: "replace", reason: "mask", message: 2, path, replacement, before: size, after: size },
+];
+
+const drop = (...dropped: number[]): Plan =>
+	dropped.map((message) => ({
+		...{ kind: "remove", reason: "drop", message, path: [message], before: size },
+		after: { chars: 0, tokens: 0 },
+	}));
+
+describe("verify, of words that hold calls and results,", () => {
 	it("accepts a text that is replaced in its frame", () => {
-		const replacement = "<returncode>0</returncode>\n[masked]";
-		const after = messages.with(2, { role: "user", content: replacement });
-		expect(found(after, { replacement })).toEqual([]);
+		expect(found(mask("<returncode>0</returncode>\n[masked]"))).toEqual([]);
 	});
 
 	it.each<[string, unknown]>([
 		["without the frame", "[masked]"],
 		["that is no text", [{ type: "text", text: "[masked]" }]],
 	])("refuses a replacement %s", (_, replacement) => {
-		expect(found(messages, { replacement })).toEqual([
-			"only_tool_results_edited: /2/content loses what stands around it",
-		]);
+		const lost = "only_tool_results_edited: /2/content loses what stands around it";
+		expect(found(mask(replacement), messages)).toEqual([lost]);
 	});
 
 	it("accepts that an action is dropped with its observation", () => {
-		const kept = messages.map((_, index) => index).filter((index) => index !== 1 && index !== 2);
-		expect(
-			found(
-				kept.map((index) => messages[index]),
-				{ origins: kept },
-			),
-		).toEqual([]);
+		expect(found(drop(1, 2))).toEqual([]);
 	});
 
 	it.each([
 		["an action", 1, 2],
 		["an observation", 2, 1],
 	])("refuses that %s is dropped alone", (_, dropped, left) => {
-		const kept = messages.map((_, index) => index).filter((index) => index !== dropped);
-		expect(
-			found(
-				kept.map((index) => messages[index]),
-				{ origins: kept },
-			),
-		).toEqual([`pairing_kept: message ${left} and its action or observation`]);
+		expect(found(drop(dropped))).toEqual([`pairing_kept: message ${left} and its action or observation`]);
 	});
 
 	it("asks for the frame of the text that is replaced, and of no other", () => {
@@ -77,16 +70,9 @@ describe("verifyObservations", () => {
 		];
 		const lost = (texts: (typeof plain)[], place: string, kind: "replace" | "remove") => {
 			const edit = { reason: "mask", message: 0, path: [0, place], before: size, after: size } as const;
-			const message = messageOf({ results: [{ ...resultOf("r"), texts }] });
-			const details: string[] = [];
-			verifyObservations({
-				before: transcriptOf(message),
-				after: transcriptOf(message),
-				plan: [kind === "replace" ? { ...edit, kind, replacement: "[masked]" } : { ...edit, kind }],
-				origins: [0],
-				report: (_promise, detail) => details.push(detail),
-			});
-			return details.length;
+			const read = { document: [], transcript: transcriptOf(messageOf({ results: [{ ...resultOf("r"), texts }] })) };
+			const plan: Plan = [kind === "replace" ? { ...edit, kind, replacement: "[masked]" } : { ...edit, kind }];
+			return lossesIn(verify(read, read, { plan, base: [], countTokens: roughCount })).length;
 		};
 		for (const texts of [
 			[plain, framed],
@@ -102,18 +88,15 @@ describe("verifyObservations", () => {
 		const spoken = { id: "s", name: "bash", input: "ls" };
 		const structured = { id: "t", name: "bash" };
 		const mixed = messageOf({ calls: [structured, spoken], results: [resultOf("q"), framed] });
-		const check = (before: Message, after: Message, origin = 0) => {
-			const details: string[] = [];
-			verifyObservations({
-				before: transcriptOf(before),
-				after: transcriptOf(after),
-				plan: [],
-				origins: [origin],
-				report: (_promise, detail) => details.push(detail),
-			});
-			return details;
+		const check = (before: Message, after: Message, isNew = false) => {
+			const [was, is] = [transcriptOf(before), transcriptOf(after)].map((transcript) => ({ document: [], transcript }));
+			if (!was || !is) throw new Error("Expected two conversations.");
+			const [message] = is.transcript.messages as [Message];
+			const moved = { ...is.transcript, messages: [{ ...message, paths: [[7]] }] };
+			const written = isNew ? { ...is, transcript: moved } : is;
+			return lossesIn(verify(was, written, { plan: [], base: [], countTokens: roughCount }));
 		};
-		const lost = ["message 0 and its action or observation"];
+		const lost = ["pairing_kept: message 0 and its action or observation"];
 		expect(check(mixed, mixed)).toEqual([]);
 		expect(check(mixed, { ...mixed, calls: [structured] })).toEqual(lost);
 		expect(check(mixed, { ...mixed, calls: [structured, { ...spoken, id: "z" }] })).toEqual(lost);
@@ -122,9 +105,10 @@ describe("verifyObservations", () => {
 		expect(check(messageOf({ calls: [{ ...spoken, id: "r" }] }), messageOf({ results: [framed] }))).toEqual(lost);
 		expect(check({ ...mixed, calls: [structured] }, mixed)).toEqual(lost);
 		expect(check(mixed, { ...mixed, results: [resultOf("q")] })).toEqual(lost);
+		expect(check(mixed, { ...mixed, results: [{ ...framed, callId: "p" }] })).toEqual(lost);
 		expect(check(mixed, { ...mixed, calls: [spoken], results: [framed] })).toEqual([]);
 		expect(check(mixed, { ...mixed, calls: [{ ...spoken, id: "u" }] })).toEqual(lost);
-		expect(check(mixed, messageOf(), -1)).toEqual([]);
+		expect(check(mixed, messageOf(), true)).toEqual([]);
 		expect(check(messageOf({ calls: [structured] }), messageOf())).toEqual([]);
 	});
 });

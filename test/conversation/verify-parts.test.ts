@@ -15,7 +15,7 @@ import {
 	user,
 	writeMessages,
 } from "../support/script.ts";
-import { messageOf, transcriptFrom, transcriptOf } from "../support/transcripts.ts";
+import { messageOf, resultOf, transcriptFrom, transcriptOf } from "../support/transcripts.ts";
 
 type Given = Partial<Parameters<typeof verify>[2]>;
 
@@ -26,6 +26,13 @@ function found(before: unknown, plan: Plan, { after, ...given }: Given & { after
 	const written = after ?? applyPlan(before, plan);
 	const parameters = { plan, base: [], countTokens: roughCount, ...given };
 	return verify(read(before), read(written), parameters).map(({ promise, detail }) => `${promise}: ${detail}`);
+}
+
+/** All violations of an empty plan after which other messages are read. */
+function foundIn(before: readonly Message[], after: readonly Message[]): string[] {
+	const readAs = (list: readonly Message[]) => ({ document: "the same", transcript: transcriptOf(...list) });
+	const violations = verify(readAs(before), readAs(after), { plan: [], base: [], countTokens: roughCount });
+	return violations.map(({ promise, detail }) => `${promise}: ${detail}`);
 }
 
 const size = (tokens: number, chars = tokens) => ({ chars, tokens });
@@ -114,6 +121,15 @@ describe("a message that is put in", () => {
 		expect(found(messages, other, rewriting)).toContain("inserted_as_planned: message 4 of the result");
 	});
 
+	it("may be a part of the user's last message", () => {
+		const said = writeMessages("anthropic-messages", [user("Go."), ...toolTurn("a", outputOf("a")), user("Well?")]);
+		const last = said.length - 1;
+		const open = said.with(last, { role: "user", content: [{ type: "text", text: "Well?" }] });
+		const part = { type: "text", text: "Hurry." };
+		const added = insert(last, part, { path: [last, "content", 1], inserts: "part" });
+		expect(found(open, [added])).toEqual([]);
+	});
+
 	it("is a message", () => {
 		const session = [
 			...[{ type: "user", uuid: "u", parentUuid: null, sessionId: "s", message: { role: "user", content: "Go." } }],
@@ -123,6 +139,8 @@ describe("a message that is put in", () => {
 		expect(found(session, [insert(1, record)])).toContain("inserted_as_planned: 1 new values are no messages");
 		const replaced = replace([1], { reason: "summary", message: -1, replacement: record });
 		expect(found(session, [replaced]).join()).not.toContain("no messages");
+		expect(found(session, [replaced])).toContain("only_tool_results_edited: /1 is no message");
+		expect(found(session, [replaced], rewriting).join()).not.toContain("only_tool_results_edited");
 	});
 });
 
@@ -155,6 +173,10 @@ describe("an edit shrinks its place", () => {
 		expect(found(messages, summary(99))).toEqual([]);
 		expect(found(messages, summary(100))).toEqual(["every_edit_shrinks: the summary: 100 tokens, expected at most 99"]);
 		expect(found(messages, [...summary(100), remove(1, { before: size(9) })])).toEqual([]);
+		const twoTurns = [...messages, ...openaiMessages(toolTurn("b", outputOf("b")))];
+		const masked = replace([6, "content"]);
+		expect(found(twoTurns, [...summary(100), masked])).toHaveLength(1);
+		expect(found(messages, [remove(1, { before: size(0) })])).toEqual([]);
 	});
 
 	it("a rewrite is at most as large as all was before", () => {
@@ -177,6 +199,8 @@ describe("a rewrite of a strategy", () => {
 		const twice = [said[0], ...said] as unknown[];
 		const back = [remove(0, { reason: "summary" }), insert(6, said[0], { reason: "summary" })];
 		expect(found(twice, back, rewriting).join()).not.toContain("order_kept: /6");
+		const shorter = replace([4, "content"], { replacement: "short" });
+		expect(found(said, [insert(5, said[0], { reason: "summary" }), shorter], rewriting)).toEqual([]);
 	});
 
 	it("puts nothing between a call and its results", () => {
@@ -186,6 +210,8 @@ describe("a rewrite of a strategy", () => {
 		expect(at(4)).toEqual(["pairing_kept: message 4 of the result stands between a call and its results"]);
 		expect(at(3)).toEqual([]);
 		expect(at(5)).toEqual([]);
+		const apart = [...said.slice(0, 4), between, ...said.slice(4)];
+		expect(found(apart, [replace([5, "content"], { replacement: "short" })], rewriting)).toEqual([]);
 	});
 
 	it("leaves a message, and the user's first where that is needed", () => {
@@ -208,6 +234,20 @@ describe("a rewrite of a strategy", () => {
 		expect(spoken(twoFirst.slice(1), true)).toEqual([]);
 		expect(spoken([assistant("One."), assistant("Two.")], true)).toEqual([]);
 		expect(spoken([user("One."), user("Two."), assistant("Three.")], true)).toEqual([]);
+		const opening = (was: Message[], is: Message[]) => {
+			const [before, after] = [was, is].map((list) => ({
+				document: [],
+				transcript: { ...transcriptOf(...list), opensWithUser: true },
+			}));
+			if (!before || !after) throw new Error("Expected two conversations.");
+			const violations = verify(before, after, { plan: [], base: [], countTokens: roughCount, ...rewriting });
+			return violations.filter(({ promise }) => promise === "start_kept").length;
+		};
+		const [theirs, ours] = [messageOf({ role: "user" }), messageOf()];
+		const compacted: Message = { ...ours, sent: false };
+		expect(opening([compacted, theirs, ours], [compacted, theirs, ours])).toBe(0);
+		expect(opening([compacted, theirs, ours], [compacted, ours])).toBe(1);
+		expect(opening([messageOf({ role: "system" })], [ours])).toBe(0);
 	});
 });
 
@@ -271,6 +311,44 @@ describe("links, system messages and pairs", () => {
 		expect(callsAs((calls) => calls.with(1, [{ id: "c", name: "ls" }]))).toContain("ids_kept");
 		expect(callsAs((calls) => calls.with(1, []))).toContain("pairing_kept");
 	});
+
+	it("calls without ids keep their order among those of the same name", () => {
+		const calling = (name: string) => messageOf({ calls: [{ id: undefined, name }] });
+		const broken = (after: string[]) => foundIn(["ls", "cat", "ls"].map(calling), after.map(calling));
+		expect(broken(["ls", "cat", "ls"])).toEqual([]);
+		expect(broken(["cat", "ls", "ls"])).toEqual(["order_kept: call in message 2 of the result"]);
+	});
+
+	it("a result without an id belongs to the last call before it, if there is one", () => {
+		const [call, answer] = [messageOf({ calls: [{ id: undefined, name: "ls" }] }), messageOf({ role: "tool" })];
+		const answered = { ...answer, results: [resultOf(undefined)] };
+		expect(foundIn([answered, call, answered], [answered, call, answered])).toEqual([]);
+		const changed = "pairing_kept: call in message 0 of the result";
+		expect(foundIn([call, answered], [call, answer])).toEqual([changed]);
+		expect(foundIn([call, answer], [call, answered])).toContain(changed);
+	});
+
+	it("a result keeps its caller, also where others have its id", () => {
+		const one = (id: string) => messageOf({ calls: [{ id, name: "ls" }] });
+		const answer = (id: string) => messageOf({ role: "tool", results: [resultOf(id, "output ".repeat(50))] });
+		const cut = (before: Message[], ...gone: number[]) => {
+			const document = before.map((_, index) => [index]);
+			const plan = gone.map((index) => remove(index, { reason: "summary" }));
+			const left = before.filter((_, index) => !gone.includes(index));
+			const [was, is] = [
+				{ document, transcript: transcriptOf(...before) },
+				{ document: applyPlan(document, plan), transcript: transcriptOf(...left) },
+			];
+			const violations = verify(was, is, { plan, base: [], countTokens: roughCount, ...rewriting });
+			return violations.map(({ promise, detail }) => `${promise}: ${detail}`);
+		};
+		expect(cut([one("a"), answer("a"), one("a"), answer("a")], 1, 2)).toEqual([
+			"pairing_kept: result in message 1 of the result has another call",
+		]);
+		expect(cut([answer("a"), one("a"), answer("a")], 0, 1)).toContain(
+			"pairing_kept: result in message 0 of the result has another call",
+		);
+	});
 });
 
 describe("where a message of the result comes from", () => {
@@ -315,6 +393,12 @@ describe("where a message of the result comes from", () => {
 		];
 		expect(found(body, plan, { base: ["messages"], isLink: (path) => path[1] === "name" })).toEqual([]);
 	});
+});
+
+it("words that have to stay are named by number and size", () => {
+	const pinned = ["The task.", "Well?"];
+	expect(found(messages, [], { pinned })).toEqual([]);
+	expect(found(messages, [remove(4)], { pinned })).toEqual(["users_words_kept: text 1 of 2, with 5 characters"]);
 });
 
 it("a plan of edits that name no message of the document is refused by their places", () => {

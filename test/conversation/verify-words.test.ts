@@ -9,6 +9,7 @@ it("texts are found word for word, in order, within others and more than once", 
 	const said = transcript("Mend it.\nNever push.", "Yes.", "Yes.");
 	expect(missingWords(said, ["Mend it.", "Never push.", "Yes.", "Yes."])).toEqual([]);
 	expect(missingWords(said)).toEqual([]);
+	expect(missingWords(said, ["Yes.Yes."])).toHaveLength(1);
 });
 
 it("a text that is missing, changed or behind its place is named by number and size alone", () => {

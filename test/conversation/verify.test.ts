@@ -260,6 +260,10 @@ describe("verify rejects a bad document:", () => {
 		const longer = `${outputOf("c")}${outputOf("more")}`;
 		const lie = [replace([6, "content"], { message: 6, replacement: longer })];
 		expect(broken(lie)).toEqual(["every_edit_shrinks"]);
+		const before = { document: messages, transcript: transcriptFrom(messages) };
+		const document = applyPlan(messages, lie);
+		const [violation] = verify(before, { document, transcript: transcriptFrom(document) }, checks(lie));
+		expect(violation?.detail).toMatch(/^message 6: \d+ tokens, expected at most \d+$/);
 	});
 
 	it("violations name places, never conversation text", () => {
