@@ -1,19 +1,25 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { childPath, type MediaNode, type Message, type Path } from "../conversation/transcript.ts";
-import { callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
+import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
+import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import {
 	type Format,
+	idOfText,
+	keptFields,
 	type LocatedMessages,
 	plainMessage,
 	plainRoles,
+	probeEach,
 	probeMessages,
 	probeParts,
+	readEvents,
 	readTranscript,
 	roleOf,
 } from "./format.ts";
-import { asCountedText, booleanAt, hasMember, idAt, objectsOf, stringAt, timeAt } from "./json-values.ts";
+import { asCountedText, booleanAt, hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
+import { MessageDraft, readOpenContent, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
+import { outputCopies } from "./session-files.ts";
 
 const blockTypes = {
 	own: [
@@ -181,9 +187,186 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 }
 
 /** Reads the `tool_use` blocks of an answer. MCP sampling has the same blocks. */
-export function readToolUses(blocks: readonly JsonObject[]): GivenCall[] {
+function readToolUses(blocks: readonly JsonObject[]): GivenCall[] {
 	return callsAmong(blocks, (block) => {
 		if (block.type !== "tool_use") return undefined;
 		return { id: idAt(block, "id"), name: idAt(block, "name"), input: { kind: "parsed_partly", value: block.input } };
 	});
+}
+
+/** The member that holds the id of the call, by type of result. */
+const resultIds: Readonly<Record<string, string>> = {
+	"agent.tool_result": "tool_use_id",
+	"agent.mcp_tool_result": "mcp_tool_use_id",
+	"user.tool_result": "tool_use_id",
+	"user.custom_tool_result": "custom_tool_use_id",
+};
+
+const eventRoles: Readonly<Record<string, Role>> = {
+	"agent.message": "assistant",
+	"agent.thinking": "assistant",
+	"agent.tool_use": "assistant",
+	"agent.mcp_tool_use": "assistant",
+	"agent.custom_tool_use": "assistant",
+	"user.message": "user",
+	"user.define_outcome": "user",
+	"system.message": "system",
+	...Object.fromEntries(Object.keys(resultIds).map((type) => [type, "tool"])),
+};
+
+/** Events of a session of Claude Managed Agents, as they are or in the `raw` member of a record. */
+export const managedAgents: Format = {
+	name: "managed-agents",
+	title: "Claude Managed Agents session",
+	looksFor: "Claude Managed Agents session (events of `type` agent.tool_use, agent.tool_result, user.message, …)",
+	probe: ({ messages }) =>
+		probeEach(messages, "an event with an `id` such as sevt_…", (record) => {
+			const { event } = eventOf(record);
+			const type = stringAt(event, "type");
+			if (type === undefined || !/^[a-z]+\.[a-z_.]+$/.test(type)) return "an event with a `type` such as agent.message";
+			return idAt(event, "id")?.startsWith("sevt_") || type.startsWith("agent.");
+		}),
+	read: readSession,
+	write: { message: writeEvent, appends: false },
+};
+
+function eventOf(record: unknown): { readonly event: JsonObject; readonly key?: "raw" } {
+	const { raw } = objectOf(record);
+	return isJsonObject(raw) ? { event: raw, key: "raw" } : { event: objectOf(record) };
+}
+
+function readSession(located: LocatedMessages) {
+	const { messages: records } = located;
+	const compaction = records.findLastIndex((record) => eventOf(record).event.type === "agent.thread_context_compacted");
+	let latest: MessageDraft | undefined;
+	return readEvents("managed-agents", located, (record, path, index) => {
+		const { event, key } = eventOf(record);
+		// The usage of a call comes after its answer.
+		if (event.type === "span.model_request_end") latest?.setUsage(anthropicUsage({ usage: event.model_usage }));
+		const message = readEvent(event, record, path, key === undefined ? path : [...path, key]);
+		if (message?.role === "assistant") latest = message;
+		return message && index < compaction ? (unsent(message) as Message) : message;
+	});
+}
+
+function readEvent(event: JsonObject, record: JsonObject, path: Path, at: Path): MessageDraft | undefined {
+	const type = stringAt(event, "type") ?? "";
+	const role = Object.hasOwn(eventRoles, type) ? eventRoles[type] : undefined;
+	const content = [...at, "content"];
+	if (role === undefined) return undefined;
+	const draft = new MessageDraft(role, path).setTime(timeAt(event, "processed_at") ?? timeAt(event, "created_at"));
+	if (role === "tool") {
+		const read = readToolContent(event.content, content, readAnthropicMedia);
+		const copies = outputCopies({ record, path, places: at === path ? [] : [["content"]], texts: read.texts });
+		const callId = idAt(event, resultIds[type] ?? "");
+		draft.addResult({ callId, ...read, copies, isError: booleanAt(event, "is_error") });
+	} else if (type.endsWith("_use")) draft.addCall(idAt(event, "id"), stringAt(event, "name"), event.input);
+	else if (type === "user.define_outcome") draft.count(event.description, event.rubric);
+	// Some sessions do not include the text of a thought.
+	else if (type === "agent.thinking" && event.content === undefined) return undefined;
+	else draft.countParts(event.content, content, readAnthropicMedia);
+	return draft;
+}
+
+function writeEvent({ role, text, instead }: WrittenMessage) {
+	const { event, key } = eventOf(instead);
+	const type = role === "user" ? "user.message" : "agent.message";
+	// The id of a call cannot be kept: its result refers to it.
+	const own = /message$/.test(stringAt(event, "type") ?? "") ? idAt(event, "id") : undefined;
+	const id = own ?? `sevt_${idOfText(text)}`;
+	const written = { id, type, content: [{ type: "text", text }], ...keptFields(event, ["processed_at"]) };
+	if (key === undefined) return written;
+	const name = role === "user" ? "user" : "agent";
+	return { role: name, kind: "message", content: text, ...keptFields(instead, ["time"]), raw: written };
+}
+
+/** As in specification 2025-11-25. */
+const answerBlockTypes: readonly unknown[] = ["text", "image", "audio", "tool_use", "tool_result"];
+
+const samplingBlocks: readonly unknown[] = [...answerBlockTypes, "resource", "resource_link"];
+
+/** MCP sampling. A result with `structuredContent` is not replaced as a whole: some hosts send only that copy of it. */
+export const mcpSampling: Format = {
+	name: "mcp-sampling",
+	title: "MCP sampling",
+	looksFor: "MCP sampling messages (`content` a block or a list of blocks, results with `toolUseId`)",
+	probe: ({ messages }) =>
+		probeMessages(
+			messages,
+			"a `tool_result` with `toolUseId`, `content` as one block, or media with `mimeType`",
+			probeSampling,
+		),
+	read: (located) => readTranscript("mcp-sampling", located, ["systemPrompt", "tools"], readSamplingMessage),
+	write: { message: ({ role, text }) => ({ role, content: { type: "text", text } }), appends: true },
+	answer: { shape: "{stopReason, role, content} of MCP sampling", read: readSamplingAnswer },
+};
+
+function probeSampling({ content }: JsonObject, role: string) {
+	if (!Object.hasOwn(plainRoles, role)) return false;
+	if (!Array.isArray(content) && !isJsonObject(content)) return "`content` as a block or a list of blocks";
+	let certain = !Array.isArray(content);
+	for (const block of Array.isArray(content) ? (content as unknown[]) : [content]) {
+		if (!isJsonObject(block) || typeof block.type !== "string") return "content blocks with a `type`";
+		const { type } = block;
+		if (!samplingBlocks.includes(type)) return `content blocks of its own kinds, not \`${type}\``;
+		const isResult = type === "tool_result";
+		if (isResult && stringAt(block, "toolUseId") === undefined) return "`toolUseId` in each `tool_result`";
+		const isMedia = type === "image" || type === "audio";
+		if (isMedia && !readMediaBlock(block, [])) return `\`data\` and \`mimeType\` in each \`${type}\``;
+		certain ||= isResult || isMedia;
+	}
+	return certain;
+}
+
+function readSamplingMessage(message: JsonObject, path: Path): Message {
+	const draft = new MessageDraft(roleOf(message, plainRoles), path);
+	const { content } = message;
+	const at = [...path, "content"];
+	if (!isJsonObject(content)) return draft.readParts(content, at, readSamplingBlock);
+	readSamplingBlock(content, at, draft);
+	return draft;
+}
+
+function readSamplingBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
+	if (block.type === "text") draft.count(block.text);
+	else if (block.type === "tool_use") draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
+	else if (block.type === "tool_result") readSamplingResult(block, path, draft);
+	else draft.countPart(block, readMediaBlock(block, path));
+}
+
+function readSamplingResult(block: JsonObject, path: Path, draft: MessageDraft): void {
+	const content = readOpenContent(block.content, [...path, "content"], readMediaBlock);
+	const structured = readOpenContent(block.structuredContent, [...path, "structuredContent"], readInlineMedia);
+	const hasStructured = block.structuredContent != null;
+	draft.addResult({
+		callId: idAt(block, "toolUseId"),
+		texts: [...content.texts, ...structured.texts],
+		whole: hasStructured ? undefined : content.whole,
+		media: [...content.media, ...structured.media],
+		counted: [...content.counted, ...structured.counted],
+		isError: booleanAt(block, "isError"),
+	});
+}
+
+function readMediaBlock(block: JsonObject, path: Path): MediaNode | undefined {
+	const { type, resource } = block;
+	if (type === "resource") {
+		const data = isJsonObject(resource) ? stringAt(resource, "blob") : undefined;
+		if (!isJsonObject(resource) || data === undefined) return undefined;
+		return readMedia({ path, provider: "any", mediaType: stringAt(resource, "mimeType"), data });
+	}
+	if (type !== "image" && type !== "audio") return undefined;
+	const [mediaType, data] = [stringAt(block, "mimeType"), stringAt(block, "data")];
+	if (mediaType === undefined || data === undefined) return undefined;
+	return readMedia({ path, provider: "any", mediaType, kind: type, data });
+}
+
+/** An answer may have no `stopReason`; then it must have a `model` and a `role`. */
+function readSamplingAnswer(response: JsonObject): LastResponse | undefined {
+	const { content, stopReason: reason } = response;
+	const isResult = typeof response.model === "string" && typeof response.role === "string";
+	if (!isResult && !hasMember(response, "stopReason")) return undefined;
+	const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
+	if (!blocks.every((block) => isJsonObject(block) && answerBlockTypes.includes(block.type))) return undefined;
+	return finishResponse({ reason, texts: textsOf(blocks), calls: readToolUses(objectsOf(blocks)) });
 }

@@ -2,21 +2,11 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path, Role } from "../conversation/transcript.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
-import {
-	type Format,
-	joinAnswers,
-	plainRoles,
-	probeEach,
-	probeParts,
-	readSurroundings,
-	roleOf,
-	transcriptOf,
-} from "./format.ts";
-import { hasMember, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { type Format, plainRoles, probeEach, probeParts, readSurroundings, roleOf, transcriptOf } from "./format.ts";
+import { hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { added, MessageDraft, type ToolContent, textContent, unsent } from "./parts.ts";
-import { countParts, readHeldOutput, readOutput, readOutputContent, screenshotTokens } from "./response-outputs.ts";
-import { outputCopies } from "./session-files.ts";
+import { added, MessageDraft, unsent } from "./parts.ts";
+import { countParts, readHeldOutput, readOutput, screenshotTokens } from "./response-outputs.ts";
 
 /** Item types that other formats may have too, with the member that only items of this one have. */
 const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
@@ -312,73 +302,4 @@ function readGivenCall(item: JsonObject): Omit<GivenCall, "endsAnswer"> | undefi
 	if (!type.endsWith("_call") || isSearchByProvider(item) || (type !== "custom_tool_call" && !id)) return undefined;
 	const name = type === "custom_tool_call" ? idAt(item, "name") : type.slice(0, -"_call".length);
 	return { id, name, input: { kind: isIncomplete ? "broken" : "text" } };
-}
-
-/**
- * Run items of the OpenAI Agents SDK (`new_items`, `generatedItems` of a run state), which hold an item of the Responses API, and the items
- * of its JavaScript edition, which has `callId` and `function_call_result`.
- */
-export const openaiAgents: Format = {
-	name: "openai-agents",
-	title: "OpenAI Agents SDK",
-	looksFor:
-		"OpenAI Agents SDK items (`raw_item` or `rawItem` of a `type` such as tool_call_item; or items with `callId`)",
-	probe: ({ messages }) =>
-		probeEach(messages, "an item with `raw_item`, `rawItem` or `callId`", (value) => {
-			const { item, key } = heldItem(value);
-			const type = stringAt(item, "type");
-			if (type === undefined && (key !== undefined || stringAt(item, "role") === undefined))
-				return "an item with a `type`";
-			return key === undefined ? stringAt(item, "callId") !== undefined : true;
-		}),
-	read({ messages: items, base, document }) {
-		const found = items.map((value, index) => readRunItem(value, [...base, index]));
-		return transcriptOf(
-			"openai-agents",
-			joinAnswers(found),
-			readSurroundings(document, ["originalInput", "original_input"]),
-		);
-	},
-	write: { message: writeRunItem, appends: true },
-};
-
-function heldItem(value: unknown): { readonly item: JsonObject; readonly key?: string } {
-	const outer = objectOf(value);
-	const key = ["raw_item", "rawItem"].find((name) => Object.hasOwn(outer, name) && isJsonObject(outer[name]));
-	return key === undefined ? { item: outer } : { item: outer[key] as JsonObject, key };
-}
-
-function readRunItem(value: unknown, path: Path): Message {
-	const { item: raw, key } = heldItem(value);
-	const item = raw.callId === undefined ? raw : { ...raw, call_id: raw.callId };
-	const type = (stringAt(raw, "type") ?? "message").replace(/_result$/, "_output");
-	const at = key === undefined ? path : [...path, key];
-	const text = stringAt(objectOf(raw.output), "text");
-	if (isOfAnswer(item, type)) {
-		const draft = new MessageDraft("assistant", path);
-		readAnswerItem(item, type, at, draft);
-		return draft;
-	}
-	const { results, ...other } = readOther(item, type, at);
-	const [result] = results;
-	if (!result) return { ...other, results, paths: [path] };
-	const held: ToolContent =
-		text === undefined
-			? readOutputContent(raw.output, [...at, "output"])
-			: textContent(text, [...at, "output", "text"]);
-	const search = { record: objectOf(value), path, places: key === undefined ? [] : [["output"]], texts: held.texts };
-	return new MessageDraft("tool", path).addResult({
-		callId: result.callId,
-		...held,
-		copies: outputCopies(search),
-		isError: result.isError,
-	});
-}
-
-function writeRunItem({ role, text, instead }: WrittenMessage) {
-	const content = [{ type: role === "user" ? "input_text" : "output_text", text }];
-	const item = { type: "message", role, content, ...(role === "user" ? {} : { status: "completed" }) };
-	const { key } = heldItem(instead);
-	if (key === undefined && instead !== undefined) return item;
-	return { type: "message_output_item", [key ?? "rawItem"]: item };
 }

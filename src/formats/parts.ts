@@ -164,7 +164,7 @@ export interface ToolContent {
 
 export const noContent: ToolContent = { texts: none, whole: undefined, media: none, counted: none };
 
-export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
+type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
 
 /** For results that are a string or a list of parts. In other JSON only long strings may be cut. */
 export function readToolContent(content: unknown, path: Path, readMedia?: ReadMedia): ToolContent {

@@ -2,7 +2,7 @@ import { convertToModelMessages, safeValidateUIMessages, type UIMessage } from "
 import { describe, expect, it } from "vitest";
 import { pairResults, toolTurns } from "../../src/conversation/turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
-import { vercelUi } from "../../src/formats/vercel-ui.ts";
+import { vercelUi } from "../../src/formats/vercel.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

@@ -1,4 +1,4 @@
-import { langchain } from "../../../src/formats/langchain.ts";
+import { langchain } from "../../../src/formats/frameworks.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { openShapes, textPartShapes } from "../text-part-shapes.ts";

@@ -1,4 +1,4 @@
-import { managedAgents } from "../../../src/formats/managed-agents.ts";
+import { managedAgents } from "../../../src/formats/anthropic.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";

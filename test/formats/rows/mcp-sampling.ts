@@ -1,4 +1,4 @@
-import { mcpSampling } from "../../../src/formats/mcp-sampling.ts";
+import { mcpSampling } from "../../../src/formats/anthropic.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

@@ -1,4 +1,4 @@
-import { openaiAgents } from "../../../src/formats/openai-responses.ts";
+import { openaiAgents } from "../../../src/formats/frameworks.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";

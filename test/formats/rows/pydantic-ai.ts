@@ -1,4 +1,4 @@
-import { pydanticAi } from "../../../src/formats/pydantic-ai.ts";
+import { pydanticAi } from "../../../src/formats/frameworks.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { openShapes, textPartShapes } from "../text-part-shapes.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { managedAgents } from "../../src/formats/anthropic.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { managedAgents } from "../../src/formats/managed-agents.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

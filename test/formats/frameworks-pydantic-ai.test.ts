@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
-import { pydanticAi } from "../../src/formats/pydantic-ai.ts";
+import { pydanticAi } from "../../src/formats/frameworks.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

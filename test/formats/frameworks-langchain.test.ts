@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { langchain } from "../../src/formats/langchain.ts";
+import { langchain } from "../../src/formats/frameworks.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

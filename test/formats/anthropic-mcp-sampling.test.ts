@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { mcpSampling } from "../../src/formats/anthropic.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
-import { mcpSampling } from "../../src/formats/mcp-sampling.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
