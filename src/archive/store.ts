@@ -1,4 +1,4 @@
-import crypto, { createHash, randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { constants, readSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname, uptime as secondsOfUptime, tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { type About, type Driver, type Entry, isOriginal, rememberHash, usingPla
 import type { Redact } from "./redact.ts";
 import { ambiguous, hashPrefixOfRef, longRefOfHash, nearRefs, type Ref, refOfHash, tidyRef } from "./reference.ts";
 import { safeForMs } from "./retention.ts";
-import { decodeText, encodeText, firstBytes } from "./text-bytes.ts";
+import { decodeText, encodeText, firstBytes, sha256 } from "./text-bytes.ts";
 
 /** `redacts` says whether `redact` may change a text; `uptime` is that of the machine, in ms. */
 export function createArchive(parts: {
@@ -49,9 +49,9 @@ export function createArchive(parts: {
 
 	const entryOf = ({ text: original, kind, toolCallId, toolName }: Original): Entry => {
 		const { text, redactions } = redact(original);
-		const { hash, bytes } = digestOf(text);
-		const about = { kind, toolCallId, toolName, chars: text.length, bytes, archivedAt: now(), redactions };
-		return { hash, pieces: () => encodeText(text), about };
+		const size = { chars: text.length, bytes: bytesOf(text) };
+		const about = { kind, toolCallId, toolName, ...size, archivedAt: now(), redactions };
+		return { hash: hashOf(text), pieces: () => encodeText(text), about };
 	};
 
 	const nothingUnder = async (given: string, isWhole: boolean): Promise<PalimpsestError> => {
@@ -102,9 +102,9 @@ export function createArchive(parts: {
 		location: driver.location,
 		refOf(text) {
 			requireString(text, "the text of `refOf`");
-			return refFor(digestOf(redact(text).text).hash);
+			return refFor(hashOf(redact(text).text));
 		},
-		longRefOf: (text) => longRefOfHash(digestOf(redact(text).text).hash),
+		longRefOf: (text) => longRefOfHash(hashOf(redact(text).text)),
 		async put(originals) {
 			checkOriginals(originals);
 			const entries = originals.map(entryOf);
@@ -199,18 +199,18 @@ export function createArchive(parts: {
 
 const longestAtOnce = 1 << 20;
 
-function digestOf(text: string): { readonly hash: string; readonly bytes: number } {
-	// Takes half the time, and each request hashes all its results.
-	if (text.length <= longestAtOnce && text.isWellFormed()) {
-		return { hash: crypto.hash("sha256", text, "hex"), bytes: Buffer.byteLength(text) };
-	}
+function hashOf(text: string): string {
+	if (text.length <= longestAtOnce && text.isWellFormed()) return sha256(text);
 	const digest = createHash("sha256");
+	for (const piece of encodeText(text)) digest.update(piece);
+	return digest.digest("hex");
+}
+
+function bytesOf(text: string): number {
+	if (text.isWellFormed()) return Buffer.byteLength(text);
 	let bytes = 0;
-	for (const piece of encodeText(text)) {
-		digest.update(piece);
-		bytes += piece.length;
-	}
-	return { hash: digest.digest("hex"), bytes };
+	for (const piece of encodeText(text)) bytes += piece.length;
+	return bytes;
 }
 
 function requireString(value: unknown, name: string): void {

@@ -1,4 +1,6 @@
 import { isUtf8 } from "node:buffer";
+import crypto from "node:crypto";
+import { createTextMemory } from "../conversation/text-memory.ts";
 
 // Lone surrogates become bytes that UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so nothing is lost.
 
@@ -72,4 +74,21 @@ export function firstBytes(text: string, most: number): { readonly text: string;
 	if (all <= most) return { text, bytes: all };
 	const { read, written } = new TextEncoder().encodeInto(text, Buffer.allocUnsafe(Math.max(0, most)));
 	return { text: text.slice(0, read), bytes: written };
+}
+
+/** Some 20 conversations of 200 kB, whose results each request of the proxy hashes four times. */
+const rememberedChars = 4_000_000;
+/** A text memory compares longer texts in more time than hashing takes. */
+const longestRemembered = 16_000;
+let hashes = createTextMemory<string>(rememberedChars);
+
+/** In hex, of the text as UTF-8, in which each lone surrogate is U+FFFD. Remembered (`npm run bench -- proxy`). */
+export function sha256(text: string): string {
+	if (text.length > longestRemembered) return crypto.hash("sha256", text, "hex");
+	const known = hashes.find(text);
+	if (known !== undefined) return known;
+	const hash = crypto.hash("sha256", text, "hex");
+	if (hashes.isFull()) hashes = createTextMemory(rememberedChars);
+	hashes.remember(text, hash);
+	return hash;
 }

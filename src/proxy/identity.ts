@@ -1,4 +1,5 @@
 import crypto from "node:crypto";
+import { sha256 } from "../archive/text-bytes.ts";
 import { type Message, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { callArguments, isToolTurn, pairResults } from "../conversation/turns.ts";
 
@@ -49,21 +50,16 @@ export function messageKey(message: Pick<Message, "role" | "counted" | "calls" |
 const textHashes = new WeakMap<ToolResult, string>();
 
 function textHash(result: ToolResult): string {
-	const known =
-		textHashes.get(result) ??
-		sha256(
-			[resultText(result), ...result.texts.flatMap(({ frame }) => (frame ? [frame.before, frame.after] : []))].join(
-				"\0",
-			),
-		);
+	const frames = result.texts.flatMap(({ frame }) => (frame ? [frame.before, frame.after] : []));
+	const known = textHashes.get(result) ?? shortened(sha256([resultText(result), ...frames].join("\0")));
 	textHashes.set(result, known);
 	return known;
 }
 
 function hashOf(value: unknown): string {
-	return sha256(JSON.stringify(value));
+	return shortened(crypto.hash("sha256", JSON.stringify(value), "hex"));
 }
 
-function sha256(text: string): string {
-	return crypto.hash("sha256", text, "hex").slice(0, 32);
+function shortened(hash: string): string {
+	return hash.slice(0, 32);
 }

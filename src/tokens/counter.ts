@@ -1,4 +1,4 @@
-import crypto from "node:crypto";
+import { sha256 } from "../archive/text-bytes.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { endOfBytes } from "./character-classes.ts";
 import type { EncodingName } from "./encodings.ts";
@@ -54,7 +54,7 @@ export function createCountMemo(
 	const counts = new Map<string, number>();
 	const count = (text: string): number => {
 		if (text.length <= shortText) return countAnew(text);
-		const key = crypto.hash("sha256", text, "binary");
+		const key = sha256(text);
 		const known = counts.get(key);
 		if (known !== undefined) return known;
 		const counted = countAnew(text);
