@@ -1,6 +1,16 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
+import {
+	asCountedText,
+	booleanAt,
+	hasMember,
+	idAt,
+	objectOf,
+	objectsOf,
+	stringAt,
+	timeAt,
+} from "../json-text/value.ts";
 import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import {
 	type Format,
@@ -16,7 +26,6 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
-import { asCountedText, booleanAt, hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";

@@ -2,10 +2,10 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { addToList, groupBy } from "../conversation/lists.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
+import { asCountedText, hasMember, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { anthropicUsage } from "./answer.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { asCountedText, hasMember, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { added, joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {

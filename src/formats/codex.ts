@@ -1,9 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
+import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { isOfAnswer, type PlacedItem, readItems, readOther } from "./openai-responses.ts";
 import { outputCopies } from "./session-files.ts";
 

@@ -1,8 +1,8 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { added, joinMessages, MessageDraft, readToolContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
+import { listOf, membersOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages, managedAgents, mcpSampling } from "./anthropic.ts";
@@ -15,7 +16,6 @@ import { langchain, openaiAgents, pydanticAi } from "./frameworks.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli, geminiStream } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
-import { listOf, membersOf, stringAt } from "./json-values.ts";
 import { observingReader } from "./observations.ts";
 import { kimiContext, ollama, openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";

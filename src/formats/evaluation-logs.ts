@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
+import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type Format,
 	keptFields,
@@ -11,7 +12,6 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 

@@ -1,9 +1,8 @@
 import type { MessageWriter, WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type Message, type Path, type Role, type Transcript } from "../conversation/transcript.ts";
-import { sha256Of } from "../json-text/value.ts";
+import { asCountedText, memberAt, sha256Of, stringAt } from "../json-text/value.ts";
 import type { AnswerReader } from "./answer.ts";
-import { asCountedText, memberAt, stringAt } from "./json-values.ts";
 import { joinMessages } from "./parts.ts";
 
 /** A wire format: how to recognise it, and where its texts are. It never converts a conversation. */

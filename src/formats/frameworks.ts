@@ -1,6 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import {
 	type Format,
@@ -11,7 +12,6 @@ import {
 	readTranscript,
 	transcriptOf,
 } from "./format.ts";
-import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { readChatMedia } from "./openai-chat.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";

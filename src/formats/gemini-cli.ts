@@ -1,10 +1,10 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, probeEach, readEvents, roleOf, transcriptOf } from "./format.ts";
 import { readFunctionResponse, readGeminiMedia } from "./gemini.ts";
-import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { MessageDraft, readOpenContent, type ToolContent, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import { idAt, listOf, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import {
 	type CallInput,
@@ -18,7 +19,6 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
-import { idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	added,

@@ -1,8 +1,8 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
+import { booleanAt, hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { type Format, keptFields, plainRoles, probeEach, readTranscript, roleOf } from "./format.ts";
-import { booleanAt, hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";

@@ -1,7 +1,7 @@
 import { imageDimensionsFromData } from "image-dimensions";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Path } from "../conversation/transcript.ts";
-import { stringAt } from "./json-values.ts";
+import { stringAt } from "../json-text/value.ts";
 
 /** Media types whose base64 is useless as text. */
 const binaryTypes = /^(?:image|audio|video)\/|^application\/(?:pdf|octet-stream)$/;

@@ -9,9 +9,9 @@ import {
 	type Transcript,
 	valueAt,
 } from "../conversation/transcript.ts";
+import { stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Format, LocatedMessages } from "./format.ts";
-import { stringAt } from "./json-values.ts";
 import {
 	type Action,
 	actionIn,

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type CallInput,
 	cacheIncludedUsage,
@@ -25,7 +26,6 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readToolContent } from "./parts.ts";
 

@@ -1,9 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path, Role } from "../conversation/transcript.ts";
+import { hasMember, idAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
 import { type Format, plainRoles, probeEach, probeParts, readSurroundings, roleOf, transcriptOf } from "./format.ts";
-import { hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { added, MessageDraft, unsent } from "./parts.ts";
 import { countParts, readHeldOutput, readOutput, screenshotTokens } from "./response-outputs.ts";

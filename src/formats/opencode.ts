@@ -1,9 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, TextNode } from "../conversation/transcript.ts";
+import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
-import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 

@@ -1,6 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
+import { booleanAt, hasMember, idAt, listOf, numberAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type Format,
 	joinAnswers,
@@ -12,7 +13,6 @@ import {
 	rolesWithTool,
 	transcriptOf,
 } from "./format.ts";
-import { booleanAt, hasMember, idAt, listOf, numberAt, objectOf, stringAt, timeAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { readChatMedia } from "./openai-chat.ts";
 import { MessageDraft, readOpenContent, unsent } from "./parts.ts";

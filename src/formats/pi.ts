@@ -1,9 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
+import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
-import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";

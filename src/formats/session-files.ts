@@ -3,8 +3,8 @@ import { compactJson, isJsonObject, type JsonObject } from "../conversation/json
 import { groupBy } from "../conversation/lists.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, startsWith, type TextNode, valueAt } from "../conversation/transcript.ts";
+import { membersOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { LocatedMessages, RecordLinks } from "./format.ts";
-import { membersOf, objectOf, stringAt } from "./json-values.ts";
 
 /** The argument values of each call, by id. A string that repeats one is not a copy of the output. */
 export type CallValues = Map<string, ReadonlySet<unknown>>;

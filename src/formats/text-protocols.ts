@@ -1,6 +1,6 @@
 import type { JsonObject } from "../conversation/json.ts";
+import { stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
-import { stringAt } from "./json-values.ts";
 
 /** How a program without tool calls writes its actions and their observations into plain messages (docs/formats.md#text-protocols). */
 export interface TextProtocol {

@@ -1,8 +1,18 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role } from "../conversation/transcript.ts";
+import {
+	booleanAt,
+	hasMember,
+	idAt,
+	listOf,
+	memberAt,
+	objectOf,
+	objectsOf,
+	stringAt,
+	timeAt,
+} from "../json-text/value.ts";
 import { type Format, keptFields, type Probed, probeEach, readTranscript, roleOf } from "./format.ts";
-import { booleanAt, hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, readToolContent, textContent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";

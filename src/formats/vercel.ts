@@ -1,6 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, TextNode } from "../conversation/transcript.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import {
 	type Format,
@@ -15,7 +16,6 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { added, isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
 

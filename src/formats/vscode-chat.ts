@@ -1,8 +1,8 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, TextNode } from "../conversation/transcript.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
-import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, opaque, type ToolContent, textContent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";

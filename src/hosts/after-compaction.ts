@@ -3,7 +3,7 @@ import { wordsWithin, writeWords } from "../compaction/kept-words.ts";
 import { ownWords } from "../compaction/users-words.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { readRegularFile } from "../files/access.ts";
-import { objectOf, objectsOf } from "../formats/json-values.ts";
+import { objectOf, objectsOf } from "../json-text/value.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { LocaleName } from "../policy/names.ts";

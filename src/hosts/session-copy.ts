@@ -3,10 +3,9 @@ import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { listOf, numberAt, objectOf, stringAt } from "../formats/json-values.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
 import type { TextDocument } from "../json-text/read.ts";
-import { sha256Of } from "../json-text/value.ts";
+import { listOf, numberAt, objectOf, sha256Of, stringAt } from "../json-text/value.ts";
 import { shellWord } from "./own-command.ts";
 
 /** A session under an id of its own, beside the one that it is made from. */

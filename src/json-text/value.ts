@@ -1,5 +1,5 @@
 import crypto from "node:crypto";
-import { compactJson, type JsonObject } from "../conversation/json.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { jsonPointer, type Path } from "../conversation/transcript.ts";
 
 // This file does not load jsonc-parser: the server and the hooks start without it.
@@ -46,4 +46,69 @@ function pathOf(found: OpenValue): Path {
 	const path: string[] = [];
 	for (let at: OpenValue | undefined = found; at?.parent; at = at.parent) path.push(at.key);
 	return path.reverse();
+}
+
+/** The member at the first of the keys that the object itself has. SDKs spell keys differently. */
+export function memberAt(object: JsonObject, ...keys: readonly string[]): unknown {
+	const key = keys.find((one) => Object.hasOwn(object, one));
+	return key === undefined ? undefined : object[key];
+}
+
+export function stringAt(object: JsonObject, key: string): string | undefined {
+	const value = Object.hasOwn(object, key) ? object[key] : undefined;
+	return typeof value === "string" ? value : undefined;
+}
+
+/** A non-empty string: an empty id pairs nothing. */
+export function idAt(object: JsonObject, key: string): string | undefined {
+	return stringAt(object, key) || undefined;
+}
+
+export function booleanAt(object: JsonObject, key: string): boolean | undefined {
+	const value = memberAt(object, key);
+	return typeof value === "boolean" ? value : undefined;
+}
+
+export function hasMember(object: JsonObject, ...keys: readonly string[]): boolean {
+	return keys.some((key) => Object.hasOwn(object, key));
+}
+
+export function numberAt(object: JsonObject, key: string): number | undefined {
+	const value = Object.hasOwn(object, key) ? object[key] : undefined;
+	return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** Smaller numbers are seconds: as milliseconds they would be before 1973. */
+const firstMilliseconds = 100_000_000_000;
+
+/** A time in ms since 1970: an ISO text (of UTC if it names no zone), or a number of seconds or milliseconds. */
+export function timeAt(object: JsonObject, key: string): number | undefined {
+	const number = numberAt(object, key);
+	if (number !== undefined) return number > 0 && number < firstMilliseconds ? number * 1000 : number;
+	const text = stringAt(object, key);
+	if (text === undefined) return undefined;
+	const time = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
+	return Number.isNaN(time) ? undefined : time;
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+	return Array.isArray(value) ? value : [];
+}
+
+export function objectOf(value: unknown): JsonObject {
+	return isJsonObject(value) ? value : {};
+}
+
+export function objectsOf(value: unknown): readonly JsonObject[] {
+	return listOf(value).filter(isJsonObject);
+}
+
+export function membersOf(value: unknown): [string | number, unknown][] {
+	if (Array.isArray(value)) return [...value.entries()];
+	return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+/** The text by which the tokens of a value are counted. */
+export function asCountedText(value: unknown): string {
+	return typeof value === "string" ? value : compactJson(value);
 }

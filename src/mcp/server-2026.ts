@@ -19,8 +19,7 @@ import type { SamplingRequest } from "../summariser/sampling.ts";
 import { joinSignals, type Summariser } from "../summariser/summariser.ts";
 import { describeRequestErrors } from "./answer.ts";
 import { createOffer, createToolCaller, rootFolders, type ServerOptions, toolDefinition } from "./offer.ts";
-import { bindPrompts } from "./prompts.ts";
-import { currentPolicyUri, listCache, resourcesOf } from "./resources.ts";
+import { bindPrompts, currentPolicyUri, listCache, resourcesOf } from "./resources.ts";
 import { callProgress } from "./tool.ts";
 
 /** A person may read a request for a summary before the client answers it. */

@@ -30,10 +30,8 @@ import {
 	type ServerOptions,
 	toolDefinition,
 } from "./offer.ts";
-import { bindPrompts } from "./prompts.ts";
-import { currentPolicyUri, type Resource, resourcesOf } from "./resources.ts";
-import type { ToolContext } from "./tool.ts";
-import { callProgress } from "./tool.ts";
+import { bindPrompts, currentPolicyUri, type Resource, resourcesOf } from "./resources.ts";
+import { callProgress, type ToolContext } from "./tool.ts";
 
 /** The server of the revisions up to 2025-11-25. */
 export function createServer(options: ServerOptions): McpServer {

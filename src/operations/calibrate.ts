@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { addToList } from "../conversation/lists.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
-import { objectOf, stringAt } from "../formats/json-values.ts";
+import { objectOf, stringAt } from "../json-text/value.ts";
 import { cacheSecondsOf } from "../masking/cache-time.ts";
 import {
 	type CalibratedSession,

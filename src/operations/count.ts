@@ -1,7 +1,7 @@
 import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, requestBody } from "../formats/detect.ts";
-import { asCountedText, objectOf, stringAt } from "../formats/json-values.ts";
+import { asCountedText, objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { type EncodingName, encodingNames } from "../tokens/encodings.ts";

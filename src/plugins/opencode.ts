@@ -1,6 +1,6 @@
 import { usersWords } from "../compaction/users-words.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
+import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { cacheTerms } from "../proxy/cache-time.ts";
 import type { Editing } from "../proxy/edit.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";

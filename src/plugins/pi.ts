@@ -5,7 +5,7 @@ import { readWords } from "../compaction/kept-words.ts";
 import { usersWords } from "../compaction/users-words.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
+import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { cacheTerms } from "../proxy/cache-time.ts";
 import { formatsOfApi } from "../proxy/edit.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";

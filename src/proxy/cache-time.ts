@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { listOf, objectOf } from "../formats/json-values.ts";
+import { listOf, objectOf } from "../json-text/value.ts";
 import type { Prices } from "../policy/schema.ts";
 import type { Api } from "./routes.ts";
 

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../conversation/json.ts";
-import { listOf, objectOf, stringAt } from "../formats/json-values.ts";
+import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 
 /** The shell tools of Claude Code, Codex, opencode, Gemini CLI, pi, Copilot CLI and Cline. */
 const shells =

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { objectOf } from "../formats/json-values.ts";
+import { objectOf } from "../json-text/value.ts";
 import type { CacheTerms } from "./cache-time.ts";
 import type { Api } from "./routes.ts";
 
