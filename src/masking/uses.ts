@@ -143,8 +143,12 @@ export function wholeLines(text: string): ReadonlySet<string> {
 }
 
 function rawLines(text: string): string[] {
-	// To split at one character is much faster.
-	return text.includes("\\") || text.includes("\r") ? text.split(/\r?\n|\\r\\n|\\n/) : text.split("\n");
+	return needsPattern(text) ? text.split(/\r?\n|\\r\\n|\\n/) : text.split("\n");
+}
+
+/** To split at one character is much faster. */
+function needsPattern(text: string): boolean {
+	return text.includes("\\") || text.includes("\r");
 }
 
 function lineIn(raw: string): string | undefined {
@@ -175,12 +179,11 @@ function numberLines({ messages }: Transcript) {
 	const lines = [...numbers.keys()];
 	// Few lines are in two texts: a mark of their ends, which no line number changes, rules out most of them.
 	const marks = new Uint8Array(1 << 16);
-	for (const line of lines) marks[markOf(line)] = 1;
+	for (const line of lines) marks[markOf(line, 0, line.length)] = 1;
 	const numbersIn = (texts: readonly string[]): number[] => {
 		const found = new Set<number>();
 		for (const text of texts) {
-			for (const raw of rawLines(text)) {
-				if (raw.length < shortest || (marks[markOf(raw.trimEnd())] === 0 && !raw.includes("\\"))) continue;
+			for (const raw of linesMarked(text, marks)) {
 				const number = numbers.get(lineIn(raw) ?? "");
 				if (number !== undefined) found.add(number);
 			}
@@ -195,7 +198,31 @@ function numberLines({ messages }: Transcript) {
 	};
 }
 
-function markOf(line: string): number {
-	const code = (fromEnd: number) => line.charCodeAt(line.length - fromEnd);
+/** The lines whose ends are marked, or hold a backslash. Makes no string of the others where a line ends at one character. */
+function linesMarked(text: string, marks: Uint8Array): string[] {
+	const isMarked = (line: string, start: number, end: number): boolean => {
+		let last = end;
+		while (last > start && isSpace(line.charCodeAt(last - 1))) last -= 1;
+		// Before a space that is not ASCII, others may stand.
+		return line.charCodeAt(last - 1) > 127 || marks[markOf(line, start, last)] === 1;
+	};
+	if (needsPattern(text)) return rawLines(text).filter((raw) => raw.includes("\\") || isMarked(raw, 0, raw.length));
+	const marked: string[] = [];
+	for (let start = 0; start + shortest <= text.length; ) {
+		const found = text.indexOf("\n", start);
+		const end = found === -1 ? text.length : found;
+		if (end - start >= shortest && isMarked(text, start, end)) marked.push(text.slice(start, end));
+		start = end + 1;
+	}
+	return marked;
+}
+
+function isSpace(code: number): boolean {
+	return code === 32 || (code >= 9 && code <= 13);
+}
+
+/** By three characters near the end of the line from `start` to `end`. */
+function markOf(text: string, start: number, end: number): number {
+	const code = (fromEnd: number) => (end - fromEnd < start ? 0 : text.charCodeAt(end - fromEnd));
 	return (code(1) ^ (code(9) << 5) ^ (code(17) << 10)) & 0xffff;
 }

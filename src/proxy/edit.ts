@@ -68,10 +68,15 @@ export interface RequestFacts {
 	readonly isCold: boolean;
 	/** A name of the first user message, by which a conversation is known before its first tool turn. */
 	readonly start: string;
-	/** What surrounds the messages, and then each message, as they came and as they go out. */
+	readonly results: readonly EditedResult[];
+	/** Measured at the first call, so that a request need not wait for it. Then the conversation is let go. */
+	readonly parts: () => RequestParts;
+}
+
+/** What surrounds the messages, and then each message, as they came and as they go out. */
+export interface RequestParts {
 	readonly unedited: readonly SizedPart[];
 	readonly sent: readonly SizedPart[];
-	readonly results: readonly EditedResult[];
 }
 
 export const formatsOfApi = {
@@ -144,7 +149,6 @@ async function editOnce<Written>(
 	const conversation = conversationKey(transcript);
 	const remembered = conversation === undefined ? undefined : memory.recall(conversation);
 	const isCold = isExpired(remembered, terms, now());
-	const unedited = partsOf(transcript, opened);
 	const facts = (why: RequestFacts["why"], edits: readonly Edit[] = [], results: readonly EditedResult[] = []) => ({
 		conversation,
 		start: messageKey(transcript.messages.find(({ role }) => role === "user") ?? noMessage),
@@ -152,9 +156,11 @@ async function editOnce<Written>(
 		terms,
 		why,
 		isCold,
-		unedited,
-		sent: partsAfter(unedited, edits),
 		results,
+		parts: once(() => {
+			const unedited = partsOf(transcript, opened);
+			return { unedited, sent: partsAfter(unedited, edits) };
+		}),
 	});
 	if (conversation === undefined || remembered === undefined)
 		return { written: undefined, facts: facts("nothing_to_edit") };
@@ -199,7 +205,7 @@ async function editOnce<Written>(
 }
 
 /** Between the steps of an edit, which take some 50 ms for 1 MB: other requests and pings do not wait for all of them. */
-const othersGoOn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const othersGoOn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 type Opened = Awaited<ReturnType<typeof openConversation>>;
 
@@ -230,6 +236,14 @@ function partsOf(transcript: Transcript, { meter, requestOverhead }: Opened): Si
 			tokens: messages[index]?.tokens ?? 0,
 		})),
 	];
+}
+
+function once<T>(make: () => T): () => T {
+	let state: { readonly make: () => T } | { readonly made: T } = { make };
+	return () => {
+		if ("make" in state) state = { made: state.make() };
+		return state.made;
+	};
 }
 
 function partsAfter(parts: readonly SizedPart[], edits: readonly Edit[]): SizedPart[] {

@@ -34,7 +34,7 @@ const longestWaitMs = 2_000;
 /** Edits requests so that no fault of ours gets in their way: after any, `text` is `undefined`, and the request goes out as it came. */
 export function createEditor(options: EditorOptions) {
 	const { log, onFault, onLeftAlone, worked, memory, engine = editRequest } = options;
-	// One after the other, so that the time of one is not that of others.
+	// One after the other, so that the time of one is not that of others. Holds no outcome, which holds a conversation.
 	let last: Promise<unknown> = Promise.resolve();
 	const slowBefore = new Set<string>();
 
@@ -78,7 +78,10 @@ export function createEditor(options: EditorOptions) {
 			if (!decoded) return fault("encoding", "its body has an encoding that is not known here.");
 			if (hasTooManyValues(decoded)) return fault("too_slow", "it has more members and items than a conversation.");
 			const turn = last.then(() => editOne(decodeText(decoded, "the request"), route));
-			last = turn.catch(() => undefined);
+			last = turn.then(
+				() => undefined,
+				() => undefined,
+			);
 			try {
 				return await turn;
 			} catch (error) {

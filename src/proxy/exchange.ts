@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { RequestFacts } from "./edit.ts";
+import { othersGoOn, type RequestFacts } from "./edit.ts";
 import type { Editor } from "./editor.ts";
 import { type Asked, discard, passOn, type Upstream } from "./forward.ts";
 import type { Ledger } from "./ledger.ts";
@@ -33,7 +33,9 @@ export async function exchangeEdited(
 	if (asked.signal.aborted) return;
 	let wasEdited = text !== undefined;
 	const sent = text === undefined ? came : { ...asked, body: { bytes: Buffer.from(text), decoded: true } };
-	let answer = await askOrRefuse(sent, exchange);
+	// The parts are measured for the ledger while the upstream works.
+	const measured = othersGoOn().then(() => void facts?.parts());
+	let [answer] = await Promise.all([askOrRefuse(sent, exchange), measured]);
 	if (answer?.statusCode === 400 && wasEdited) {
 		// The upstream may have refused our edit, for example for a signature that is bound to the text that stood there.
 		discard(answer);

@@ -59,9 +59,10 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			const { route, wasEdited, usage } = given;
 			const account = accountOf(facts, route);
 			const { prices } = facts.terms;
-			const sentParts = wasEdited ? facts.sent : facts.unedited;
+			const { unedited, sent: edited } = facts.parts();
+			const sentParts = wasEdited ? edited : unedited;
 			const counted = tokensOf(sentParts);
-			const came = tokensOf(facts.unedited);
+			const came = tokensOf(unedited);
 			const real = usage && usage.input + usage.cacheRead + usage.cacheWrite;
 			// The provider counts in tokens of its own. Placeholders have more of them in a character than results.
 			const isLike = !wasEdited || account.scale === undefined;
@@ -73,7 +74,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			};
 			const billed = usage ? inputBill(usage, facts.terms) : estimate(sentParts, account.sent);
 			account.wasEdited ||= wasEdited;
-			const billedUnedited = account.wasEdited ? estimate(facts.unedited, account.unedited) : billed;
+			const billedUnedited = account.wasEdited ? estimate(unedited, account.unedited) : billed;
 			const sums = {
 				requests: 1,
 				tokens_sent: Math.round(real ?? counted),
@@ -86,7 +87,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			};
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
-			account.unedited = facts.unedited;
+			account.unedited = unedited;
 			account.sent = sentParts;
 			account.model = facts.model ?? account.model;
 			account.last = now();
