@@ -20,6 +20,8 @@ describe("a line in the least words", () => {
 		expect(failureSign(around(900, 500))).toBe("sure");
 		expect(failureSign(around(700, 700))).toBe("none");
 		expect(failureSign(around(580, 600))).toBe("sure");
+		// A line of 1200 characters is read in one piece.
+		expect(failureSign(around(594, 588))).toBe("sure");
 		expect(failureSign("\u001b[1;31mld: x not found\u001b[0m  ")).toBe("sure");
 		expect([around(0, 300), `Ran 3 tests ${"z".repeat(700)}`].map(isSummaryLine)).toEqual([false, true]);
 		expect(isSummaryLine(`${"z ".repeat(299)}3 passed, ${"z ".repeat(299)}`)).toBe(false);

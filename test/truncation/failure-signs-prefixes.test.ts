@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { failureSign, isSummaryLine } from "../../src/truncation/failure-signs.ts";
 
-/** Only at the start of a line it is the form of a failure; elsewhere it has a word of one. */
-const message = "Error in x";
+/** At the start of a line it is the form of a failure; elsewhere it has a word of one, and no number counts it. */
+const message = "Execution halted";
 
 describe("what a logger writes before a message", () => {
 	it.each([
@@ -28,6 +28,7 @@ describe("what a logger writes before a message", () => {
 		"Nov  3 10:20:30",
 		"Nov 23 10:20:30 host:",
 		"Nov 23 10:20:30 app[123]:",
+		"Nov 23 10:20:30 sshd(pam)[123]:",
 		"12.345678",
 		"7%",
 		"100%",
@@ -63,12 +64,22 @@ describe("what a logger writes before a message", () => {
 		expect(failureSign(`${before} ${message}`)).toBe("likely");
 	});
 
-	it.each(["WARN", "10:20:30 INFO", "[debug]", "notice:", "   2026-11-23 warning:"])(
-		"is not passed over where it says that the line is no error: %s",
-		(level) => {
-			expect(failureSign(`${level} ${message}`)).not.toBe("sure");
-		},
-	);
+	it.each([
+		"WARN",
+		"10:20:30 INFO",
+		"[warn]",
+		"[info]",
+		"[information]",
+		"[debug]",
+		"notice:",
+		"   2026-11-23 warning:",
+	])("is not passed over where it says that the line is no error: %s", (level) => {
+		expect(failureSign(`${level} ${message}`)).not.toBe("sure");
+	});
+
+	it("is passed over where only the message has such a word", () => {
+		expect(failureSign(`app: ${message}, no info`)).toBe("sure");
+	});
 });
 
 describe("a summary", () => {
@@ -91,6 +102,7 @@ describe("a summary", () => {
 		"12 examples, 0 failures",
 		"87% tests passed",
 		"all: 12 failed in 3",
+		`12 failed in 3 s ${"z".repeat(40)}`,
 		"all: 12 errors",
 		"all: 1 failure, of which",
 	])("counts tests or errors, or tells the time: %s", (line) => {
