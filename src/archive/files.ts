@@ -165,12 +165,6 @@ const longMark = ".long";
 
 type Layout = ReturnType<typeof layoutOf>;
 
-type Named =
-	| { readonly is: "text"; readonly hash: string }
-	| { readonly is: "about" | "call"; readonly hash: string; readonly call: string }
-	| { readonly is: "set-aside" | "long"; readonly hash: string }
-	| { readonly is: "temporary" | "other" };
-
 const patterns = {
 	text: /^(?<hash>[0-9a-f]{64})$/,
 	about: /^(?<hash>[0-9a-f]{64})\.(?<call>[0-9a-f]{16}|none)\.json$/,
@@ -180,12 +174,13 @@ const patterns = {
 	temporary: /^\.(?:palimpsest-)?[0-9a-f-]{36}\.tmp$/,
 };
 
-function readName(name: string): Named {
+/** `hash` and `call` are empty where the name has none. */
+function readName(name: string): { readonly [part in "is" | "hash" | "call"]: string } {
 	for (const [is, pattern] of Object.entries(patterns)) {
 		const match = pattern.exec(name);
-		if (match) return { is, ...match.groups } as Named;
+		if (match) return { is, hash: "", call: "", ...match.groups };
 	}
-	return { is: "other" };
+	return { is: "other", hash: "", call: "" };
 }
 
 async function readAboutFile(file: string): Promise<About | undefined> {
@@ -215,10 +210,8 @@ async function writeEntries(given: readonly Entry[], writing: Writing): Promise<
 		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
 		written.add(hash);
 	});
-	const byFolder = groupBy(
-		texts.map(({ hash }) => hash),
-		layout.textFolder,
-	);
+	const all = texts.map(({ hash }) => hash);
+	const byFolder = groupBy(all, layout.textFolder);
 	await inParallel([...byFolder], atATime, async ([folder, hashes]) => {
 		const names = await namesIn(folder);
 		await refuseCollisions(names, written, layout);

@@ -154,7 +154,14 @@ export async function readConversationFile(file: string, maxBytes: number): Prom
 }
 
 async function readDocumentOrRecording(file: string, maxBytes: number): Promise<TextDocument | Recording> {
-	const { text, name } = await readText(file, maxBytes);
+	const bytes = await readInput(file, maxBytes);
+	if (bytes.length > largeInput) {
+		// A command ends with its answer. Without these, it would hold many times the size of its input until then.
+		setFlagsFromString("--heap-growing-percent=10");
+		setFlagsFromString("--max-semi-space-size=4");
+	}
+	const name = inputName(file);
+	const text = decodeText(bytes, name);
 	try {
 		const document = readTextDocument(text, name);
 		const conversation = readChatLog(document.value);
@@ -165,17 +172,6 @@ async function readDocumentOrRecording(file: string, maxBytes: number): Promise<
 		if (!recording) throw error;
 		return recording;
 	}
-}
-
-async function readText(file: string, maxBytes: number) {
-	const bytes = await readInput(file, maxBytes);
-	if (bytes.length > largeInput) {
-		// A command ends with its answer. Without these, it would hold many times the size of its input until then.
-		setFlagsFromString("--heap-growing-percent=10");
-		setFlagsFromString("--max-semi-space-size=4");
-	}
-	const name = inputName(file);
-	return { text: decodeText(bytes, name), name };
 }
 
 export function inputName(file: string): string {

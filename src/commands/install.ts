@@ -5,7 +5,6 @@ import { structuredPatch } from "diff";
 import { archivePlace } from "../archive/open.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
 import {
-	type HookTarget,
 	hookTarget,
 	type InstallHost,
 	isPluginHost,
@@ -46,7 +45,8 @@ export async function install(name: string | undefined, options: InstallOptions)
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
 	checkLocale(locale);
-	if (isPluginHost(name) && (await enterHook(name, options, "installed the plugin"))) say(`Start ${name} again.`);
+	if (isPluginHost(name) && (await changeHook(name, options, { change: withHook, done: "installed the plugin" })))
+		say(`Start ${name} again.`);
 	// pi has no MCP.
 	if (name === "pi") return;
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
@@ -67,7 +67,7 @@ export async function install(name: string | undefined, options: InstallOptions)
 
 /** `palimpsest uninstall HOST` */
 export async function uninstall(name: string, options: InstallOptions): Promise<void> {
-	if (isPluginHost(name)) await removeHook(name, options, "uninstalled the plugin");
+	if (isPluginHost(name)) await changeHook(name, options, { change: withoutHook, done: "uninstalled the plugin" });
 	if (name === "pi") return;
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
@@ -85,13 +85,13 @@ interface HookInstallOptions extends Pick<InstallOptions, "project" | "dryRun" |
 
 /** `palimpsest hook install HOST` */
 export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
-	const isNew = await enterHook(host, options, "installed");
+	const isNew = await changeHook(host, options, { change: withHook, done: "installed" });
 	if (isNew && host === "codex") say("Codex runs no hook before you trust it: open /hooks there.");
 }
 
 /** `palimpsest hook uninstall HOST` */
 export async function uninstallHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
-	await removeHook(host, options, "uninstalled");
+	await changeHook(host, options, { change: withoutHook, done: "uninstalled" });
 }
 
 /** `palimpsest hook opencode` */
@@ -99,21 +99,13 @@ export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookI
 	process.stdout.write(pluginText("opencode", { mostChars: maxChars, locale: checkLocale(locale) }));
 }
 
-function enterHook(host: InstallHost, options: HookInstallOptions, done: string): Promise<boolean> {
-	const target = findTarget(host, options);
-	const change = (text: string | undefined) => withHook(text, target);
-	return changeFiles({ files: [target.file], change, dryRun: options.dryRun, done });
-}
-
-function removeHook(host: InstallHost, options: HookInstallOptions, done: string): Promise<boolean> {
-	const target = findTarget(host, options);
-	const change = (text: string | undefined) => withoutHook(text, target);
-	return changeFiles({ files: [target.file], change, dryRun: options.dryRun, done });
-}
-
-function findTarget(host: InstallHost, { project, maxChars, locale }: HookInstallOptions): HookTarget {
-	const mostChars = maxChars ?? usualHookChars;
-	return hookTarget(host, { isForProject: project ?? false, mostChars, locale: checkLocale(locale) });
+function changeHook(
+	host: InstallHost,
+	{ project = false, maxChars = usualHookChars, locale, dryRun }: HookInstallOptions,
+	{ change, done }: { readonly change: typeof withHook | typeof withoutHook; readonly done: string },
+): Promise<boolean> {
+	const target = hookTarget(host, { isForProject: project, mostChars: maxChars, locale: checkLocale(locale) });
+	return changeFiles({ files: [target.file], change: (text) => change(text, target), dryRun, done });
 }
 
 /** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether a file was changed. */

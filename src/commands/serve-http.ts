@@ -15,7 +15,7 @@ import {
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { Log } from "../operations/edit-record.ts";
-import { endBySignal } from "./processes.ts";
+import { untilSignal } from "./processes.ts";
 
 export interface HttpServeOptions {
 	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
@@ -117,11 +117,13 @@ export async function serveOverHttp(
 		throw error;
 	}
 	// Before the announcement, whose readers may end the server.
-	endBySignal(async (signal) => {
+	const ended = untilSignal().then(async (signal) => {
 		announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
 		await service.close();
 		await close();
 	});
+	// Successful or not.
+	void ended.finally(() => process.exit(0));
 	const { url } = service;
 	const sse = options.stateless ? "" : ` and ${url}/sse (HTTP+SSE)`;
 	const data = { event: "listening", url, ...(own && { metrics_url: `${own.url}/metrics` }) };

@@ -131,35 +131,28 @@ export function anthropicUsage(message: JsonObject): CallUsage | undefined {
 }
 
 /** For records whose `input` excludes the tokens that were read from the cache or written to it. */
-export function cacheApartUsage(record: {
-	readonly input: unknown;
-	readonly cacheRead: unknown;
-	readonly cacheWrite: unknown;
-	readonly cacheSeconds?: number | undefined;
-	readonly model: unknown;
-}): CallUsage | undefined {
+export function cacheApartUsage(
+	record: Readonly<Record<"input" | "cacheRead" | "cacheWrite" | "model", unknown>> & CacheTime,
+): CallUsage | undefined {
 	const [input, cached, written] = [record.input, record.cacheRead, record.cacheWrite].map(tokensIn);
 	if (input === undefined && cached === undefined) return undefined;
 	return usageOf({ ...record, inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0), cachedTokens: cached ?? 0 });
 }
 
 /** For records whose `input` includes the tokens read from the cache. `undefined` if their number is missing. */
-export function cacheIncludedUsage(record: {
-	readonly input: unknown;
-	readonly cached: unknown;
-	readonly model: unknown;
-}): CallUsage | undefined {
+export function cacheIncludedUsage(
+	record: Readonly<Record<"input" | "cached" | "model", unknown>>,
+): CallUsage | undefined {
 	const [inputTokens, cachedTokens] = [record.input, record.cached].map(tokensIn);
 	if (inputTokens === undefined || cachedTokens === undefined) return undefined;
 	return usageOf({ inputTokens, cachedTokens, model: record.model });
 }
 
-function usageOf(given: {
-	readonly inputTokens: number;
-	readonly cachedTokens: number;
-	readonly cacheSeconds?: number | undefined;
-	readonly model: unknown;
-}): CallUsage | undefined {
+type CacheTime = { readonly cacheSeconds?: number | undefined };
+
+function usageOf(
+	given: Pick<CallUsage, "inputTokens" | "cachedTokens"> & CacheTime & { readonly model: unknown },
+): CallUsage | undefined {
 	const { inputTokens, cachedTokens, cacheSeconds } = given;
 	// A failed call has a usage of zeros.
 	if (inputTokens <= 0) return undefined;

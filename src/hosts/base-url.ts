@@ -47,6 +47,13 @@ const providers = {
 	gemini: "https://generativelanguage.googleapis.com",
 } as const;
 
+/** For programs whose own paths have no version. */
+const versioned = {
+	anthropic: `${providers.anthropic}/v1`,
+	openai: providers.openai,
+	gemini: `${providers.gemini}/v1beta`,
+} as const;
+
 const nothing = { environment: {}, parameters: [], files: {} } as const;
 
 const rows: Readonly<Record<string, Omit<LaunchedProgram, "name">>> = {
@@ -137,11 +144,7 @@ async function pointOpencode(where: LaunchSurroundings): Promise<Pointing> {
 	if (environment.OPENCODE_CONFIG) files.splice(2, 0, environment.OPENCODE_CONFIG);
 	const settings = await Promise.all(files.map(readJsonSettings));
 	const inline = readSettings(environment.OPENCODE_CONFIG_CONTENT ?? "");
-	const bases = {
-		anthropic: "https://api.anthropic.com/v1",
-		openai: providers.openai,
-		google: `${providers.gemini}/v1beta`,
-	};
+	const bases = { anthropic: versioned.anthropic, openai: versioned.openai, google: versioned.gemini };
 	const named = Object.entries(bases).map(([name, usual]) => {
 		const found = [...settings, inline].map((one) => textAt(one, ["provider", name, "options", "baseURL"]));
 		const variable = name === "google" ? undefined : environment[`${name.toUpperCase()}_BASE_URL`];
@@ -196,7 +199,7 @@ async function pointGeminiCli({
 async function pointPi(where: LaunchSurroundings): Promise<Pointing> {
 	const { origin, folder } = where;
 	const models = await readJsonSettings(path.join(programFolder("pi", where), "models.json"));
-	const bases = { anthropic: providers.anthropic, openai: providers.openai, google: `${providers.gemini}/v1beta` };
+	const bases = { anthropic: providers.anthropic, openai: providers.openai, google: versioned.gemini };
 	const named = Object.entries(bases).map(
 		([name, usual]) => [name, textAt(models, ["providers", name, "baseUrl"]) ?? usual] as const,
 	);
@@ -244,12 +247,7 @@ async function pointCline({ homeFolder, environment, origin, folder }: LaunchSur
 		throw refused("Cline CLI", reason);
 	}
 	const place = ["providers", name, "settings", "baseUrl"];
-	const usual = {
-		anthropic: "https://api.anthropic.com/v1",
-		openai: providers.openai,
-		gemini: `${providers.gemini}/v1beta`,
-	};
-	const base = textAt(settings, place) ?? usual[api];
+	const base = textAt(settings, place) ?? versioned[api];
 	const file = "providers.json";
 	const pointed = { providers: { [name]: { settings: { baseUrl: withVersionOf(base, origin) } } } };
 	return {
