@@ -29,12 +29,12 @@ export function checkLocale(locale: string | undefined): string | undefined {
 	return isKnown ? locale : refuseUnknown("--locale", locale, localeNames);
 }
 
-/** Runs the command line and sets the exit code. */
 /** Names with commas between them. */
 export function listOfNames(text = ""): readonly string[] {
 	return text.split(",").flatMap((name) => name.trim() || []);
 }
 
+/** Runs the command line and sets the exit code. */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
 	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
 		// A reader that closes the pipe (`palimpsest … | head`) is no error.
@@ -63,6 +63,8 @@ function exitCodeOf(error: unknown): number {
 	complain(`palimpsest: [internal] ${stack}`);
 	return exitCodes.defect;
 }
+
+// ---- Options that several commands have ----
 
 export const policyFile = "policy file; by default palimpsest.toml here, else in the configuration folder";
 

@@ -117,6 +117,8 @@ function commonStart(one: Uint8Array, other: Uint8Array): number {
 	return difference === -1 ? one.length : difference;
 }
 
+// ---- The policy of a hook ----
+
 type UsualPolicy = Pick<Policy, "locale" | "on_archive_failure" | "archive">;
 
 interface HookPolicy {

@@ -218,6 +218,8 @@ export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
 	return bytes;
 }
 
+// ---- Refused requests ----
+
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 
 /**

@@ -244,6 +244,8 @@ function textOfKey(bytes: Buffer): string {
 	}
 }
 
+// ---- Receiving a body ----
+
 export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /** Makes a reader that never holds more memory than the limit, however many clients send, in chunks of any size. */
@@ -341,6 +343,8 @@ export function createJoinedChunks() {
 		bytes: () => Buffer.concat(pieces, length),
 	};
 }
+
+// ---- The revision of the protocol ----
 
 // Since revision 2026-07-28 there is no handshake: each request names its revision, in its body and over HTTP in a header.
 const revisionMember = "io.modelcontextprotocol/protocolVersion";

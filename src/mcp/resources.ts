@@ -198,6 +198,8 @@ const contextReportApp: Resource = {
 	},
 };
 
+// ---- Prompts ----
+
 /** In UTF-16 code units. An argument becomes part of what a model reads. */
 const longestArgument = 4_000;
 

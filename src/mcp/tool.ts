@@ -94,6 +94,8 @@ export const pureTool = { readOnlyHint: true, destructiveHint: false, idempotent
 /** Hints of a tool that may overwrite a file. */
 export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false, destructiveHint: true };
 
+// ---- Running a tool ----
+
 export interface ToolOutcome {
 	readonly result: CallToolResult;
 	readonly code: ErrorCode | undefined;
@@ -250,6 +252,8 @@ function jsonBytes(value: unknown): number {
 		return 0;
 	}
 }
+
+// ---- Progress ----
 
 type CallProgress = SummaryProgress | WorkProgress;
 

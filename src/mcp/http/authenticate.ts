@@ -137,6 +137,8 @@ export function metadataRoutes(authentication: Authentication | undefined, baseU
 	return router;
 }
 
+// ---- Callers, and the tokens of the operator ----
+
 export interface Caller {
 	/** Names exactly one principal: `token NAME`, or `jwt ISSUER SUBJECT`. */
 	readonly principal: string;
@@ -257,6 +259,8 @@ function warnOfReaders(path: string, log: Log): void {
 	const message = `The tokens file ${path} can be read by other users. Run chmod 600 on it.`;
 	log({ level: "warning", message, data: { event: "auth_tokens_readable" } });
 }
+
+// ---- JSON Web Tokens ----
 
 /** Only signatures with the issuer's private key: whoever can check an HS… signature could also make one. */
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");

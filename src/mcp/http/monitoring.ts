@@ -130,6 +130,8 @@ export async function serveMetrics(options: {
 	};
 }
 
+// ---- Readiness ----
+
 type Readiness =
 	| { readonly ready: true }
 	| { readonly ready: false; readonly reason: "shutting_down" | "archive_unavailable" | "archive_timeout" };

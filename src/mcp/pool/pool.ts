@@ -175,6 +175,8 @@ export type ThreadOutcome =
 	  }
 	| { readonly kind: "question"; readonly question: ModelQuestion; readonly arguments: Uint8Array };
 
+// ---- The queue ----
+
 export interface Entry<Job> {
 	readonly owner: string;
 	readonly bytes: number;
@@ -219,6 +221,8 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 		size: () => jobs,
 	};
 }
+
+// ---- The end of a job that nobody waits for ----
 
 /**
  * What a thread does with its job, shared with the server's thread. Node.js leaks a descriptor if a thread is terminated
@@ -296,6 +300,8 @@ export function archiveDuringFiles(archive: Archive, duringFiles: DuringFiles): 
 		find: (toolCallId) => duringFiles(() => find(toolCallId)),
 	};
 }
+
+// ---- A call ----
 
 /** Runs a call in another thread. Models are asked here, where the client is. Never throws. */
 export async function callInPool(
