@@ -257,46 +257,25 @@ export function createBodyReader(limits: {
 	const { bytesOfOne, bytesOfAll, holdsArguments = false } = limits;
 	let held = 0;
 
-	const readBytes = (request: IncomingMessage): Promise<Buffer> =>
-		new Promise((resolve, reject) => {
-			let chunks = createJoinedChunks();
-			let charged = 0;
-			const charge = (): void => {
+	const readBytes = async (request: IncomingMessage): Promise<Buffer> => {
+		const chunks = createJoinedChunks();
+		let charged = 0;
+		try {
+			if (Number(request.headers["content-length"]) > bytesOfOne) throw tooLarge(bytesOfOne);
+			for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+				if (chunks.length() + chunk.length > bytesOfOne) throw tooLarge(bytesOfOne);
+				chunks.add(chunk);
 				held += chunks.memory() - charged;
 				charged = chunks.memory();
-			};
-			const take = (chunk: Buffer): void => {
-				const isTooLarge = chunks.length() + chunk.length > bytesOfOne;
-				if (!isTooLarge) chunks.add(chunk);
-				charge();
-				if (isTooLarge) refuse(tooLarge(bytesOfOne));
-				else if (held > bytesOfAll) refuse(new PalimpsestError("rate_limit", tooMany));
-			};
-			const letGo = (): void => {
-				// The listeners live until the request is answered.
-				chunks = createJoinedChunks();
-				charge();
-			};
-			const refuse = (error: PalimpsestError): void => {
-				reject(error);
-				// The rest is discarded: a client that is cut off while it sends often does not see the answer.
-				request.off("data", take);
-				request.resume();
-				letGo();
-			};
-			request.on("error", reject);
-			request.on("close", () => {
-				letGo();
-				reject(new Error("The client went away."));
-			});
-			if (Number(request.headers["content-length"]) > bytesOfOne) return refuse(tooLarge(bytesOfOne));
-			request.on("end", () => {
-				const bytes = chunks.bytes();
-				letGo();
-				resolve(bytes);
-			});
-			request.on("data", take);
-		});
+				if (held > bytesOfAll) throw new PalimpsestError("rate_limit", tooMany);
+			}
+			return chunks.bytes();
+		} finally {
+			held -= charged;
+			// The rest is discarded: a client that is cut off while it sends often does not see the answer.
+			request.resume();
+		}
+	};
 
 	return {
 		/** Throws as `readBody`, `payload_too_large`, `rate_limit` for all bodies together, and if the client left. */
