@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { archiveLocation, archivePlace } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
@@ -124,23 +126,17 @@ export async function proxyStatus({
 }
 
 /** Not by `fetch`, which refuses some ports and follows a proxy of the environment. */
-function textFrom(port: number): Promise<string> {
-	return new Promise((resolve, reject) => {
-		const asked = request({ host: "127.0.0.1", port, path: "/palimpsest/status" }, (response) => {
-			let text = "";
-			response.setEncoding("utf8").on("data", (piece: string) => {
-				text += piece;
-			});
-			response.on("end", () => (response.statusCode === 200 ? resolve(text) : reject(noProxy(port))));
-		});
-		asked.on("error", () => reject(noProxy(port)));
-		asked.end();
-	});
-}
-
-function noProxy(port: number): PalimpsestError {
+async function textFrom(port: number): Promise<string> {
+	try {
+		const asked = request({ host: "127.0.0.1", port, path: "/palimpsest/status" }).end();
+		const [response] = (await once(asked, "response")) as [IncomingMessage];
+		const answer = await textOf(response);
+		if (response.statusCode === 200) return answer;
+	} catch {
+		// The same as an answer of another program.
+	}
 	const message = `No palimpsest proxy answers on port ${port}. Start one by \`palimpsest proxy\`, or name its port by --port.`;
-	return new PalimpsestError("invalid_argument", message);
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 interface LaunchOptions extends ArchiveCommandOptions {

@@ -4,11 +4,10 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { isResultName } from "../files/access.ts";
 import { type CalibrationFigures, type CalibrationReport, startCalibration } from "../operations/calibrate.ts";
-import { type Replay, startReplay } from "../operations/replay.ts";
+import { startReplay } from "../operations/replay.ts";
 import { replayedPolicies } from "../operations/replay-policies.ts";
 import { parsePrices, type Rates, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
 import { alignColumns, endOf, whole } from "../operations/report-text.ts";
-import type { Policy } from "../policy/schema.ts";
 import { causes, unexplainedCauses } from "../replaying/calibration.ts";
 import type { MaskingFigures, PolicyFigures, ReplayReport } from "../replaying/report.ts";
 import {
@@ -62,7 +61,20 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 		minTurns,
 		mostSeries: html === undefined ? 0 : mostDrawn,
 	});
-	const leftOut = await addAll(replay, await findConversations(names), policy);
+	const countOf = await addFiles(names, async (file) => {
+		const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
+		const isLong = await replay.add({ file, conversation }).catch((cause) => {
+			if (!(cause instanceof PalimpsestError)) throw cause;
+			throw new PalimpsestError(cause.code, `${file}: ${cause.message}`, { cause });
+		});
+		return isLong ? "added" : "short";
+	});
+	const [unreadable, short] = [countOf("unreadable"), countOf("short")];
+	const words = [
+		[unreadable, unreadable === 1 ? "file" : "files", "that cannot be read as a conversation"],
+		[short, short === 1 ? "conversation" : "conversations", "of too few tool turns"],
+	].flatMap(([count, ...what]) => (count === 0 ? [] : [[count, ...what].join(" ")]));
+	const leftOut = words.length === 0 ? undefined : `left out ${words.join(", ")}`;
 	const report = replay.report();
 	if (report.files.length === 0) {
 		const reason = leftOut ?? "no .json or .jsonl file";
@@ -84,36 +96,25 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	else show(maskingTable([...rows, { file: "total", ...total }]));
 }
 
-/** Returns a sentence on the files that were skipped, if any. */
-async function addAll(replay: Replay, files: readonly FoundFile[], policy: Policy): Promise<string | undefined> {
-	const leftOut = { unreadable: 0, short: 0 };
-	for (const found of files) {
-		const what = await addFile(replay, found, policy);
-		if (what !== "replayed") leftOut[what] += 1;
-	}
-	const { unreadable, short } = leftOut;
-	const words = [
-		[unreadable, unreadable === 1 ? "file" : "files", "that cannot be read as a conversation"],
-		[short, short === 1 ? "conversation" : "conversations", "of too few tool turns"],
-	].flatMap(([count, ...what]) => (count === 0 ? [] : [[count, ...what].join(" ")]));
-	return words.length === 0 ? undefined : `left out ${words.join(", ")}`;
-}
-
-async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Policy) {
-	try {
-		const value = await readConversationFile(file, policy.limits.max_file_bytes);
-		const isLong = await replay.add({ file, conversation: value }).catch((cause) => {
-			if (!(cause instanceof PalimpsestError)) throw cause;
-			throw new PalimpsestError(cause.code, `${file}: ${cause.message}`, { cause });
-		});
-		return isLong ? "replayed" : "short";
-	} catch (error) {
-		if (!isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code)) return "unreadable";
-		throw error;
-	}
-}
-
 const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
+
+/** Adds all files, and tells how many are left out for a reason. A file that an argument names has to be readable. */
+async function addFiles<Reason extends string>(
+	names: readonly string[],
+	add: (file: string) => Promise<Reason | "added">,
+): Promise<(reason: Reason | "unreadable") => number> {
+	const done: (Reason | "added" | "unreadable")[] = [];
+	for (const { file, isNamed } of await findConversations(names)) {
+		try {
+			done.push(await add(file));
+		} catch (error) {
+			const isLeftOut = !isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code);
+			if (!isLeftOut) throw error;
+			done.push("unreadable");
+		}
+	}
+	return (reason) => done.filter((one) => one === reason).length;
+}
 
 interface FoundFile {
 	readonly file: string;
@@ -293,24 +294,17 @@ export async function calibrate(names: readonly string[], options: CalibrateOpti
 	const { policy } = await commandConfig(options);
 	const prices = options.prices === undefined ? policy.prices : parsePrices(options.prices, policy.prices);
 	const calibration = startCalibration(ratesOfPrices(prices));
-	const leftOut = { unreadable: 0, no_usage: 0, nothing_cached: 0 };
-	for (const { file, isNamed } of await findConversations(names)) {
-		try {
-			const { value } = await readDocument(file, policy.limits.max_file_bytes);
-			const done = calibration.add({ file, conversation: value });
-			if (done !== "calibrated") leftOut[done] += 1;
-		} catch (error) {
-			const isLeftOut = !isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code);
-			if (!isLeftOut) throw error;
-			leftOut.unreadable += 1;
-		}
-	}
+	const countOf = await addFiles(names, async (file) => {
+		const { value } = await readDocument(file, policy.limits.max_file_bytes);
+		const done = calibration.add({ file, conversation: value });
+		return done === "calibrated" ? "added" : done;
+	});
 	const report = calibration.report();
-	const { unreadable, no_usage, nothing_cached } = leftOut;
+	const [unreadable, unused, uncached] = [countOf("unreadable"), countOf("no_usage"), countOf("nothing_cached")];
 	const words = [
 		...(unreadable > 0 ? [`${unreadable} that cannot be read as a conversation`] : []),
-		...(no_usage > 0 ? [`${no_usage} without the usage of two calls`] : []),
-		...(nothing_cached > 0 ? [`${nothing_cached} whose provider cached nothing`] : []),
+		...(unused > 0 ? [`${unused} without the usage of two calls`] : []),
+		...(uncached > 0 ? [`${uncached} whose provider cached nothing`] : []),
 	];
 	if (words.length > 0) say(`left out files: ${words.join(", ")}`);
 	if (report.files.length === 0) {
