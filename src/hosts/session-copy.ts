@@ -145,40 +145,40 @@ function codexHeader(document: unknown): JsonObject {
 
 type Place = readonly (string | number)[];
 
-function replaceAt(path: Place, before: unknown, changed: JsonObject): ValueEdit[] {
+/** Nothing if there is no usage. Sets only members that it has. */
+function replaceAt(path: Place, before: unknown, changed: (usage: JsonObject) => JsonObject): ValueEdit[] {
 	if (!isJsonObject(before)) return [];
-	const known = Object.entries(changed).filter(([key]) => Object.hasOwn(before, key));
+	const known = Object.entries(changed(before)).filter(([key]) => Object.hasOwn(before, key));
 	return [{ kind: "replace", path, replacement: { ...before, ...Object.fromEntries(known) } }];
 }
+
+const outputIn = (usage: JsonObject, key = "output") => numberAt(usage, key) ?? 0;
 
 function claudeUsage(document: unknown, tokens: number): ValueEdit[] {
 	const messages = listOf(document).map((record) => objectOf(objectOf(record).message));
 	const isAnswer = ({ role, usage, model }: JsonObject) =>
 		role === "assistant" && isJsonObject(usage) && model !== "<synthetic>";
 	const last = messages.findLast(isAnswer);
+	const changed = () => ({ input_tokens: tokens, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 });
 	return messages.flatMap((message, index) =>
 		isAnswer(message) && (message === last || (last?.id !== undefined && message.id === last.id))
-			? replaceAt([index, "message", "usage"], message.usage, {
-					input_tokens: tokens,
-					cache_read_input_tokens: 0,
-					cache_creation_input_tokens: 0,
-				})
+			? replaceAt([index, "message", "usage"], message.usage, changed)
 			: [],
 	);
 }
 
 function codexUsage(document: unknown, tokens: number): ValueEdit[] {
 	const payloads = listOf(document).map((record) => objectOf(objectOf(record).payload));
-	const edit = (key: string, path: Place, usageIn: (payload: JsonObject) => unknown) => {
-		const index = payloads.findLastIndex((payload) => isJsonObject(usageIn(payload)) && key in payload);
-		const before = objectOf(usageIn(payloads[index] ?? {}));
-		const total = tokens + (numberAt(before, "output_tokens") ?? 0);
-		const changed = { input_tokens: tokens, cached_input_tokens: 0, total_tokens: total };
-		return index === -1 ? [] : replaceAt([index, "payload", ...path], before, changed);
+	const edit = (path: Place, usageIn: (payload: JsonObject) => unknown) => {
+		const index = payloads.findLastIndex((payload) => isJsonObject(usageIn(payload)));
+		return replaceAt([index, "payload", ...path], usageIn(payloads[index] ?? {}), (usage) => {
+			const total_tokens = tokens + outputIn(usage, "output_tokens");
+			return { input_tokens: tokens, cached_input_tokens: 0, total_tokens };
+		});
 	};
 	return [
-		...edit("info", ["info", "last_token_usage"], ({ info }) => objectOf(info).last_token_usage),
-		...edit("usage", ["usage"], ({ usage }) => usage),
+		...edit(["info", "last_token_usage"], ({ info }) => objectOf(info).last_token_usage),
+		...edit(["usage"], ({ usage }) => usage),
 	];
 }
 
@@ -187,45 +187,39 @@ function piUsage(document: unknown, tokens: number): ValueEdit[] {
 	const index = messages.findLastIndex(
 		({ role, usage, stopReason }) => role === "assistant" && isJsonObject(usage) && stopReason !== "error",
 	);
-	const usage = objectOf(messages[index]?.usage);
-	const total = tokens + (numberAt(usage, "output") ?? 0);
-	const changed = { input: tokens, cacheRead: 0, cacheWrite: 0, totalTokens: total };
-	return index === -1 ? [] : replaceAt([index, "message", "usage"], usage, changed);
+	return replaceAt([index, "message", "usage"], messages[index]?.usage, (usage) => {
+		return { input: tokens, cacheRead: 0, cacheWrite: 0, totalTokens: tokens + outputIn(usage) };
+	});
 }
 
 function opencodeUsage(document: unknown, tokens: number): ValueEdit[] {
 	const messages = listOf(objectOf(document).messages).map(objectOf);
 	const index = messages.findLastIndex(({ info }) => {
 		const { role, tokens: used } = objectOf(info);
-		return role === "assistant" && (numberAt(objectOf(used), "output") ?? 0) > 0;
+		return role === "assistant" && outputIn(objectOf(used)) > 0;
 	});
 	const { info, parts } = messages[index] ?? {};
 	const edit = (path: Place, before: unknown) =>
-		replaceAt(["messages", index, ...path], before, {
-			input: tokens,
-			cache: { read: 0, write: 0 },
-			total: tokens + (numberAt(objectOf(before), "output") ?? 0),
+		replaceAt(["messages", index, ...path], before, (usage) => {
+			return { input: tokens, cache: { read: 0, write: 0 }, total: tokens + outputIn(usage) };
 		});
 	const steps = listOf(parts).flatMap((part, place) =>
 		objectOf(part).type === "step-finish" ? edit(["parts", place, "tokens"], objectOf(part).tokens) : [],
 	);
-	return index === -1 ? [] : [...edit(["info", "tokens"], objectOf(info).tokens), ...steps];
+	return [...edit(["info", "tokens"], objectOf(info).tokens), ...steps];
 }
 
 function geminiUsage(document: unknown, tokens: number): ValueEdit[] {
-	const lists: readonly (readonly [Place, readonly unknown[]])[] = Array.isArray(document)
-		? [
-				...document.map((record, index): [Place, readonly unknown[]] => [
-					[index, "$set", "messages"],
-					listOf(objectOf(objectOf(record).$set).messages),
-				]),
-				[[], document],
-			]
-		: [[["messages"], listOf(objectOf(document).messages)]];
-	return lists.flatMap(([path, messages]) => {
+	const rewritten = listOf(document).map((record, index): [Place, readonly unknown[]] => {
+		return [[index, "$set", "messages"], listOf(objectOf(objectOf(record).$set).messages)];
+	});
+	const own: [Place, readonly unknown[]] = Array.isArray(document)
+		? [[], document]
+		: [["messages"], listOf(objectOf(document).messages)];
+	return [...rewritten, own].flatMap(([path, messages]) => {
 		const index = messages.findLastIndex((one) => isJsonObject(objectOf(one).tokens));
-		const before = objectOf(objectOf(messages[index]).tokens);
-		const total = tokens + (numberAt(before, "output") ?? 0);
-		return index === -1 ? [] : replaceAt([...path, index, "tokens"], before, { input: tokens, cached: 0, total });
+		return replaceAt([...path, index, "tokens"], objectOf(messages[index]).tokens, (usage) => {
+			return { input: tokens, cached: 0, total: tokens + outputIn(usage) };
+		});
 	});
 }
