@@ -8,12 +8,13 @@ import { usersTexts } from "../compaction/users-words.ts";
 import { compactJson } from "../conversation/json.ts";
 import { scaleTokens } from "../conversation/measure.ts";
 import { addSizes, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
-import { type Transcript, valueAt } from "../conversation/transcript.ts";
+import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { sha256Of } from "../json-text/value.ts";
 import { planMask } from "../masking/mask.ts";
 import type { LocaleName } from "../policy/names.ts";
+import { byAge } from "../policy/presets.ts";
 import type { MaskPolicy, Policy } from "../policy/schema.ts";
 import { locales } from "../policy/wordings.ts";
 import { summariseInParts } from "../summariser/in-parts.ts";
@@ -36,13 +37,11 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 	// The specification uses the plain window, whatever the policy says about masking.
 	const mask: MaskPolicy = {
 		...policy.mask,
-		enabled: true,
+		...byAge,
 		window_turns: policy.compaction.keep_tool_groups,
 		keep_errors: false,
 		keep_last_k_per_tool: null,
 		tools: {},
-		selection: "age",
-		cadence: "every_turn",
 	};
 	const replaying = { meter: { countTokens, messageOverhead: 0 }, prices: policy.prices };
 	const { edits } = planMask({ ...opened, policy: mask, media: policy.media, countTokens, replaying });
@@ -229,9 +228,10 @@ function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	}
 	const [first, last] = parts.slice(1).map(Number) as [number, number];
 	const whole = pickRange({ transcript: source.transcript, keepLastMessages: 0, pinTask: false });
-	const groups = whole?.groups.filter(({ messages }) => messages.every((index) => index >= first && index <= last));
-	const messages = (groups ?? []).flatMap((group) => group.messages).toSorted((a, b) => a - b);
-	const range = { messages, groups: groups ?? [], first };
+	const isWithin = (index: number) => index >= first && index <= last;
+	const groups = whole ? whole.groups.filter(({ messages }) => messages.every(isWithin)) : [];
+	const messages = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
+	const range = { messages, groups, first };
 	if (summaryToken(source, range) === token) return range;
 	const message =
 		"The messages that the summary is of are not in this conversation as they were. Call again without `summary` for a new request.";
@@ -239,7 +239,7 @@ function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 }
 
 function rangeJson({ document, located, transcript }: ReadConversation, { messages }: PickedRange): string {
-	const paths = messages.flatMap((index) => transcript.messages[index]?.paths ?? []);
+	const paths = messages.flatMap((index) => (transcript.messages[index] as Message).paths);
 	const depth = located.base.length;
 	// The records of a message may be mixed with those of the next.
 	const inPlace = paths.toSorted((one, other) => Number(one[depth]) - Number(other[depth]));

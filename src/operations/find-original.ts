@@ -68,8 +68,7 @@ export function createOriginalFinder(what: {
 			if (found?.kind === "found") return found;
 			if (found) rejected.push(found);
 		}
-		const reported =
-			rejected.find(({ kind }) => kind === "missing") ?? rejected.find(({ kind }) => kind === "ambiguous");
+		const reported = rejected.find(({ kind }) => kind === "missing") ?? rejected[0];
 		if (reported) return reported;
 		return looksCut(content ?? text) ? { kind: "unnamed", name: nameOf(result) } : undefined;
 	};
@@ -241,7 +240,7 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 	const { guardMarker, truncateMarker } = wordings(policy);
 	const english = locales.en.truncation_marker;
 	const distinct = plainMarkers.filter((marker) => marker !== english);
-	const placed = new Set([english, guardMarker, truncateMarker].filter((marker) => !distinct.includes(marker)));
+	const placed = new Set([english, guardMarker, truncateMarker]);
 	const ends = [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
 		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
 		{ headChars: truncate?.head_chars ?? 2_000, tailChars: truncate?.tail_chars ?? 2_000 },

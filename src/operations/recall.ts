@@ -63,12 +63,12 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 		const message = "Expected `ref`, as it stands in the placeholder, or `tool_call_id`.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
-	const named = ref === undefined ? await originalsOf(archive, toolCallId ?? "") : [];
+	const named = ref === undefined ? await originalsOf(archive, toolCallId as string) : [];
 	if (named.length > 1) {
 		const originals = named.slice(0, mostListed).map(describeListing);
 		return { kind: "several", originals, leftOut: named.length - originals.length };
 	}
-	const wanted = ref === undefined ? (named[0]?.ref ?? "") : writtenRef(ref, policy);
+	const wanted = named[0]?.ref ?? writtenRef(ref as string, policy);
 	const { listing, value } = await archive.read(wanted, select);
 	// These are records for restoring, not originals.
 	if (listing.kind === "places") throw nothingKept();

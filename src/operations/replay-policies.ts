@@ -6,7 +6,7 @@ import { checkPolicyLayer } from "../policy/check.ts";
 import { nearestName } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { type PresetName, presetNames } from "../policy/names.ts";
-import { presets } from "../policy/presets.ts";
+import { byAge, presets } from "../policy/presets.ts";
 import type { MaskPolicy, Policy, PolicyLayer } from "../policy/schema.ts";
 import { type Rival, rivalPlaceholders } from "../replaying/rivals.ts";
 
@@ -17,7 +17,7 @@ export type ReplayedPolicy = {
 } & (
 	| {
 			/** `optimum` is the cheapest schedule that the window allows, found with hindsight. */
-			readonly kind: "raw" | "optimum" | "replayed";
+			readonly kind: "optimum" | "replayed";
 	  }
 	| { readonly kind: "rival"; readonly rival: Rival }
 );
@@ -36,13 +36,12 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 			const { kind } = policyName;
 			const policy = resolvePolicy([...configured, layerOf(policyName)]);
 			if (kind === "rival") return { name, kind, rival: policyName.rival, policy };
-			return { name, kind: kind === "raw" || kind === "optimum" ? kind : "replayed", policy };
+			return { name, kind: kind === "optimum" ? kind : "replayed", policy };
 		}),
 	);
 }
 
 function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
-	const byAge = { enabled: true, selection: "age", cadence: "every_turn" } as const;
 	switch (name.kind) {
 		case "raw":
 			return { mask: { enabled: false } };

@@ -48,13 +48,13 @@ export interface ReplaySettings {
 export type Replay = Awaited<ReturnType<typeof startReplay>>;
 
 export async function startReplay(settings: ReplaySettings) {
-	const { policy, policies, minTurns = 0, mostSeries = 0 } = settings;
+	const { policy, minTurns = 0, mostSeries = 0 } = settings;
 	const model = settings.model ?? policy.guard.model ?? undefined;
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const { factor } = estimate.scale;
 	const files: ReplayedFile[] = [];
 	let drawn: readonly (readonly ReplaySeries[])[] = [];
-	let totals: readonly PolicyTotals[] | undefined;
+	const totalsOf = new Map<string, PolicyTotals>();
 
 	return {
 		/** Returns false if the conversation has too few tool turns. Throws as masking does. */
@@ -88,15 +88,15 @@ export async function startReplay(settings: ReplaySettings) {
 				const series = replayed.map((one) => ({ file, policy: one.policy.name, ...one.series() }));
 				drawn = withoutShortest([...drawn, series], mostSeries);
 			}
-			totals = replayed.map((one, index) => {
-				const before = totals?.[index];
-				return before ? addTotals(before, one.totals) : one.totals;
-			});
+			for (const { policy: one, totals } of replayed) {
+				const before = totalsOf.get(one.name);
+				totalsOf.set(one.name, before ? addTotals(before, totals) : totals);
+			}
 			return true;
 		},
 		report: (): ReplayReport => ({
 			...sumOfFigures(files),
-			policies: (totals ?? []).map((one, index) => figuresOf(policies[index]?.name ?? "", one)),
+			policies: Array.from(totalsOf, ([name, totals]) => figuresOf(name, totals)),
 			files,
 		}),
 		series: () => drawn.flat(),
@@ -157,7 +157,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		if (one.kind === "optimum") return optimumOf(histories, mask);
 		// A rival's thresholds are in tokens of the model.
 		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
-		return replay(histories.counted, { mask: one.kind === "raw" ? { ...mask, enabled: false } : mask, prices });
+		return replay(histories.counted, { mask, prices });
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, prices);
@@ -184,7 +184,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
 
 	return policies.map((one) => {
-		const histories = one.kind === "raw" ? whole : historyUnder(one.policy);
+		const histories = historyUnder(one.policy);
 		const schedule = scheduleOf(one, histories);
 		const { billed: history } = histories;
 		const { calls, costs, ...figures } = billOf(history, schedule);
@@ -193,7 +193,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 			...(recall[kind] satisfies RecallCount),
 			bound: clairvoyantRecall(history, { inputTokens: figures.inputTokens, kind }),
 		});
-		const hasOptimum = one.kind !== "raw" && one.kind !== "rival" && goesByAgeAlone(one.policy.mask);
+		const hasOptimum = one.kind !== "rival" && goesByAgeAlone(one.policy.mask);
 		const { faults, billed: withRecalls } = meterFaults(history, schedule, rates);
 		const billedForFaults = faults === 0 ? 0 : withRecalls - figures.billed;
 		const billedWithFaults = figures.billed + configured.prices.fault * billedForFaults;
@@ -212,7 +212,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 				optimum: hasOptimum ? billOf(history, optimumOf(histories, one.policy.mask)).billed : null,
 				worst: worstOf(figures.billed),
 				worstWithFaults: worstOf(billedWithFaults),
-				callsOverWindow: windowTokens === undefined ? 0 : calls.filter(({ input }) => input > windowTokens).length,
+				callsOverWindow: calls.filter(({ input }) => input > (windowTokens ?? Number.POSITIVE_INFINITY)).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
 				identifiers: uses("identifiers"),
 				lines: uses("lines"),

@@ -1,6 +1,7 @@
 import { measure, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
 import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
+import { byAge } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { startOfLastAnswer } from "./context-window.ts";
 import type { ConversationRequest, Outcome } from "./conversation.ts";
@@ -54,12 +55,10 @@ function policiesOf(policy: Policy, target: number): readonly Policy[] {
 		...gentle,
 		mask: {
 			...mask,
-			enabled: true,
+			...byAge,
 			window_turns: Math.min(3, Math.max(1, mask.window_turns)),
 			keep_errors: false,
 			keep_last_k_per_tool: null,
-			selection: "age",
-			cadence: "every_turn",
 		},
 		guard: { ...guard, max_tool_result_chars: Math.min(8_000, guard.max_tool_result_chars) },
 	};

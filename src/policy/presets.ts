@@ -14,6 +14,9 @@ export const trimMarker = {
 	archived: "\n\n[... contenu tronqué, réf={ref} ...]\n\n",
 } as const;
 
+/** Masks all that is older than the window, at once. */
+export const byAge = { enabled: true, selection: "age", cadence: "every_turn" } as const;
+
 export const presets: Readonly<Record<PresetName, Preset>> = {
 	"observation-masking": {
 		description: "Masks results older than 8 tool turns, keeps errors, placeholder in French.",

@@ -60,7 +60,7 @@ describe("applyAndVerify", () => {
 		[
 			"an edited user message",
 			[replace([0, "content"])],
-			/only_tool_results_edited \(\/0\/content is no tool result\)/,
+			/only_tool_results_edited \(\/0\/content is no tool result\), so/,
 		],
 		["a missing path", [replace([9, "content"])], /^The plan could not be applied/],
 		["a result that can no longer be read", [replace([1, "role"])], /left as it was/],
@@ -69,6 +69,7 @@ describe("applyAndVerify", () => {
 		expect(applied).toMatchObject({ error: { code: "broken_promise" } });
 		expect(applied.document).toBe(document);
 		expect(applied.error?.message).toMatch(message);
+		expect(applied.error?.cause === undefined).toBe(/have broken/.test(applied.error?.message ?? ""));
 		expect(applied.error?.message).toMatch(/so the conversation was left as it was\. Please report this\.$/);
 		expect(applied.error?.message).not.toMatch(/secret|fox/);
 	});
@@ -80,7 +81,7 @@ describe("applyAndVerify", () => {
 			plan: many.map((_, index) => replace([index, "content"])),
 			meter: { countTokens: roughCount, messageOverhead: 0 },
 		});
-		expect(applied.error?.message).toMatch(/ and 4 more, so /);
+		expect(applied.error?.message).toMatch(/have broken (?:\w+ \([^)]*\)(?:, )?){5} and 4 more, so /);
 	});
 
 	it("detects an unread result, even one that was unread before", () => {

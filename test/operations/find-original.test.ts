@@ -13,15 +13,15 @@ beforeEach(async () => {
 	archive = (await openArchive({ where: "memory" })) as Archive;
 });
 
-const policy = policyOf({ locale: "en" });
 const whole = "one line\n".repeat(10);
 
 const keep = async (text: string, toolCallId?: string, kind: Original["kind"] = "result") =>
 	(await archive.put([{ kind, text, ...(toolCallId === undefined ? {} : { toolCallId }) }]))[0] ?? "";
 
 /** By default of call `a`. */
-function find(text: string, given: { callId?: string | undefined; byCallId?: boolean } = {}) {
-	const { byCallId = false } = given;
+function find(text: string, given: { callId?: string | undefined; byCallId?: boolean; own?: string } = {}) {
+	const { byCallId = false, own: placeholder_template = null } = given;
+	const policy = policyOf({ locale: "en", mask: { placeholder_template } });
 	const callId = "callId" in given ? given.callId : "a";
 	const document = openaiMessages(user("Go."), toolTurn(callId ?? "none", text));
 	const finder = createOriginalFinder({ archive, policy, document, byCallId });
@@ -59,7 +59,7 @@ describe("a text below a notice with a reference", () => {
 		const ref = await keep(whole, "a");
 		for (const chars of [89, 91]) expect((await find(`${notice(chars, ref)}\none line`))?.kind).toBeUndefined();
 		const coloured = await keep(`\u001b[31m${whole}\u001b[0m`, "a");
-		expect((await find(`${notice(90, coloured)}\none line`))?.kind).toBe("found");
+		for (const chars of [90, 99]) expect((await find(`${notice(chars, coloured)}\none line`))?.kind).toBe("found");
 	});
 
 	it("is an original of any length if the notice is too short for a number", async () => {
@@ -68,7 +68,10 @@ describe("a text below a notice with a reference", () => {
 		expect(await find(short)).toEqual(found(whole, "ref", ref));
 	});
 
-	it("is missing where its original is", async () => {
+	it("is missing where its original is, whatever else stands in the text", async () => {
+		const ref = await keep(whole, "b");
+		const both = `${notice(90, ref)}\n${notice(90, "abcd2345")}`;
+		expect(await find(both)).toEqual({ kind: "missing", name: "abcd2345" });
 		expect(await find(`${notice(90, "abcd2345")}\none line`)).toEqual({ kind: "missing", name: "abcd2345" });
 	});
 });
@@ -88,7 +91,8 @@ describe("a text below a notice without a reference", () => {
 		await keep(whole, "a");
 		expect(await find(`Before it:\n${text}`, { byCallId: true })).toBeUndefined();
 		expect((await find(`${notice(91)}\none line`, { byCallId: true }))?.kind).toBe("unnamed");
-		expect((await find("[Output shortened]\none line", { byCallId: true }))?.kind).not.toBe("found");
+		const short = locales.en.notices.short.replaceAll(/\{\w+\}/g, "7");
+		expect((await find(`${short}\none line`, { byCallId: true }))?.kind).not.toBe("found");
 		await keep(`${whole.slice(0, -1)}!`, "a");
 		expect(await find(text, { byCallId: true })).toEqual({ kind: "ambiguous", name: "a" });
 	});
@@ -110,6 +114,20 @@ describe("the text between the ends of a marker without a reference", () => {
 		expect(await find(marked, { byCallId: true })).toEqual(found(whole, "call", ref));
 		expect((await find(marked, { byCallId: true, callId: "b" }))?.kind).not.toBe("found");
 	});
+});
+
+it("a text cut where the policy for truncation cuts is unnamed, and others may have dots in them", async () => {
+	const marker = locales.en.truncation_marker.replace("{omitted_chars}", "700");
+	const policy = policyOf({ locale: "en", truncate: { head_chars: 100, tail_chars: 50 } });
+	for (const [tail, kind] of [
+		[50, "unnamed"],
+		[51, undefined],
+	] as const) {
+		const text = `${"a".repeat(100)}${marker}${"b".repeat(tail)}`;
+		const document = openaiMessages(user("Go."), toolTurn("a", text));
+		const finder = createOriginalFinder({ archive, policy, document, byCallId: false });
+		expect((await finder({ text, path: [2, "content"], record: [2], callId: "a" }))?.kind).toBe(kind);
+	}
 });
 
 describe("a placeholder with the number of characters", () => {
@@ -142,10 +160,10 @@ describe("a placeholder without a reference", () => {
 		const ref = await keep("own", "a");
 		expect(await find(placeholder, { byCallId: true })).toEqual(found("own", "call", ref));
 		const media = placeholder.replace("a,", "m,").replace("ls", "screenshot");
-		await keep("pic", "m", "media");
-		expect(await find(media, { callId: "m", byCallId: true })).toMatchObject({ kind: "missing" });
-		const nameless = placeholder.replace("tool_call_id=a, ", "");
-		expect(await find(nameless, { callId: undefined, byCallId: true })).not.toMatchObject({ kind: "found" });
+		const name = await keep("pic", "m", "media");
+		expect(await find(media, { callId: "m", byCallId: true })).toEqual({ kind: "missing", name });
+		const nameless = await find("[gone: 3]", { callId: undefined, byCallId: true, own: "[gone: {original_chars}]" });
+		expect(nameless).toEqual({ kind: "missing", name: "a result without an id" });
 	});
 });
 

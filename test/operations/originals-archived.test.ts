@@ -76,6 +76,27 @@ describe("masking with an archive", () => {
 		expect(outcome.report).toMatchObject({ changed: false, masked_tool_results: 0 });
 	});
 
+	it("fails when references cannot be made, unless the policy does without them", async () => {
+		const failing = (error: Error): Archive => ({
+			...archive,
+			refOf: () => {
+				throw error;
+			},
+		});
+		const lost = new PalimpsestError("archive_unavailable", "The rules cannot be read.");
+		const without = masking({ on_archive_failure: "mask_without_recall" });
+		const outcome = await maskConversation({ conversation, policy: without, archive: failing(lost) });
+		expect(outcome.edits).toHaveLength(4);
+		expect(outcome.report.notes.join()).toContain("The rules cannot be read.");
+		for (const [policy, error] of [
+			[masking(), lost],
+			[without, new PalimpsestError("ambiguous_reference", "Two.")],
+			[without, new TypeError("A mistake.")],
+		] as const) {
+			await expect(maskConversation({ conversation, policy, archive: failing(error) })).rejects.toBe(error);
+		}
+	});
+
 	it("masks anyway when the policy says so, without promising recall", async () => {
 		const policy = masking({ on_archive_failure: "mask_without_recall" });
 		const outcome = await maskConversation({ conversation, policy, archive: unavailable() });

@@ -74,6 +74,32 @@ describe.each(rows.map((row) => [row.format.name, row] as const))("what is taken
 		}
 	});
 
+	it("as records that a strategy of the user leaves out is archived with all of their messages", async () => {
+		const archive = await open();
+		const { located } = readConversation(conversation);
+		const depth = located.base.length;
+		const recordOf = (index: number) => Number(transcript.messages[index]?.paths[0]?.[depth]);
+		const kept = recordOf(transcript.messages.findIndex(({ counted }) => counted.includes("Yes, please.")));
+		const { report } = await compactConversation({
+			conversation,
+			policy: policyOf({ guard: { pin_task: false } }),
+			strategy: {
+				kind: "external",
+				name: "own",
+				strategy: { compact: ({ history }) => history.filter((_record, index) => index === 0 || index >= kept) },
+			},
+			answer: { kind: "none" },
+			force: true,
+			archive,
+		});
+		const groups = report.dropped_groups ?? [];
+		await checkGroups(archive, groups);
+		const places = transcript.messages.map((_message, index) => recordOf(index));
+		expect(groups.flatMap(({ messages }) => messages).toSorted((a, b) => a - b)).toEqual(
+			places.flatMap((record, index) => (record > 0 && record < kept ? [index] : [])),
+		);
+	});
+
 	it("as summarised messages is archived, together and by group", async () => {
 		const archive = await open();
 		const { report, error } = await compactConversation({
@@ -93,6 +119,36 @@ describe.each(rows.map((row) => [row.format.name, row] as const))("what is taken
 		expect(gone.length).toBe(report.summary?.messages);
 		expect((await archive.get(report.summary?.ref ?? "")).kind).toBe("group");
 	});
+});
+
+it("a group that a strategy takes apart is archived by message", async () => {
+	const archive = await open();
+	const call = (id: string) => ({ id, type: "function", function: { name: "ls", arguments: "{}" } });
+	const made = (...ids: readonly string[]) => ({ role: "assistant", content: null, tool_calls: ids.map(call) });
+	const result = (id: string) => ({ role: "tool", tool_call_id: id, content: outputOf(id) });
+	const conversation = [
+		{ role: "user", content: "Go." },
+		made("a", "b"),
+		result("a"),
+		result("b"),
+		{ role: "user", content: "On." },
+	];
+	const { report } = await compactConversation({
+		conversation,
+		policy: policyOf(),
+		strategy: {
+			kind: "external",
+			name: "own",
+			strategy: { compact: ({ history: [task, _calls, first, _second, last] }) => [task, made("a"), first, last] },
+		},
+		answer: { kind: "none" },
+		force: true,
+		archive,
+	});
+	const groups = report.dropped_groups ?? [];
+	expect(groups.map(({ messages }) => messages)).toEqual([[1], [3]]);
+	const texts = await Promise.all(groups.map(async ({ ref }) => JSON.parse((await archive.get(ref)).text)));
+	expect(texts).toEqual([[conversation[1]], [conversation[3]]]);
 });
 
 it("a dropped result without its call is found by the call that it names", async () => {

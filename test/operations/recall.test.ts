@@ -80,6 +80,8 @@ describe("recallOriginal", () => {
 			`original://${ref}?lines=1-2`,
 		])
 			expect(partOf(await recallOriginal({ archive, policy, ref: given })).text).toBe("x");
+		const shouted = partOf(await recallOriginal({ archive, policy, ref: `#${ref?.toUpperCase()}] read it` }));
+		expect(shouted.text).toBe("x");
 		const altered = recallOriginal({ archive, policy, ref: `ref=${ref}7` });
 		await expect(altered).rejects.toMatchObject({ code: "original_not_found" });
 	});
@@ -87,8 +89,16 @@ describe("recallOriginal", () => {
 	it("refuses two references in one text, and reads one that stands there twice", async () => {
 		const { archive, refs } = await archiveOf([{ text: "x", kind: "result", toolCallId: "c" }]);
 		const [ref = ""] = refs;
-		const several = recallOriginal({ archive, policy, ref: `ref=${ref}, or ref=abc12345` });
-		await expect(several).rejects.toMatchObject({ code: "ambiguous_reference" });
+		for (const given of [
+			`ref=${ref}, or ref=abc12345`,
+			`ref =${ref}, or ref =${ref.charAt(0)}bc12345`,
+			`#${ref} or #abc12345`,
+		]) {
+			const several = recallOriginal({ archive, policy, ref: given });
+			await expect(several).rejects.toMatchObject({ code: "ambiguous_reference" });
+		}
+		const beside = await recallOriginal({ archive, policy, ref: `ref=${ref} of issue #12` });
+		expect(partOf(beside).text).toBe("x");
 		const twice = await recallOriginal({ archive, policy, ref: `ref=${ref}, or original://${ref.toUpperCase()}` });
 		expect(partOf(twice).text).toBe("x");
 	});
@@ -96,6 +106,18 @@ describe("recallOriginal", () => {
 	it("requires a ref or a call", async () => {
 		const { archive } = await archiveOf([]);
 		await expect(recallOriginal({ archive, policy })).rejects.toMatchObject({ code: "invalid_argument" });
+		const number = recallOriginal({ archive, policy, ref: 7 as never });
+		await expect(number).rejects.toMatchObject({ code: "invalid_argument" });
+		const unknown = recallOriginal({ archive, policy, toolCallId: "none" });
+		await expect(unknown).rejects.toMatchObject({ code: "original_not_found" });
+	});
+
+	it("names no call of a text that has none, and lists the matches of a search", async () => {
+		const { archive, refs } = await archiveOf([{ text: "one\ntwo", kind: "text" }]);
+		const part = partOf(await recallOriginal({ archive, policy, ref: refs[0], grep: "two" }));
+		expect(part).toMatchObject({ text: expect.stringContaining("two"), matches: { found: 1 } });
+		expect(Object.keys(part)).not.toContain("tool_call_id");
+		expect(Object.keys(part)).not.toContain("tool_name");
 	});
 
 	it("shows an image only when it is requested in full and images are shown", async () => {
@@ -103,6 +125,7 @@ describe("recallOriginal", () => {
 		const { archive, refs } = await archiveOf([{ text, kind: "media" }]);
 		const kindOf = async (more: object) => (await recallOriginal({ archive, policy, ref: refs[0], ...more })).kind;
 		expect(await kindOf({ showsImages: true })).toBe("image");
+		expect(await kindOf({ showsImages: true, head: undefined })).toBe("image");
 		expect(await kindOf({})).toBe("part");
 		expect(await kindOf({ showsImages: true, head: 1 })).toBe("part");
 		const {

@@ -46,10 +46,10 @@ const policy = policyOf(layer);
 
 const names = "raw,window:2,stride:4:2,break_even:2,balanced:high,optimum:2";
 
-async function run(more: Partial<ReplaySettings> = {}) {
+async function run(more: Partial<ReplaySettings> = {}, replayed = conversations) {
 	const policies = await replayedPolicies(names, [layer]);
 	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), ...more });
-	for (const one of conversations) await replay.add(one);
+	for (const one of replayed) await replay.add(one);
 	return { report: replay.report(), series: replay.series(), policies };
 }
 
@@ -64,7 +64,7 @@ async function naively(messages: readonly ChatMessage[], index: number) {
 	let last: readonly ChatMessage[] = [];
 	const masked = async (end: number) => {
 		const beginning = messages.slice(0, end);
-		if (one.kind === "raw") return beginning;
+		if (one.name === "raw") return beginning;
 		const { conversation, report } = await maskConversation({ conversation: beginning, policy: one.policy });
 		sums.masked = report.masked_tool_results;
 		return conversation as readonly ChatMessage[];
@@ -163,6 +163,27 @@ describe("the figures", () => {
 		}
 	});
 
+	it("bill each fault at the configured price, and the output", async () => {
+		const prices = { ...policy.prices, fault: 2 * policy.prices.fault };
+		const dear = (await run({ policy: policyOf({ ...layer, prices }) })).report;
+		for (const name of ["window:2", "stride:4:2"]) {
+			const [{ ratio_to_raw, ...plain }, doubled] = [named(report.policies, name), named(dear.policies, name)];
+			const [once = 0, twice = 0] = [plain, doubled].map((one) => (one.ratio_with_faults ?? 0) - ratio_to_raw);
+			expect(once).toBeGreaterThan(0.001);
+			expect(once).toBeLessThan(ratio_to_raw);
+			expect(twice).toBeCloseTo(2 * once, 9);
+			expect(plain.billed_output).toBeCloseTo(plain.output_tokens * policy.prices.output, 3);
+		}
+	});
+
+	it("have the placeholder of each policy", async () => {
+		const own = (placeholder_template: string) => policyOf({ mask: { window_turns: 2, placeholder_template } });
+		const wordy = { name: "wordy", kind: "replayed", policy: own("gone ".repeat(40)) } as const;
+		const terse = { name: "terse", kind: "replayed", policy: own("gone") } as const;
+		const { policies } = (await run({ policies: [wordy, terse] })).report;
+		expect(named(policies, "terse").input_tokens).toBeLessThan(named(policies, "wordy").input_tokens);
+	});
+
 	it("of the offline benchmark equal those of one masking", async () => {
 		for (const [index, one] of conversations.entries()) {
 			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
@@ -227,6 +248,8 @@ describe("the series", () => {
 	it("are kept for the conversations with the most calls, in their order, and only on request", async () => {
 		const { series } = await run({ mostSeries: 2 });
 		expect([...new Set(series.map(({ file }) => file))]).toEqual(["long", "middle"]);
+		const { series: other } = await run({ mostSeries: 2 }, conversations.toReversed());
+		expect([...new Set(other.map(({ file }) => file))]).toEqual(["middle", "long"]);
 		expect((await run()).series).toEqual([]);
 	});
 });

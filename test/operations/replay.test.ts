@@ -176,7 +176,7 @@ describe("the name of a rival", () => {
 it("a list is read in order, each name once", async () => {
 	const policies = await replayedPolicies(" raw,optimum:3, window:3,raw", []);
 	expect(policies.map(({ name, kind }) => [name, kind])).toEqual([
-		["raw", "raw"],
+		["raw", "replayed"],
 		["optimum:3", "optimum"],
 		["window:3", "replayed"],
 	]);

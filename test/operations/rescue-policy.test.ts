@@ -62,6 +62,14 @@ describe("a rescue under a policy that", () => {
 		expect(whole.report).toMatchObject({ fits: true, changed: false, truncated_tool_results: 0 });
 		const gentle = await rescue(layer, 17_000, 0.5, large);
 		expect(gentle.report).toMatchObject({ fits: true, truncated_tool_results: 2 });
+		const mixed = openaiMessages(user("Go."), toolTurn("a", outputOf("a", 300)), toolTurn("b", outputOf("b", 600)));
+		for (const [window, truncated_tool_results] of [
+			[14_000, 1],
+			[8_000, 2],
+		] as const) {
+			const { report } = await rescue(layer, window, 0.5, mixed);
+			expect(report).toMatchObject({ fits: true, truncated_tool_results, masked_tool_results: 0, dropped_messages: 0 });
+		}
 	});
 
 	it("has an assumed window uses it; another one is needed elsewhere", async () => {

@@ -45,6 +45,7 @@ describe("rescueConversation", () => {
 		});
 		expect(report.fits).toBe(true);
 		expect(report.dropped_messages).toBeGreaterThan(0);
+		expect(report.masked_tool_results).toBeGreaterThan(0);
 		const left = conversation as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
 		const calls = left.flatMap(({ tool_calls: made }) => made?.map(({ id }) => id) ?? []);
 		expect(left.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(calls);
