@@ -1,7 +1,7 @@
 import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
 import { carriedCalls } from "./faults.ts";
-import { callsAfter } from "./recall.ts";
+import { callsAfter, usesByCall } from "./recall.ts";
 
 /** Of one token. */
 interface TokenPrices {
@@ -116,17 +116,11 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 
 /** Those of which no holder is sure to be in view, each once. */
 function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] {
-	const { calls, results } = history;
+	const { results } = history;
 	const found = new Map<string, { readonly call: number; readonly holders: readonly number[] }>();
-	for (const ofKind of [history.uses().identifiers, history.uses().lines]) {
-		let call = -1;
-		ofKind.forEach((ofMessage, message) => {
-			if (calls[call + 1] === message) call += 1;
-			for (const { holders } of ofMessage) {
-				const canFault = holders.every((place) => (maskableFrom[place] as number) <= call);
-				if (canFault) found.set(`${call}:${holders}`, { call, holders });
-			}
-		});
+	for (const { call, holders } of [...usesByCall(history, "identifiers"), ...usesByCall(history, "lines")]) {
+		const canFault = holders.every((place) => (maskableFrom[place] as number) <= call);
+		if (canFault) found.set(`${call}:${holders}`, { call, holders });
 	}
 	const uses = Array.from(found.values());
 	/** For each result, the calls that may recall it. */

@@ -2,6 +2,7 @@ import { groupBy } from "../conversation/lists.ts";
 import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
+import { usesByCall } from "./recall.ts";
 
 /** How the calls of a replay are priced. Costs are in one unit: prices of an input token, or US dollars. */
 export interface CallCosts {
@@ -45,7 +46,7 @@ export function meterFaults(
 			const copied = tokensOf(copies);
 			const input = own + copied;
 			billed += costOf({ input, cached: cached + copied });
-			const recalled = missingResults(needed[call] ?? [], { copies, results }).map((place) => {
+			const recalled = missingResults(needed[call] as (readonly number[])[], { copies, results }).map((place) => {
 				return { place, call, tokens: (results[place] as ReplayResult).tokens };
 			});
 			if (recalled.length > 0) {
@@ -74,17 +75,12 @@ function tokensOf(copies: readonly Copy[]): number {
 }
 
 /** For each call, the holders of each string that its answer uses and that only masked results hold. */
-function neededByCall({ calls, uses }: ReplayHistory, schedule: Schedule): (readonly number[])[][] {
+function neededByCall(history: ReplayHistory, schedule: Schedule): (readonly number[])[][] {
+	const { calls } = history;
 	const needed: (readonly number[])[][] = calls.map(() => []);
-	for (const ofKind of [uses().identifiers, uses().lines]) {
-		let call = -1;
-		ofKind.forEach((ofMessage, message) => {
-			if (calls[call + 1] === message) call += 1;
-			const moment = calls[call] ?? 0;
-			for (const { holders } of ofMessage) {
-				if (holders.every((place) => (schedule[place] as number) <= moment)) needed[call]?.push(holders);
-			}
-		});
+	for (const { call, holders } of [...usesByCall(history, "identifiers"), ...usesByCall(history, "lines")]) {
+		const isMasked = holders.every((place) => (schedule[place] as number) <= (calls[call] as number));
+		if (isMasked) (needed[call] as (readonly number[])[]).push(holders);
 	}
 	return needed;
 }

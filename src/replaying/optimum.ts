@@ -39,7 +39,7 @@ function lastAdvance(
 
 	// The least cost of the calls so far and its advances, by the boundary of the last call.
 	const least = new Float64Array(saved.length).fill(Number.POSITIVE_INFINITY);
-	const ways = new Array<Advance | undefined>(saved.length);
+	const ways: (Advance | undefined)[] = [];
 	least[0] = 0;
 	let previous: number | undefined;
 	let turns = 0;
@@ -53,7 +53,7 @@ function lastAdvance(
 		let from: Advance | undefined;
 		for (let boundary = 0; boundary <= most; boundary += 1) {
 			// It masks no more than the boundary before it; where writing costs less than reading, it would seem to save.
-			if (boundary > 0 && saved[boundary] === saved[boundary - 1]) continue;
+			if (saved[boundary] === saved[boundary - 1]) continue;
 			const soFar = least[boundary] as number;
 			const way = ways[boundary];
 			const gone = saved[boundary] as number;
@@ -63,7 +63,7 @@ function lastAdvance(
 			if (advancing < staying) ways[boundary] = { moment: call, boundary, before: from };
 			least[boundary] = Math.min(staying, advancing) + input * write;
 			const firstChanged = firstMaskable[boundary] as number;
-			const same = previous === undefined ? 0 : Math.min(kept, (before[Math.min(firstChanged, call)] as number) - gone);
+			const same = Math.min(kept, (before[Math.min(firstChanged, call)] as number) - gone);
 			if (soFar - (write - read) * same < advancing) {
 				advancing = soFar - (write - read) * same;
 				from = way;
@@ -72,9 +72,9 @@ function lastAdvance(
 		previous = call;
 	}
 	let best = 0;
-	for (let boundary = 1; boundary < least.length; boundary += 1) {
-		if ((least[boundary] as number) < (least[best] as number)) best = boundary;
-	}
+	least.forEach((cost, boundary) => {
+		if (cost < (least[best] as number)) best = boundary;
+	});
 	return ways[best];
 }
 

@@ -11,23 +11,18 @@ export function clairvoyantRecall(
 	history: ReplayHistory,
 	{ inputTokens, kind }: { readonly inputTokens: number; readonly kind: "identifiers" | "lines" },
 ): number {
-	const { results, calls } = history;
+	const { results } = history;
 	const nextCall = callsAfter(history);
 	const gains = new Map<number, Map<number, number>>();
 	let inView = 0;
-	const uses = history.uses()[kind];
-	let call = -1;
-	uses.forEach((ofMessage, message) => {
-		if (calls[call + 1] === message) call += 1;
-		for (const { holders } of ofMessage) {
-			const holder = cheapest(holders, results, (place) => call + 1 - (nextCall[place] as number));
-			if (holder === undefined) inView += 1;
-			else {
-				const ofHolder = gains.get(holder) ?? new Map<number, number>();
-				gains.set(holder, ofHolder.set(call, (ofHolder.get(call) ?? 0) + 1));
-			}
+	for (const { call, holders } of usesByCall(history, kind)) {
+		const holder = cheapest(holders, results, (place) => call + 1 - (nextCall[place] as number));
+		if (holder === undefined) inView += 1;
+		else {
+			const ofHolder = gains.get(holder) ?? new Map<number, number>();
+			gains.set(holder, ofHolder.set(call, (ofHolder.get(call) ?? 0) + 1));
 		}
-	});
+	}
 	let room = inputTokens - leastInput(history);
 	const bargains = Array.from(gains).flatMap(([place, ofResult]) => {
 		const { saves } = results[place] as ReplayResult;
@@ -40,11 +35,23 @@ export function clairvoyantRecall(
 	return inView;
 }
 
+/** The strings of `findUses` in their order, each with the place in `calls` of the call whose answer uses it. */
+export function usesByCall(
+	{ calls, uses }: ReplayHistory,
+	kind: "identifiers" | "lines",
+): (Taken & { call: number })[] {
+	let call = 0;
+	return uses()[kind].flatMap((ofMessage, message) => {
+		if (calls[call + 1] === message) call += 1;
+		return ofMessage.map(({ text, holders }) => ({ call, text, holders }));
+	});
+}
+
 /** For each result, the place in `calls` of the first call that has it. */
 export function callsAfter({ results, calls }: ReplayHistory): number[] {
 	let call = 0;
 	return results.map(({ message }) => {
-		while (call < calls.length && (calls[call] as number) <= message) call += 1;
+		while ((calls[call] as number) <= message) call += 1;
 		return call;
 	});
 }
@@ -69,11 +76,11 @@ interface Bargain {
 	readonly strings: number;
 }
 
-/** The bargains of keeping a result longer and longer: the upper hull of its uses over its cost. */
+/** The bargains of keeping a result longer and longer: the upper hull of its uses, in order of calls, over its cost. */
 function bargainsOf(gains: ReadonlyMap<number, number>, tokensUntil: (call: number) => number): Bargain[] {
 	const corners = [{ tokens: 0, strings: 0 }];
 	let strings = 0;
-	for (const [call, gain] of Array.from(gains).sort(([a], [b]) => a - b)) {
+	for (const [call, gain] of gains) {
 		strings += gain;
 		const point = { tokens: tokensUntil(call), strings };
 		for (;;) {
@@ -117,23 +124,16 @@ export interface RecallCount {
 
 /** Counts the strings of `findUses`, and those in view of their LLM call. A part of a digest's item does not count. */
 export function measureRecall(history: ReplayHistory, schedule: Schedule) {
-	const { calls, results, uses } = history;
-	const countOf = (usesOfKind: readonly (readonly Taken[])[]): RecallCount => {
-		let used = 0;
-		let inView = 0;
-		let inDigest = 0;
-		let call = -1;
-		usesOfKind.forEach((ofMessage, message) => {
-			if (calls[call + 1] === message) call += 1;
-			const moment = calls[call] ?? 0;
-			for (const { text, holders } of ofMessage) {
-				used += 1;
-				if (holders.some((place) => (schedule[place] as number) > moment)) inView += 1;
-				else if (holders.some((place) => (results[place] as ReplayResult).digest.includes(text))) inDigest += 1;
-			}
-		});
-		return { used, inView, inDigest };
+	const { calls, results } = history;
+	const countOf = (kind: "identifiers" | "lines"): RecallCount => {
+		const used = usesByCall(history, kind);
+		const isInView = ({ call, holders }: (typeof used)[number]) =>
+			holders.some((place) => (schedule[place] as number) > (calls[call] as number));
+		const masked = used.filter((use) => !isInView(use));
+		const inDigest = masked.filter(({ text, holders }) =>
+			holders.some((place) => (results[place] as ReplayResult).digest.includes(text)),
+		);
+		return { used: used.length, inView: used.length - masked.length, inDigest: inDigest.length };
 	};
-	const { identifiers, lines } = uses();
-	return { identifiers: countOf(identifiers), lines: countOf(lines) };
+	return { identifiers: countOf("identifiers"), lines: countOf("lines") };
 }

@@ -45,7 +45,6 @@ export function rivalSchedule(history: ReplayHistory, rival: Rival): Schedule {
 	walk(history, {
 		beforeAnswer(index) {
 			const leaving = choose({ live, arrived, index, total: view.total() });
-			if (leaving.length === 0) return;
 			for (const place of leaving) {
 				schedule[place] = index;
 				view.mask(place);
@@ -109,7 +108,7 @@ function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => re
 			return ({ live, arrived }) => {
 				// The task counts as the first observation, and is never removed.
 				const removed = Math.floor((arrived + 1) / every) * every - keep - 1;
-				return (live[0] as number) < removed ? live.filter((place) => place < removed) : [];
+				return live.filter((place) => place < removed);
 			};
 		}
 		case "opencode": {
