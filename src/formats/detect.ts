@@ -66,11 +66,15 @@ export type ReadConversation = Readonly<ReturnType<typeof readConversation>>;
 /**
  * Reads a list of messages or an object that holds one. Observations of text protocols are results as the policy says:
  * `auto` if no other result comes before the first one, which no later message changes. Throws `not_a_conversation`
- * with the expected shapes.
+ * with the expected shapes. Given their names, only some formats are tried.
  */
-export function readConversation(document: unknown, observations: Policy["mask"]["observations"] = "auto") {
+export function readConversation(
+	document: unknown,
+	observations: Policy["mask"]["observations"] = "auto",
+	names?: readonly string[],
+) {
 	const located = locateMessages(document);
-	const format = detectFormat(located);
+	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
 	const transcript = format.read(located);
 	const observing = observingReader(format, transcript, { located, observations });
 	return observing ? { document, located, ...observing } : { format, document, located, transcript };
@@ -208,7 +212,7 @@ function kindOf(value: unknown): string {
 
 const strength = { certain: 3, likely: 2, possible: 1, none: 0 } as const;
 
-function detectFormat(located: LocatedMessages): Format {
+function detectFormat(located: LocatedMessages, tried: readonly Format[]): Format {
 	if (located.messages.some(isStoredRow)) {
 		throw new PalimpsestError(
 			"not_a_conversation",
@@ -216,7 +220,7 @@ function detectFormat(located: LocatedMessages): Format {
 		);
 	}
 	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
-	for (const format of formats) {
+	for (const format of tried) {
 		if (best.fit === "certain") break;
 		const { fit } = format.probe(located);
 		if (strength[fit] > strength[best.fit]) best = { format, fit };

@@ -36,15 +36,20 @@ export function observingReader(
 		const found = readObservations(transcript, located, protocols);
 		return { found, reader: { format: { ...format, read }, transcript: found.transcript } };
 	};
+	const { messages } = transcript;
 	const all = textProtocols(observations);
-	const first = all.length === 0 ? undefined : readBy(all);
-	const [start] = first?.found.messages ?? [];
-	if (!first || start === undefined) return undefined;
-	const isSecond = transcript.messages.slice(0, start + 1).some(({ results }) => results.length > 0);
-	if (!isSecond) return first.reader;
-	if (observations === "auto") return undefined;
-	const { found, reader } = readBy(all.filter(({ isPlain }) => !isPlain));
-	return found.messages.length > 0 ? reader : undefined;
+	if (all.length === 0) return undefined;
+	const firstResult = messages.findIndex(({ results }) => results.length > 0);
+	if (observations === "auto" && firstResult !== -1) {
+		const before = { ...transcript, messages: messages.slice(0, firstResult) };
+		if (readObservations(before, located, all).messages.length === 0) return undefined;
+	}
+	const { found, reader } = readBy(all);
+	const [start] = found.messages;
+	if (start === undefined) return undefined;
+	if (firstResult === -1 || start < firstResult) return reader;
+	const plain = readBy(all.filter(({ isPlain }) => !isPlain));
+	return plain.found.messages.length > 0 ? plain.reader : undefined;
 }
 
 interface ReadObservations {

@@ -33,6 +33,8 @@ import {
 
 export interface ConversationRequest extends KeepsOriginals {
 	readonly conversation: unknown;
+	/** Names of those that it may have; by default all. */
+	readonly formats?: readonly string[] | undefined;
 	readonly policy: Policy;
 	readonly model?: string | undefined;
 	/** Only if the conversation holds none itself. Counted, never changed. */
@@ -71,7 +73,7 @@ export type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 export async function openConversation(request: ConversationRequest) {
 	const { conversation, policy, archive, idleSeconds } = request;
 	checkIdleSeconds(idleSeconds);
-	const source = readConversation(conversation, policy.mask.observations);
+	const source = readConversation(conversation, policy.mask.observations, request.formats);
 	const model = modelOfCall(request.model, conversation, policy);
 	const { meter, estimate } = await tokenMeter(policy, model);
 	return {

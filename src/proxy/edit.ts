@@ -3,7 +3,6 @@ import { refusePlaceholders } from "../archive/store.ts";
 import { measure } from "../conversation/measure.ts";
 import type { Edit, Plan } from "../conversation/plan.ts";
 import type { Transcript } from "../conversation/transcript.ts";
-import { PalimpsestError } from "../errors.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { applyAndVerify, completePlan, openConversation } from "../operations/conversation.ts";
@@ -139,6 +138,7 @@ async function editOnce<Written>(
 	const { body, formats, terms, recall } = what;
 	const opened = await openConversation({
 		conversation: body,
+		formats,
 		policy,
 		model: what.model,
 		archive,
@@ -166,11 +166,6 @@ async function editOnce<Written>(
 		return { written: undefined, facts: facts("nothing_to_edit") };
 	if (remembered.leftAlone !== undefined) return { written: undefined, facts: facts("left_alone") };
 	if (isHeldOut(conversation, editing.holdout)) return { written: undefined, facts: facts("held_out") };
-	if (!formats.includes(transcript.format)) {
-		const message = `Expected the format of ${formats.join(" or ")}; got ${transcript.format}.`;
-		throw new PalimpsestError("not_a_conversation", message);
-	}
-
 	await othersGoOn();
 	const planned = await planEdits({
 		...editing,
