@@ -66,7 +66,6 @@ export function startBreakEven(
 	return {
 		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */
 		choose(candidates: readonly number[], mustAct: boolean): number {
-			if (candidates.length === 0) return 0;
 			const input = view.total();
 			const prefix = view.prefix();
 			const isCold = view.isCold();

@@ -22,7 +22,8 @@ export function readShellScript(script: string): Pipeline[] {
 	};
 	const endPipeline = () => {
 		endCommand();
-		if (pipeline.length > 0) pipelines.push(pipeline);
+		const [first, ...others] = pipeline;
+		if (first) pipelines.push([first, ...others]);
 		pipeline = [];
 	};
 
@@ -79,7 +80,7 @@ export function readShellScript(script: string): Pipeline[] {
 const operator =
 	/(?<newline>\n)|[ \t\r]+|\\\n|(?<![^\s;&|])#[^\n]*|(?<end>&&|\|\||[;()]|&(?!>))|(?<pipe>\|&?)|(?<heredoc><<(?!<)-? *)|(?<read><<<|<)|(?<write>&?>[>|]?)/y;
 
-export type Pipeline = readonly SimpleCommand[];
+export type Pipeline = readonly [SimpleCommand, ...SimpleCommand[]];
 
 export interface SimpleCommand {
 	/** Program and arguments, without quotes. Variables and substitutions stay as they are. */

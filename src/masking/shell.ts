@@ -55,7 +55,7 @@ export function shellTarget(script: string, startFolder?: string): CallTarget {
 		writes: [...writes],
 		...(folder === undefined ? {} : { folder }),
 		...(openFile === undefined ? {} : { openFile }),
-		...(kind === "run" && program !== undefined ? { program } : {}),
+		...(program === undefined ? {} : { program }),
 	};
 }
 
@@ -63,13 +63,12 @@ export function shellTarget(script: string, startFolder?: string): CallTarget {
 const weight: Readonly<Record<TargetKind, number>> = { other: 0, write: 1, list: 2, read: 3, search: 4, run: 5 };
 
 function changedFolder([command]: Pipeline, folder: string | undefined): string | undefined {
-	if (command?.words[0] !== "cd") return undefined;
+	if (command.words[0] !== "cd") return undefined;
 	return normalisePath(command.words[1] ?? "~", folder) ?? folder ?? ".";
 }
 
 function effectOfPipeline(pipeline: Pipeline): CommandEffect {
 	const [first, ...others] = pipeline;
-	if (!first) return nothing;
 	let effect = effectOf(first);
 	const written = [effect.writes, writtenBeside(first)];
 	for (const command of others) {
@@ -113,15 +112,15 @@ function pathsOpenedToWrite(script: string): string[] {
 }
 
 function join(a: FileRead["lines"], b: FileRead["lines"]): FileRead["lines"] {
-	if (a === "whole" || b === "whole") return "whole";
-	if (a === "part" || b === "part") return "part";
+	if (typeof a === "string" || typeof b === "string") return a === "whole" || b === "whole" ? "whole" : "part";
 	const meets = a.from <= b.to + 1 && b.from <= a.to + 1;
 	const joined: LineRange = { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
 	return meets ? joined : "part";
 }
 
-interface CommandEffect extends Pick<CallTarget, "kind" | "reads" | "writes" | "openFile" | "program"> {
+interface CommandEffect extends Pick<CallTarget, "kind" | "reads" | "writes" | "openFile"> {
 	readonly folders: readonly string[];
+	readonly program?: string | undefined;
 }
 
 const nothing: CommandEffect = { kind: "other", reads: [], writes: [], folders: [] };
@@ -167,23 +166,20 @@ function effectOf(command: SimpleCommand): CommandEffect {
 	if (listing.has(name)) return { ...nothing, kind: "list", folders: name === "find_file" ? given.slice(1) : given };
 	const written = writtenByCommand(name, words, given);
 	if (written) return { ...nothing, kind: "write", writes: written };
-	const program = programOf(name, words, given);
-	const run: CommandEffect = { ...nothing, kind: "run", ...(program === undefined ? {} : { program }) };
-	return effectOfAgentCommand(name, words) ?? run;
+	return effectOfAgentCommand(name, words) ?? { ...nothing, kind: "run", program: programOf(name, words, given) };
 }
 
 function narrow(effect: CommandEffect, filter: SimpleCommand): CommandEffect {
 	const { words } = unwrap(filter);
 	const name = programName(words[0]);
 	if (effect.kind === "other") return effectOf(filter);
-	if (effect.kind === "run" || name === undefined || passing.has(name)) return effect;
+	if (name === undefined || passing.has(name)) return effect;
 	if (searching.has(name) && effect.kind === "read") {
 		return { ...nothing, kind: "search", folders: effect.reads.map((read) => read.path) };
 	}
 	// Of several files it is not known where the filter cuts.
-	const [only] = effect.reads;
-	const isOne = only !== undefined && effect.reads.length === 1;
-	const lines = isOne ? cutLines(only.lines, words) : "part";
+	const [only, ...others] = effect.reads;
+	const lines = only && others.length === 0 ? cutLines(only.lines, words) : "part";
 	return { ...effect, reads: effect.reads.map(({ path }) => ({ path, lines })) };
 }
 
@@ -222,7 +218,6 @@ function operands(name: string, words: readonly string[]): string[] {
 	const found: string[] = [];
 	for (let index = 0; index < words.length; index += 1) {
 		const word = words[index] as string;
-		if (word === "--") continue;
 		if (word.startsWith("-") && word.length > 1) {
 			if (takesValue?.test(word)) index += 1;
 			continue;
@@ -245,7 +240,7 @@ function unwrap(command: SimpleCommand): SimpleCommand {
 		else if (/^(?:uv|poetry|pipenv|pdm|hatch)$/.test(word) && words[start + 1] === "run") start += 2;
 		else break;
 	}
-	return start === 0 ? command : { ...command, words: words.slice(start) };
+	return { ...command, words: words.slice(start) };
 }
 
 /** `npm run test`, `pytest` of `python -m pytest`, `python check.py`; `undefined` if the script is in the command. */
@@ -281,11 +276,10 @@ function cutLines(lines: FileRead["lines"], words: readonly string[]): FileRead[
 
 /** `-n 20`, `-20`, `-n +5`; 10 where nothing is said. */
 function lineCount(words: readonly string[]): { lines: number; fromStart: boolean } | undefined {
-	const options = words.slice(1);
-	if (options.some((word) => /^(?:-c|--bytes)/.test(word))) return undefined;
-	for (const [index, word] of options.entries()) {
+	if (words.some((word) => /^(?:-c|--bytes)/.test(word))) return undefined;
+	for (const [index, word] of words.entries()) {
 		const isApart = word === "-n" || word === "--lines";
-		const value = isApart ? options[index + 1] : /^(?:-n|--lines=|-)([+-]?\d{1,9})$/.exec(word)?.[1];
+		const value = isApart ? words[index + 1] : /^(?:-n|--lines=|-)([+-]?\d.*)/.exec(word)?.[1];
 		if (value === undefined) continue;
 		const found = /^(\+?)(\d{1,9})$/.exec(value);
 		return found ? { lines: Number(found[2]), fromStart: found[1] === "+" } : undefined;
@@ -295,7 +289,7 @@ function lineCount(words: readonly string[]): { lines: number; fromStart: boolea
 
 function printedLines(words: readonly string[]) {
 	if (!words.some((word) => /^-[A-Za-z]*n[A-Za-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
-	for (const word of words.slice(1)) {
+	for (const word of words) {
 		const found = /^(\d{1,9})(?:,(\d{1,9}|\$))?p$/.exec(word);
 		if (!found) continue;
 		const from = Number(found[1]);

@@ -55,6 +55,7 @@ describe("a shell", () => {
 		expect(pathsOf({ command: ["bash", "-c", "cat a", "b"] })).toEqual(["a", "b"]);
 		expect(pathsOf({ command: ["cat", "a b", "it's"] })).toEqual(["a b", "it's"]);
 		expect(pathsOf({ command: ["cat", "a;b", "c/d:e=f@g%h+i,j-k"] })).toEqual(["a;b", "c/d:e=f@g%h+i,j-k"]);
+		expect(target("bash", { command: ["echo", ">", "a"] }).writes).toEqual([]);
 		expect(pathsOf({ commands: ["cat a", 5, "cat b"] })).toEqual(["a", "b"]);
 		expect(pathsOf({ commands: ["true", "cat a b"] })).toEqual(["a", "b"]);
 		expect(pathsOf({ command: [], cmd: "cat a" })).toEqual(["a"]);

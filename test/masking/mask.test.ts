@@ -1,13 +1,28 @@
 import { describe, expect, it } from "vitest";
+import type { Transcript } from "../../src/conversation/transcript.ts";
 import { planMask } from "../../src/masking/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { turnsOf } from "../support/replay-history.ts";
 import { roughCount } from "../support/rough-count.ts";
 import { outputOf } from "../support/sample-text.ts";
-import { messageOf, transcriptOf } from "../support/transcripts.ts";
+import { messageOf, transcriptFrom, transcriptOf } from "../support/transcripts.ts";
 
 const text = outputOf("a");
 
 const turn = (id: string) => messageOf({ calls: [{ id, name: "read" }] });
+
+function planOf(transcript: Transcript) {
+	const { mask, prices } = policyOf({ mask: { window_turns: 1 } });
+	return planMask({
+		transcript,
+		policy: mask,
+		media: "keep",
+		wording: { placeholder: "[masked {original_chars}]", mediaPlaceholder: "[media]", unknownTool: "?" },
+		isPlaceholder: (one) => one === "[masked 9]",
+		countTokens: roughCount,
+		replaying: { meter: { countTokens: roughCount, messageOverhead: 4 }, prices },
+	});
+}
 
 function copiesMasked(...copies: readonly string[]) {
 	const result = {
@@ -19,16 +34,7 @@ function copiesMasked(...copies: readonly string[]) {
 		isError: undefined,
 	};
 	const transcript = transcriptOf(turn("a"), messageOf({ role: "tool", results: [result] }), turn("b"));
-	const { mask, prices } = policyOf({ mask: { window_turns: 1 } });
-	const { edits } = planMask({
-		transcript,
-		policy: mask,
-		media: "keep",
-		wording: { placeholder: "[masked {original_chars}]", mediaPlaceholder: "[media]", unknownTool: "?" },
-		isPlaceholder: () => false,
-		countTokens: roughCount,
-		replaying: { meter: { countTokens: roughCount, messageOverhead: 4 }, prices },
-	});
+	const { edits } = planOf(transcript);
 	return edits.filter((edit) => edit.unsent).map((edit) => edit.replacement);
 }
 
@@ -43,5 +49,22 @@ describe("second copies of a masked result", () => {
 
 	it("that are empty stay empty", () => {
 		expect(copiesMasked("")).toEqual([]);
+	});
+});
+
+describe("the moment of an edit", () => {
+	const momentsOf = (...outputs: readonly string[]) => {
+		const { edits, momentOf } = planOf(transcriptFrom(turnsOf(outputs)));
+		return [edits[0]?.path.with(0, "elsewhere"), ...edits.map(({ path }) => path)].map((path) =>
+			momentOf({ ...(edits[0] as (typeof edits)[number]), path: path ?? [] }),
+		);
+	};
+
+	it("is when the result left the window; an edit that masking does not make is made now", () => {
+		expect(momentsOf(text, text, "short", text)).toEqual([Number.POSITIVE_INFINITY, 6, 8]);
+	});
+
+	it("is now if the history has a placeholder of an earlier call", () => {
+		expect(momentsOf("[masked 9]", text, text)).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
 	});
 });

@@ -28,6 +28,11 @@ describe("findStale", () => {
 		];
 		expect(staleOf(...reads)).toEqual([["covered", 2], undefined, undefined]);
 		expect(staleOf(read("/a", "all of it"), read("/a", "lines 1-9", [1, 9]))).toEqual([undefined, undefined]);
+		expect(staleOf(read("/a", "x", [1, 2]), read("/a", "y", [3, 4]), read("/a", "lines", [1, 9]))).toEqual([
+			["covered", 2],
+			["covered", 2],
+			undefined,
+		]);
 	});
 
 	it("finds a file written later, and the text shown by earlier edits of it", () => {
