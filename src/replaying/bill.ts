@@ -51,7 +51,7 @@ export function outputByCall({ transcript, messageTokens, results, firstResult, 
 	let call = -1;
 	transcript.messages.forEach(({ role }, index) => {
 		if (calls[call + 1] === index) call += 1;
-		if (role !== "assistant" || call < 0) return;
+		if (role !== "assistant") return;
 		const own = results.slice(firstResult[index], firstResult[index + 1]);
 		const held = own.reduce((sum, { tokens }) => sum + tokens, 0);
 		output[call] = (output[call] as number) + (messageTokens[index] as number) - held;

@@ -19,7 +19,7 @@ const prices = fc.constantFrom(
 	{ cache_read: 1, cache_write: 1 },
 );
 
-const windows = fc.integer({ min: 1, max: 4 });
+const windows = fc.integer({ min: 0, max: 4 });
 
 const sizes = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 30 });
 

@@ -23,6 +23,8 @@ describe("callsAfter", () => {
 		expect(callsAfter(history)).toEqual([1, 2, 3, 4]);
 		expect(callsAfter(plainHistory([user(1), answer(), tool([9, 8], [7, 6])]))).toEqual([1, 1]);
 		expect(callsAfter(plainHistory([tool([9, 8]), answer(), user(1), answer()]))).toEqual([0]);
+		const holding = answer({ results: [{ tokens: 9, saves: 8 }] });
+		expect(callsAfter(plainHistory([user(1), holding, answer()]))).toEqual([1]);
 		expect(callsAfter(plainHistory([user(1), answer()]))).toEqual([]);
 	});
 });

@@ -95,7 +95,12 @@ describe("opencode", () => {
 	});
 
 	it("prunes nothing within one request", () => {
-		expect(resultsWhenMasked(read(agent(12, 10_000)), { kind: "opencode" })).toEqual(Array(12).fill(undefined));
+		const noted = [
+			{ role: "assistant", content: "Done." },
+			{ role: "system", content: "Note." },
+		];
+		const document = [...agent(12, 10_000), ...noted, ...noted, ...noted];
+		expect(resultsWhenMasked(read(document), { kind: "opencode" })).toEqual(Array(12).fill(undefined));
 	});
 });
 
