@@ -64,7 +64,7 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 	};
 	const parentOf = (value: number, top: number): number => {
 		let parent = top;
-		for (let child = top + 1; child < value; ) {
+		for (let child = top; child < value; ) {
 			if ((next[child] as number) > value) {
 				parent = child;
 				child += 1;
@@ -99,7 +99,7 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 			keptChars += to - from;
 			// Between two kept values there is only white space and punctuation.
 			const last = ranges.at(-1);
-			if (last && from > last.end && from - last.end < 200 && !/[^\s,:[\]{}]/.test(text.slice(last.end, from)))
+			if (last && from - last.end < 200 && !/[^\s,:[\]{}]/.test(text.slice(last.end, from)))
 				addRange(ranges, last.end, from);
 			addRange(ranges, from, to);
 		};
@@ -144,13 +144,11 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 			for (const line of failures.linesOf(value)) {
 				const chars = line.end - line.start + longestInside;
 				if (chosen.length > 0 && used + chars > most) continue;
-				const end =
-					chars <= left ? line.end : jsonStringEdge(text, from, line.start + Math.max(0, left - longestInside));
+				const end = jsonStringEdge(text, from, Math.min(line.end, line.start + Math.max(0, left - longestInside)));
 				if (end <= line.start) break;
 				chosen.push({ start: line.start, end });
 				used += end - line.start + longestInside;
 				left -= end - line.start + longestInside;
-				if (left <= 0) break;
 			}
 			left = Math.max(0, left);
 			const headEnd = jsonStringEdge(text, from, from + Math.ceil(left * (2 / 3)));
@@ -186,7 +184,7 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 					least: extra + Math.max(shortest(child), needed),
 					wanted: extra + Math.max(Math.min(size[child] as number, Math.max(shortest(child), showable)), needed),
 					score: scored[index] ?? 0,
-					failure,
+					failure: failure ?? Number.POSITIVE_INFINITY,
 				};
 			});
 			const picked = depth >= deepest ? [] : pickEntries({ entries, room: inner, gapCost, isObject });
@@ -258,8 +256,8 @@ interface Entry {
 	/** The size at which it shows something useful. */
 	readonly wanted: number;
 	readonly score: number;
-	/** The rank of its most important failure, from 0; `undefined` if it contains none. */
-	readonly failure: number | undefined;
+	/** The rank of its most important failure, from 0; infinite if it contains none. */
+	readonly failure: number;
 }
 
 interface PickParameters {
@@ -283,20 +281,20 @@ function pickEntries({ entries, room, gapCost, isObject }: PickParameters): numb
 	const sumOf = (size: (entry: Entry) => number) => entries.reduce((sum, entry) => sum + size(entry), 0);
 	if (sumOf(({ wanted }) => wanted) <= room || (isObject && sumOf(({ least }) => least) <= room)) return all;
 
+	const entryAt = (index: number) => entries[index] as Entry;
 	const picked = new Set<number>();
 	let left = room - gapCost;
 	const pick = (index: number, marks: number, size: (entry: Entry) => number): boolean => {
-		const entry = entries[index];
-		if (entry === undefined || picked.has(index)) return entry !== undefined;
-		const cost = size(entry) + marks * gapCost;
+		if (picked.has(index)) return true;
+		const cost = size(entryAt(index)) + marks * gapCost;
 		if (cost > left) return false;
 		left -= cost;
 		picked.add(index);
 		return true;
 	};
 	const wanted = ({ wanted: size }: Entry) => size;
-	const failing = all.filter((index) => entries[index]?.failure !== undefined);
-	failing.sort((a, b) => (entries[a]?.failure ?? 0) - (entries[b]?.failure ?? 0));
+	const failing = all.filter((index) => entryAt(index).failure < Number.POSITIVE_INFINITY);
+	failing.sort((a, b) => entryAt(a).failure - entryAt(b).failure);
 	const leastLeft = left * (1 - failureShare);
 	for (const index of failing) {
 		if (left <= leastLeft) break;
@@ -304,8 +302,7 @@ function pickEntries({ entries, room, gapCost, isObject }: PickParameters): numb
 	}
 	if (!pick(0, 0, wanted)) pick(0, 0, ({ least }) => least);
 	pick(entries.length - 1, 0, wanted);
-	const found = all.filter((index) => (entries[index]?.score ?? 0) > 0);
-	const best = found.sort((a, b) => (entries[b]?.score ?? 0) - (entries[a]?.score ?? 0) || a - b);
+	const best = all.filter((index) => entryAt(index).score > 0).sort((a, b) => entryAt(b).score - entryAt(a).score);
 	const floor = left * (1 - focusShare);
 	for (const index of best) {
 		if (left <= floor) break;

@@ -5,19 +5,19 @@ import { shortenJson } from "../../src/truncation/json.ts";
 import { type JsonSpans, jsonSpans } from "../../src/truncation/json-spans.ts";
 import { noticesOf } from "../support/notices-of.ts";
 
-const wording = { ...noticesOf("en"), items: "i", keys: "k", inside: "~" };
+const wording = { ...noticesOf("en"), items: "i", keys: "k" };
 const times = <Item>(count: number, item: (index: number) => Item) =>
 	Array.from({ length: count }, (_, index) => item(index));
 
 /** JSON in so many characters. A mark of a list or an object takes 18 characters and one for its comma. */
-const shortened = (value: unknown, max: number, focus = "", notice = "N".repeat(300)) => {
+const shortened = (value: unknown, max: number, focus = "", notice = "N".repeat(300), inside = "~") => {
 	const text = typeof value === "string" ? value : JSON.stringify(value);
 	const isLines = text.includes("}\n{");
 	const spans = jsonSpans(text, { isLines }) as JsonSpans;
 	const failures = jsonFailures(spans);
 	return shortenJson({
 		spans,
-		marks: { wording, ref: undefined },
+		marks: { wording: { ...wording, inside }, ref: undefined },
 		focus: focusWords(focus),
 		failures,
 		noticeOf: () => notice,
@@ -57,6 +57,8 @@ describe("a list", () => {
 		const long = ["a", "b", "x".repeat(500)];
 		expect(textOf(long, 171)).toMatch(/^\["a","b","x+~x+"\]$/);
 		expect(textOf(long, 170)).toBe('["a","b",{i}]');
+		// Only the beginning of the first one fits then, and all others.
+		expect(textOf(["x".repeat(500), 1, 2, 3], 100)).toMatch(/^\["x+~x+",1,2,3\]$/);
 	});
 
 	it("shows a long number as a mark", () => {
@@ -88,12 +90,19 @@ describe("a list", () => {
 		]);
 		const rare = times(12, (id) => ({ id, status: id === 9 ? "failed" : id % 2 === 1 ? "error" : "ok" }));
 		expect(idsOf(rare, 90)).toBe(". 9 .");
-		expect(
-			idsOf(
-				times(12, (id) => ({ id, status: "error" })),
-				200,
-			),
-		).toBe("0 1 2 3 . 11");
+		const errors = times(12, (id) => ({ id, status: "error" }));
+		expect([111, 112, 200].map((max) => idsOf(errors, max))).toEqual(["0 . 11", "0 . 11", "0 1 2 3 . 11"]);
+	});
+
+	it("shows an item with a failure in whole up to 1 500 characters, or alone", () => {
+		const failing = (chars: number) => ({ status: "error", text: "x".repeat(chars - 28) });
+		const others = times(3, () => "w".repeat(400));
+		const shownOf = (chars: number) => textOf([...others, failing(chars), ...others], 2_100);
+		expect(shownOf(1_500)).toContain(JSON.stringify(failing(1_500)));
+		expect(shownOf(1_501)).toMatch(/"status":"error","text":"x+~x+"/);
+		const { text } = shortened(["w".repeat(300), failing(1_200), "w".repeat(300)], 700);
+		expect(text).toMatch(/^\[\{"_truncated":"i"\},\{"status":"error","text":"x+~x+"\},\{"_truncated":"i"\}\]$/);
+		expect(text.length).toBeLessThanOrEqual(700);
 	});
 });
 
@@ -105,6 +114,8 @@ describe("an object", () => {
 		expect(textOf(keyed, 145)).toBe(
 			'{"keya":"~","keyb":"v~","keyc":"v~","keyd":"v~","keye":"v~","keyf":"v~","keyg":"v~","keyh":"v~","keyi":"v~","keyj":"v~","keyk":"v~","keyl":"v~"}',
 		);
+		expect(textOf(keyed, 134)).toMatch(/^\{("key[a-l]":"~",?){12}\}$/);
+		expect(textOf(keyed, 133)).toMatch(/,k\}$/);
 	});
 
 	it("keeps its first and last keys otherwise, and those of the focus", () => {
@@ -130,12 +141,15 @@ describe("a string", () => {
 	it("keeps its lines of failures in three fifths of its room, and two thirds of the rest at its start", () => {
 		expect(textOf(JSON.stringify(many), 57)).toBe('"y y y y y y y y y y y y y y~ERROR: full\\n~ w w w w w w "');
 		expect(textOf(JSON.stringify(many), 58)).toBe('"y y y y y y y y~ERROR: full\\n~ERROR: disk gone\\n~ w w w "');
+		expect(textOf(JSON.stringify(`ERROR: full\n${"z ".repeat(60)}`), 40)).toBe('"ERROR: full\\nz z~ z z z "');
 		expect(textOf(JSON.stringify(many), 20)).toBe('"y ~ERROR: full\\n~ "');
 		expect(textOf(JSON.stringify(many), 14)).toBe('"~ERROR: ful~"');
 		expect(textOf(JSON.stringify("x".repeat(100)), 33)).toBe('"xxxxxxxxxxxxxxxxxxxx~xxxxxxxxxx"');
 		expect(textOf(JSON.stringify("x".repeat(100)), 5)).toBe('"xx~"');
 		expect(textOf(JSON.stringify("x".repeat(100)), 3)).toBe('"~"');
 		expect(textOf(JSON.stringify("x".repeat(100)), 2)).toBe('""');
+		// There is no room for a failure between two marks.
+		expect(textOf(JSON.stringify(many), 20, "", "", "<omitted>")).toBe('"y y y <omitted> w "');
 	});
 });
 
@@ -178,6 +192,7 @@ describe("the notice", () => {
 		expect(shortened(numbers, 60, "", "N").notices).toEqual(["N", "i"]);
 		expect(shortened(numbers, 59, "", "N").notices).toEqual(["i"]);
 		expect(textOf(JSON.stringify("x".repeat(200)), 90, "", "N")).not.toContain("N");
+		expect(textOf(`[1,${" ".repeat(300)}2]`, 100, "", "N")).toBe("[{N},1,2]");
 	});
 });
 
