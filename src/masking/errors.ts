@@ -1,6 +1,6 @@
 import { parseJsonObject } from "../conversation/json.ts";
 import { resultText, type ToolResult, withoutReminders } from "../conversation/transcript.ts";
-import type { CallTarget } from "./targets.ts";
+import type { CallTarget, TargetKind } from "./targets.ts";
 
 /** The first rule by which a text looks like an error (docs/specs/observation-masking.md#errors-stay). */
 export function detectError(text: string) {
@@ -41,11 +41,11 @@ export function structuralError({
 	target,
 }: {
 	readonly result: Pick<ToolResult, "texts" | "isError">;
-	readonly target?: CallTarget | undefined;
+	readonly target: CallTarget;
 }): StructuralErrorRule | undefined {
 	if (result.isError === true) return "flag";
 	const text = resultText(result as ToolResult);
-	const rule = errorInText(text, target);
+	const rule = errorInText(text, target.kind);
 	return result.isError === false && rule !== "exit_code" ? undefined : rule;
 }
 
@@ -58,12 +58,11 @@ export type StructuralErrorRule =
 	| "traceback"
 	| "failed_run";
 
-function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
+function errorInText(whole: string, kind: TargetKind): Exclude<StructuralErrorRule, "flag"> | undefined {
 	const code = exitCodeIn(whole);
 	if (code !== undefined) return code === 0 ? undefined : "exit_code";
 	const text = unwrap(whole);
 	if (/^<(?:tool_use_error|error|tool_error)>/.test(text)) return "error_tag";
-	const kind = target?.kind ?? "other";
 	if (kind === "search" || kind === "list") return isRefusal(text) ? "error_message" : undefined;
 	if (kind === "other" && isJsonError(text)) return "json_error";
 	if (kind === "read" ? isReadRefusal(text) : isErrorMessage(text)) return "error_message";
@@ -75,8 +74,7 @@ function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErro
 }
 
 function unwrap(text: string): string {
-	const head = text.slice(0, 200);
-	const start = wrappings.before.exec(head)?.[0].length ?? 0;
+	const start = wrappings.before.exec(text)?.[0].length ?? 0;
 	const end = text.length - (wrappings.behind.exec(text.slice(-200))?.[0].length ?? 0);
 	const inner = withoutReminders(text.slice(start, Math.max(start, end))).trim();
 	return inner.includes(colourStart) ? inner.slice(-longestColoured).replace(colour, "") : inner;
@@ -95,7 +93,7 @@ const colour = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]{0,20}[A-Za-z]`, "
 const longestColoured = 20_000;
 
 function isJsonError(text: string): boolean {
-	const value = text.startsWith("{") && text.length <= longestJson ? parseJsonObject(text) : undefined;
+	const value = text.length <= longestJson ? parseJsonObject(text) : undefined;
 	if (!value) return false;
 	const { error, isError, is_error, success, ok, status, statusCode, status_code } = value;
 	if (error || isError === true || is_error === true || success === false || ok === false) return true;
@@ -107,14 +105,17 @@ const longestJson = 100_000;
 
 function isErrorMessage(text: string): boolean {
 	if (text.length > longestMessage || /^(?:\{|\[["{[])/.test(text)) return false;
-	const [first = ""] = text.split("\n", 1);
-	const line = first.slice(0, longestLine);
+	const line = firstLineOf(text).slice(0, longestLine);
 	return opensError.test(line) || saysError.test(line);
 }
 
 /** A message instead of a file, rather than a line of a program. */
 function isReadRefusal(text: string): boolean {
-	return isErrorMessage(text) && !/[;"{}=]/.test(text.split("\n", 1)[0] ?? "");
+	return isErrorMessage(text) && !/[;"{}=]/.test(firstLineOf(text));
+}
+
+function firstLineOf(text: string): string {
+	return text.slice(0, text.search(/\n|$/));
 }
 
 /** A message instead of a listing or search results: of a tool, or of a program about a path. */
@@ -122,7 +123,7 @@ function isRefusal(text: string): boolean {
 	if (text.length > longestMessage) return false;
 	if (/^(?:Error|ERROR|error|fatal|Unknown tool\b[^\n:]{0,20}): /.test(text)) return true;
 	const lines = text.split("\n").filter((line) => line.trim() !== "");
-	return lines.length > 0 && lines.every((line) => saysOfPath.test(line.slice(0, longestLine)));
+	return lines.length > 0 && lines.every((line) => saysOfPath.test(line));
 }
 
 /** Longest answer that is a message rather than content, in characters. */

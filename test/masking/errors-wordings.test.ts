@@ -171,7 +171,7 @@ describe("a message instead of a listing or of search results", () => {
 		"Unknown tool name: no",
 		"ls: a: No such file or directory",
 		"/bin/ls: a b: Permission denied",
-		"grep: a: Is a directory\n\ngrep: b: Not a directory\n",
+		"grep: a: Is a directory\n  \ngrep: b: Not a directory\n",
 	])("%j", (text) => {
 		expect(ruleOf("list", text)).toBe("error_message");
 		expect(ruleOf("search", text)).toBe("error_message");
@@ -252,6 +252,7 @@ describe("the wrapping of an output", () => {
 		expect(ruleOf("read", `  <${tag}>\n  <tool_error>no</tool_error>`)).toBe("error_tag");
 		expect(ruleOf("run", `${filler}make: *** no</${tag}>`)).toBe("failed_run");
 		expect(ruleOf("run", `${filler}(exit)\n10 failing</${tag}>`)).toBe("failed_run");
+		expect(ruleOf("run", `(exit)\n10 failing</${tag}>`)).toBe("failed_run");
 		expect(ruleOf("run", `${filler}(exit)\n10 failing  </${tag}>  `)).toBe("failed_run");
 		expect(ruleOf("run", `${filler}(exit)\n10 failing </${tag}> now`)).toBeUndefined();
 		expect(ruleOf("read", `x <${tag}><error>no</error>`)).toBeUndefined();

@@ -67,7 +67,7 @@ describe("detectError", () => {
 const of = (kind: TargetKind): CallTarget => ({ ...otherTarget, kind });
 
 const structuralResult = (text: string, isError?: boolean) => ({ texts: [{ path: [], text }], isError });
-const errorInText = (text: string, target?: CallTarget) => structuralError({ result: structuralResult(text), target });
+const errorInText = (text: string, target: CallTarget) => structuralError({ result: structuralResult(text), target });
 
 const filler = "a line of output that says nothing\n".repeat(60);
 
@@ -170,11 +170,11 @@ describe("structuralError judges the rest by the kind of call", () => {
 
 describe("structuralError", () => {
 	it("trusts the format's flag, then an exit code, then the text", () => {
-		expect(structuralError({ result: structuralResult("fine", true) })).toBe("flag");
-		expect(structuralError({ result: structuralResult("Error: no", false) })).toBeUndefined();
-		expect(structuralError({ result: structuralResult("Exit code 1", false) })).toBe("exit_code");
-		expect(structuralError({ result: structuralResult("Error: no") })).toBe("error_message");
-		expect(structuralError({ result: { texts: [], isError: undefined } })).toBeUndefined();
+		expect(structuralError({ result: structuralResult("fine", true), target: otherTarget })).toBe("flag");
+		expect(structuralError({ result: structuralResult("Error: no", false), target: otherTarget })).toBeUndefined();
+		expect(structuralError({ result: structuralResult("Exit code 1", false), target: otherTarget })).toBe("exit_code");
+		expect(structuralError({ result: structuralResult("Error: no"), target: otherTarget })).toBe("error_message");
+		expect(structuralError({ result: { texts: [], isError: undefined }, target: otherTarget })).toBeUndefined();
 	});
 });
 

@@ -3,6 +3,7 @@ import { resultText } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { detectError, structuralError } from "../../src/masking/errors.ts";
 import { resultTargets } from "../../src/masking/judge-results.ts";
+import type { CallTarget } from "../../src/masking/targets.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { realTranscripts } from "./real-transcripts.ts";
 
@@ -49,11 +50,11 @@ describe.skipIf(!hasRealData)("errors among real results, found without the flag
 		const targets = resultTargets(transcript);
 		const half = conversation % 2 === 0 ? "(one half)" : "(other half)";
 		for (const [place, { result }] of pairResults(transcript).entries()) {
+			const target = targets[place] as CallTarget;
 			const isError = flagOf(format, result.isError);
 			if (isError === undefined) continue;
 			const text = resultText(result);
-			const structural =
-				structuralError({ result: { ...result, isError: undefined }, target: targets[place] }) !== undefined;
+			const structural = structuralError({ result: { ...result, isError: undefined }, target }) !== undefined;
 			const words = detectError(text) !== undefined;
 			for (const row of [format, half, "(all)"]) {
 				const both = tallies.get(row) ?? { structural: start(), words: start() };
