@@ -117,7 +117,7 @@ function interruptionsOf({ located, transcript }: ReadConversation): ReadonlyMap
 	const recordOf = (path: readonly (string | number)[] | undefined) => Number(path?.[base.length]);
 	const used = new Set(transcript.messages.flatMap(({ paths }) => paths.map(recordOf)));
 	const found = records.flatMap((record, index) => {
-		const what = interruptionOf(record, used.has(index));
+		const what = interruptionOf(objectOf(record), used.has(index));
 		return what === undefined ? [] : [{ index, what }];
 	});
 	const calls = transcript.messages.flatMap(({ usage, paths }, message) =>
@@ -130,8 +130,7 @@ function interruptionsOf({ located, transcript }: ReadConversation): ReadonlyMap
 	return before;
 }
 
-function interruptionOf(record: unknown, isUsed: boolean): Interruption | undefined {
-	if (!isJsonObject(record)) return undefined;
+function interruptionOf(record: JsonObject, isUsed: boolean): Interruption | undefined {
 	if (record.type === "compaction") return "compaction";
 	if (isResumption(record)) return "restart";
 	// Of branches that were rewound, retried or rolled back.

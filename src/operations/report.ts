@@ -181,7 +181,6 @@ const mostHolders = 3;
 
 function biggestResults(results: readonly CountedResult[], { transcript, scale }: CountedConversation): LargeResult[] {
 	const largest = results.toSorted((a, b) => b.size.tokens - a.size.tokens || b.place - a.place).slice(0, mostResults);
-	if (largest.length === 0) return [];
 	const turns = toolTurns(transcript);
 	const used = usedResults(findUses(transcript));
 	const stale = findStale(transcript);
@@ -223,22 +222,20 @@ function roleShares({ transcript, measurement, scale }: CountedConversation, res
 		of("tool").size.add(size);
 	}
 	of("system").size.add(beside.total());
-	const sizes = roles.map((role) => of(role).size.total());
-	const tokens = scaleParts(sizes, scale);
-	return roles
-		.map((role, index) => ({
-			role,
-			tokens: tokens[index] ?? 0,
-			chars: sizes[index]?.chars ?? 0,
-			messages: of(role).messages,
-		}))
+	const parts = roles.map((role) => ({ role, size: of(role).size.total(), messages: of(role).messages }));
+	const tokens = scaleParts(
+		parts.map(({ size }) => size),
+		scale,
+	);
+	return parts
+		.map(({ role, size, messages }, index) => ({ role, tokens: tokens[index] ?? 0, chars: size.chars, messages }))
 		.filter((share) => share.tokens > 0 || share.messages > 0)
 		.sort((a, b) => b.tokens - a.tokens);
 }
 
 /** Some formats put results into messages of the user. */
 function roleOf({ role, results, counted }: Message): ReportedRole {
-	return role !== "assistant" && results.length > 0 && counted.every((text) => text === "") ? "tool" : role;
+	return results.length > 0 && counted.every((text) => text === "") ? "tool" : role;
 }
 
 const longest = 120;

@@ -111,6 +111,20 @@ describe("calibration", () => {
 		]);
 	});
 
+	it.each([
+		["an answer of the model", { ...resumed, model: "m" }],
+		["another notice", { ...resumed, content: [{ type: "text", text: "API Error" }] }],
+	])("does not take %s for a resumption", (_, message) => {
+		const one = calibration();
+		const session = [
+			record("a", null, 0, 500, 8_500),
+			prompt("b", "a", 10),
+			{ ...record("n", "b", 12, 0, 0), message },
+		];
+		one.add({ file: "s.jsonl", conversation: [...session, prompt("c", "n", 13), record("d", "c", 14, 500, 9_400)] });
+		expect(one.report().files[0]?.differences.at(-1)).toMatchObject({ read_tokens: 500, cause: "prompt" });
+	});
+
 	it("gives all figures of all sessions, of each, and of those without forks", () => {
 		const one = calibration();
 		const exact = [record("a", null, 0, 100, 9_000), prompt("b", "a", 10), record("c", "b", 11, 9_100, 900)];

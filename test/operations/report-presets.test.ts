@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { reportContext } from "../../src/operations/report.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
 
 const conversation = agentConversation(20);
 
@@ -14,18 +15,37 @@ describe("the budget of a report", () => {
 		expect(ofCall).toMatchObject({ context_window: 10_000, budget_tokens: 9_000 });
 	});
 
+	it("fits exactly what it counts", async () => {
+		const masked = async (window = {}) => {
+			const { presets } = await reportContext({ conversation, layers: [], ...window });
+			return presets.find(({ preset }) => preset === "observation-masking");
+		};
+		const { tokens_after: contextWindow = 0, ...rest } = (await masked()) ?? {};
+		const fitting = { ...rest, tokens_after: contextWindow, fits: true };
+		expect(await masked({ contextWindow, reserveTokens: 0 })).toEqual(fitting);
+	});
+
+	it("does not keep a preset that guards from truncating a long result", async () => {
+		const long = openaiMessages(user("Go."), ...toolTurn("c", outputOf("c", 3_000)));
+		const { presets } = await reportContext({ conversation: long, layers: [] });
+		expect(presets.find(({ preset }) => preset === "context-guard")?.truncated).toBe(1);
+	});
+
 	it("is not known without a window", async () => {
 		const { context_window, budget_tokens, presets } = await reportContext({ conversation, layers: [] });
 		expect([context_window, budget_tokens]).toEqual([null, null]);
 		expect(new Set(presets.map(({ fits }) => fits))).toEqual(new Set([null]));
 	});
 
-	it("of nothing lets each preset change nothing", async () => {
-		const { presets } = await reportContext({ conversation, layers: [], contextWindow: 1_000, reserveTokens: 5_000 });
-		for (const preset of presets) {
-			expect(preset).toMatchObject({ fits: false, masked: 0, truncated: 0, dropped: 0, freed_tokens: 0 });
-		}
-	});
+	it.each([5_000, 1_000])(
+		"of nothing, with a reserve of %s, lets each preset change nothing",
+		async (reserveTokens) => {
+			const { presets } = await reportContext({ conversation, layers: [], contextWindow: 1_000, reserveTokens });
+			for (const preset of presets) {
+				expect(preset).toMatchObject({ fits: false, masked: 0, truncated: 0, dropped: 0, freed_tokens: 0 });
+			}
+		},
+	);
 
 	it.each([
 		[-1, 100],

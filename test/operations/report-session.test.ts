@@ -4,7 +4,7 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { reportContext, scaleParts, targetText } from "../../src/operations/report.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
-import { openaiMessages, toolTurn, user } from "../support/script.ts";
+import { assistant, openaiMessages, toolTurn, user, writeMessages } from "../support/script.ts";
 
 const record = (uuid: string, parentUuid: string | null, role: string, content: unknown, more = {}) => ({
 	...{ type: role, uuid, parentUuid, sessionId: "s", message: { role, content } },
@@ -50,6 +50,22 @@ describe("a report on a session that was compacted", () => {
 			["f", 0],
 		]);
 	});
+
+	it("counts only results that are sent among those that a preset masks", async () => {
+		const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
+		const before = names.flatMap((name, at) => turn(name, at === 0 ? "u0" : `r-n${at - 1}`));
+		const after = names.flatMap((name, at) => turn(`${name}-later`, at === 0 ? "s" : `r-n${at - 1}-later`));
+		const boundary = { ...{ type: "system", subtype: "compact_boundary", uuid: "c", parentUuid: null } };
+		const conversation = [
+			record("u0", null, "user", "Go."),
+			...before,
+			{ ...boundary, logicalParentUuid: "r-n11" },
+			record("s", "c", "user", "So far: listings.", { isCompactSummary: true }),
+			...after,
+		];
+		const { presets } = await reportContext({ conversation, layers: [] });
+		expect(presets.find(({ preset }) => preset === "observation-masking")?.masked).toBe(4);
+	});
 });
 
 describe("a guard on a session that was compacted", () => {
@@ -79,6 +95,19 @@ describe("a report on the originals", () => {
 		expect(byDefault.presets.find(({ preset }) => preset === "observation-masking")).toEqual(archived);
 	});
 
+	it("writes references into a template of the policy only where originals are archived", async () => {
+		const conversation = openaiMessages(
+			user("Go."),
+			...Array.from({ length: 20 }, (_, at) => toolTurn(`c${at}`, outputOf(`${at}`))),
+		);
+		const layers = [{ mask: { placeholder_template: "[gone, see {ref}]" } }];
+		const tokensAfter = async (originals: "archived" | "not_archived") => {
+			const { presets } = await reportContext({ conversation, layers, originals });
+			return presets.find(({ preset }) => preset === "observation-masking")?.tokens_after ?? 0;
+		};
+		expect(await tokensAfter("archived")).toBeGreaterThan(await tokensAfter("not_archived"));
+	});
+
 	it("lists the later one of two equal results first, and ten of eleven", async () => {
 		const conversation = openaiMessages(
 			user("Go."),
@@ -91,6 +120,42 @@ describe("a report on the originals", () => {
 		const orphan = await reportContext({ conversation: [...conversation, ...nameless], layers: [] });
 		expect(orphan.by_tool[1]).toEqual({ tool: null, tokens: 3, results: 1 });
 		expect(orphan.biggest_results[0]).toMatchObject({ tool: null, call_id: "lost", target: null, message: 23 });
+	});
+});
+
+describe("a result", () => {
+	const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
+	const look = (id: string, content: unknown) => writeMessages("anthropic-messages", toolTurn(id, content, "look"));
+
+	it("counts with its images, which presets mask with it", async () => {
+		const withImages = (images: unknown[]) => [
+			{ role: "user", content: "Go." },
+			...look("first", [{ type: "text", text: outputOf("first", 3) }, ...images]),
+			...Array.from({ length: 9 }, (_, at) => look(`c${at}`, "x y z")).flat(),
+		];
+		const [plain, seen] = await Promise.all(
+			[[], [image]].map((images) => reportContext({ conversation: withImages(images), layers: [{ media: "mask" }] })),
+		);
+		const ofImage = (seen?.tokens ?? 0) - (plain?.tokens ?? 0);
+		expect(ofImage).toBeGreaterThan(500);
+		expect(seen?.by_tool[0]?.tokens).toBe((plain?.by_tool[0]?.tokens ?? 0) + ofImage);
+		expect(seen?.biggest_results[0]).toMatchObject({ call_id: "first", tokens: (seen?.by_tool[0]?.tokens ?? 0) - 27 });
+		const freed = (report: typeof seen) =>
+			report?.presets.find(({ preset }) => preset === "observation-masking")?.freed_tokens ?? 0;
+		expect(freed(seen) - freed(plain)).toBeGreaterThan(ofImage - 100);
+	});
+
+	it.each([
+		[3, true],
+		[4, false],
+	])("is one of %s that hold a string; that an answer with it used it is %s", async (holders, isUsed) => {
+		const conversation = openaiMessages(
+			user("Go."),
+			...Array.from({ length: holders }, (_, at) => toolTurn(`c${at}`, `${at} in src/unusual_place.ts`)),
+			assistant("The mistake is in src/unusual_place.ts."),
+		);
+		const { biggest_results } = await reportContext({ conversation, layers: [] });
+		expect(biggest_results.map(({ used_since }) => used_since)).toEqual(Array(holders).fill(isUsed));
 	});
 });
 

@@ -40,6 +40,8 @@ describe("the contents of the window", () => {
 		expect(shareOf("system")?.tokens).toBe(countTokens("You are careful.") + 4);
 		const more = withTools.tokens - plain.tokens;
 		expect(more).toBe(countTokens(JSON.stringify(tools)));
+		const { tokens } = await report(conversation, { tools });
+		expect(tokens).toBe(withTools.tokens);
 		expect(shareOf("system", withTools)?.tokens).toBe((shareOf("system")?.tokens ?? 0) + more);
 	});
 
