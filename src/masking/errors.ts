@@ -164,7 +164,7 @@ const failedRun: readonly RegExp[] = [
 	/^make(?:\[\d{1,3}\])?: \*\*\* /,
 	/^(?:BUILD FAILED|BUILD FAILURE|Build failed\b)/,
 	/: error TS\d{3,5}: |^error TS\d{3,5}: /,
-	/^\W{0,8}(?:Tests?|Test Suites|Test Files):?\s{1,8}(?:[^\n]{0,40}\s)?[1-9]\d{0,6} failed\b/,
+	/^\W{0,8}(?:Tests?|Test Suites|Test Files):?\s(?:[^\n]{0,40}\s)?[1-9]\d{0,6} failed\b/,
 	/^=+ (?:[^\n]{0,40}\s)?[1-9]\d{0,6} (?:failed|errors?)\b/,
 	/\bERROR task failed$/,
 	/^Found [1-9]\d{0,6} errors?\b/,

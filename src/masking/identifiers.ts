@@ -136,7 +136,7 @@ function eachRun(text: string, take: (text: string, start: number, end: number) 
 		for (; index < length; index += 1) {
 			const next = classes[text.charCodeAt(index)] as number;
 			if (next === 0) break;
-			isCamel ||= next === capital && last <= digit && last !== capital;
+			isCamel ||= next === capital && last !== capital;
 			// A sign at the end belongs to the sentence.
 			seen |= last;
 			last = next;

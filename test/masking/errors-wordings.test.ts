@@ -300,7 +300,7 @@ describe("the end of a run that failed", () => {
 		"error TS18003: no",
 		"Test: 12 failed",
 		"Tests  12 failed",
-		"* Tests:  3 skipped 12 failed",
+		"* Tests:  3 skipped 1 failed",
 		"Test Suites: 1 failed",
 		"Test Files  1 failed",
 		"== 12 failed",

@@ -26,6 +26,29 @@ describe("findUses", () => {
 		expect(lines.flat()).toEqual([{ text: line, holders: [0] }]);
 	});
 
+	it("finds a line whatever is around it: white space, line numbers, other lines, escapes", () => {
+		const used = ["x".repeat(20), "const total = prices.reduce(add, 0);", `${"z".repeat(900)} the end.`];
+		const around = [
+			"|",
+			"\t |\t",
+			"| \v\f\r",
+			"|\u00a0",
+			"  12→\t|",
+			"| é",
+			"7: | \n",
+			"{\n|\n}",
+			"{\r\n|\r\n}",
+			'{"a":"b\\n|\\n"}',
+		];
+		for (const one of used) {
+			for (const text of around.map((sides) => sides.replace("|", one))) {
+				const { lines } = findUses(transcriptFrom(turnsOf([text, padding], ["", `Now:\n  ${one}`])));
+				const expected = text.includes("é") ? [] : [{ text: one, holders: [0] }];
+				expect(lines.flat(), JSON.stringify(text)).toEqual(expected);
+			}
+		}
+	});
+
 	it("omits text that an earlier message contained", () => {
 		const told = document.with(1, { role: "user", content: "Use loadUserTable." });
 		const { identifiers } = findUses(transcriptFrom(told));
