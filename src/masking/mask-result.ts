@@ -29,7 +29,7 @@ export interface MaskResultParameters {
 	readonly archiving?: Archiving | undefined;
 	/** Whether a result is an error that stays; by default the format's flag or its words decide. */
 	readonly isError?: ((paired: PairedResult) => boolean) | undefined;
-	readonly digest?: ((paired: PairedResult) => string) | undefined;
+	readonly digest?: ((paired: PairedResult) => string | undefined) | undefined;
 }
 
 /** The edits that mask one result with its copies in the record, or the reason why it stays. */

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { countNewIdentifiers, findIdentifiers, numberIdentifiers } from "../../src/masking/identifiers.ts";
+import {
+	countNewIdentifiers,
+	findIdentifiers,
+	forgetIfFull,
+	numberIdentifiers,
+} from "../../src/masking/identifiers.ts";
 
 const found = (text: string) => findIdentifiers(text).map(({ kind, text }) => `${kind} ${text}`);
 
@@ -319,6 +324,20 @@ describe("numbers of identifiers", () => {
 		expect(numbersIn("a/b.ts")).toEqual([numbersIn(short)[1]]);
 		expect(identifierOf(numbersIn("E404")[0] as number)).toEqual({ text: "E404", kind: "error_code" });
 		expect([...numbersIn("only plain words")]).toEqual([]);
+	});
+});
+
+describe("forgetIfFull", () => {
+	it("forgets the numbers once the texts fill the memory of 16 million characters", () => {
+		forgetIfFull();
+		const numbers = numberIdentifiers();
+		const read = (from: number, end: number) => {
+			for (let part = from; part < end; part += 1) numbers.numbersIn(`${part}`.padEnd(1_000_000, " "));
+			forgetIfFull();
+			return numberIdentifiers() === numbers;
+		};
+		expect(read(0, 1)).toBe(true);
+		expect(read(1, 16)).toBe(false);
 	});
 });
 

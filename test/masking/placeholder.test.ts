@@ -134,6 +134,10 @@ describe("placeholderReader", () => {
 		expect(placeholderReader([placeholder])(written)).toMatchObject(expected);
 	});
 
+	it("recognises a template that opens with a variable beside one that does not", () => {
+		expect(["ls!", "hidden", "other"].map(recogniser(["{tool_name}!", "hidden"]))).toEqual([true, true, false]);
+	});
+
 	it("recognises nothing without templates", () => {
 		expect(recogniser([])("anything")).toBe(false);
 	});
