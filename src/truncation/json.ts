@@ -79,7 +79,7 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 	/** How well the children of a value match the focus. Words that few of them contain weigh most. */
 	const scoresOf = (parent: number, children: readonly number[]): readonly number[] => {
 		const known = scores.get(parent);
-		if (known !== undefined || focus.size === 0) return known ?? [];
+		if (known !== undefined) return known;
 		const found = children.map(wordsOf);
 		const times = new Map<string, number>();
 		for (const one of found.flat()) times.set(one, (times.get(one) ?? 0) + 1);

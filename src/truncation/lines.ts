@@ -89,7 +89,7 @@ function endOfPiece(text: string, start: number): number {
 		const unit = text.charCodeAt(at - 1);
 		if ((unit === 32 || unit === 44 || unit === 59 || unit === 125) && text.charCodeAt(at) < 0x300) return at;
 	}
-	return Math.max(characterEdge(text, start, start + longestPiece), start + 1);
+	return characterEdge(text, start, start + longestPiece);
 }
 
 export interface LineFeatures {
