@@ -37,12 +37,11 @@ export function resolver(): (target: CallTarget) => CallTarget {
 			if (alike.length < mostAlike && !alike.includes(path)) alike.push(path);
 			absolutes.set(name, alike);
 		} else if (folder === undefined && path.includes("/") && !path.startsWith("..")) {
-			const whole = (absolutes.get(name) ?? []).filter((one) => one.endsWith(`/${path}`));
-			if (whole.length === 1) folder = whole[0]?.slice(0, -path.length - 1) || undefined;
+			const [only, ...others] = (absolutes.get(name) ?? []).filter((one) => one.endsWith(`/${path}`));
+			if (only !== undefined && others.length === 0) folder = only.slice(0, -path.length - 1) || undefined;
 		}
 	};
-	const absolute = (path: string) =>
-		folder === undefined || isAbsolute(path) ? path : (normalisePath(path, folder) ?? path);
+	const absolute = (path: string) => normalisePath(path, folder) ?? path;
 
 	return (target) => {
 		const { paths, reads, writes } = target;
@@ -90,7 +89,7 @@ export function callTarget({
 
 function targetOfFreeText(name: string, text: string): CallTarget {
 	if (text.includes("*** Begin Patch") || /patch|diff/i.test(name)) return targetOfPatch(text);
-	return shellNames.test(separated(name)) && text !== "" ? shellTarget(text) : otherTarget;
+	return shellNames.test(separated(name)) ? shellTarget(text) : otherTarget;
 }
 
 function targetOfPatch(patch: string): CallTarget {
@@ -106,7 +105,7 @@ function isShell(name: string, given: JsonObject): boolean {
 /** The script in the arguments: a text, a list of words (`["bash", "-lc", SCRIPT]`) or a list of scripts. */
 function scriptIn(given: JsonObject): string | undefined {
 	for (const key of scriptKeys) {
-		const value = Object.hasOwn(given, key) ? given[key] : undefined;
+		const value = given[key];
 		if (typeof value === "string") return value;
 		if (!Array.isArray(value)) continue;
 		const words = value.filter((word): word is string => typeof word === "string");
@@ -118,7 +117,7 @@ function scriptIn(given: JsonObject): string | undefined {
 }
 
 function quoted(word: string): string {
-	return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+	return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 const pathKeys =
@@ -178,17 +177,17 @@ function kindOf(name: string, given: JsonObject, hasPath: boolean): TargetKind |
 
 function filesIn(given: JsonObject): FileRead[] {
 	const files = new Map<string, FileRead>();
-	const add = (path: string | undefined, from: JsonObject) => {
-		const known = path === undefined ? undefined : normalisePath(path);
+	const add = (path: string, from: JsonObject) => {
+		const known = normalisePath(path);
 		if (known !== undefined && !files.has(known)) files.set(known, { path: known, lines: linesIn(from) });
 	};
-	for (const key of pathKeys) add(stringAt(given, key), given);
+	for (const key of pathKeys) add(stringAt(given, key) ?? "", given);
 	for (const key of listKeys) {
 		const list = given[key];
 		if (!Array.isArray(list)) continue;
 		for (const item of list as unknown[]) {
 			if (typeof item === "string") add(item, given);
-			else if (isJsonObject(item)) for (const inner of pathKeys) add(stringAt(item, inner), item);
+			else if (isJsonObject(item)) for (const inner of pathKeys) add(stringAt(item, inner) ?? "", item);
 		}
 	}
 	for (const key of ["patch", "input", "diff"]) {
@@ -224,7 +223,7 @@ function firstNumber(given: JsonObject, keys: readonly string[]): number | undef
 
 function numberIn(value: unknown): number | undefined {
 	const number = typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
-	return typeof number === "number" && Number.isInteger(number) ? number : undefined;
+	return Number.isInteger(number) ? (number as number) : undefined;
 }
 
 function isGiven(value: unknown): boolean {
@@ -235,7 +234,7 @@ function isGiven(value: unknown): boolean {
 function nameWords(name: string): string[] {
 	return separated(name)
 		.toLowerCase()
-		.split(/[^a-z0-9]+/);
+		.split(/[^a-z0-9]/);
 }
 
 function separated(name: string): string {
@@ -243,6 +242,6 @@ function separated(name: string): string {
 }
 
 function stringAt(given: JsonObject, key: string): string | undefined {
-	const value = Object.hasOwn(given, key) ? given[key] : undefined;
+	const value = given[key];
 	return typeof value === "string" ? value : undefined;
 }

@@ -169,11 +169,11 @@ export function scaleHistory(
 	return {
 		...surrounded,
 		messageTokens: messageTokens.map((tokens, index) =>
-			scaled(tokens, messageOverhead + (transcript.messages[index]?.mediaTokens ?? 0)),
+			scaled(tokens, messageOverhead + (transcript.messages[index] as Message).mediaTokens),
 		),
 		results: results.map((result, place): ReplayResult => {
 			const { tokens, outcome } = result;
-			const fixed = mediaTokens[place] ?? 0;
+			const fixed = mediaTokens[place] as number;
 			if (typeof outcome === "string") return { ...result, tokens: scaled(tokens, fixed) };
 			const edits = outcome.map((edit) => {
 				return { ...edit, before: scaledSize(edit.before), after: scaledSize(edit.after) };

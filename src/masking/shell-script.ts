@@ -102,9 +102,7 @@ function readHeredoc(script: string, start: number, delimiter: string): { body: 
 	while (line < script.length) {
 		const newline = script.indexOf("\n", line);
 		const end = newline === -1 ? script.length : newline;
-		if (end - line < delimiter.length + 64 && script.slice(line, end).trim() === delimiter) {
-			return { body: script.slice(start, line), end };
-		}
+		if (script.slice(line, end).trim() === delimiter) return { body: script.slice(start, line), end };
 		line = end + 1;
 	}
 	return { body: script.slice(start), end: script.length };
@@ -138,5 +136,5 @@ function readWord(script: string, start: number): { text: string; end: number } 
 			position = end;
 		}
 	}
-	return { text: pieces.join(""), end: Math.min(position, script.length) };
+	return { text: pieces.join(""), end: position };
 }

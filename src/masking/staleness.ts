@@ -53,11 +53,14 @@ export function findStale(
 		if (filesLeft[place] === 0) mark(place, edited.has(place) ? "edited" : reason, from);
 	};
 	const edit = (path: string, from: number) => {
-		for (const shown of showing.get(path) ?? []) supersede(shown.place, "edited", from);
+		showing.get(path)?.forEach((shown) => {
+			supersede(shown.place, "edited", from);
+		});
 		showing.delete(path);
 	};
 	const superseding = ({ path, lines }: FileRead, place: number, from: number) => {
-		const shown = showing.get(path) ?? [];
+		const shown = showing.get(path);
+		if (!shown) return;
 		// Hosts answer a read with a notice if the file has not changed, or with a part if it is too long.
 		const isShort = (one: Showing) => (lengths[place] ?? 0) * 2 * one.files < (lengths[one.place] ?? 0);
 		for (const one of shown.slice(-mostCompared)) {

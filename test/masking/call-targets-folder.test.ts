@@ -22,6 +22,7 @@ describe("the working folder", () => {
 
 	it("is learnt from an absolute path that ends with a relative one of two parts", () => {
 		expect(last(at("/p/src/a.ts"), at("src/a.ts"), at("b"))).toEqual(["/p/b"]);
+		expect(last(at("/p/src/a.ts"), at("src/a.ts"), at("/q/lib/b.ts"), at("lib/b.ts"), at("c"))).toEqual(["/p/c"]);
 		expect(last(at("/p/src/a.ts", "src/a.ts"))).toEqual(["/p/src/a.ts", "/p/src/a.ts"]);
 		expect(last(at("/p/a.ts"), at("a.ts"), at("b"))).toEqual(["b"]);
 		expect(last(at("/p/../a.ts"), at("../a.ts"), at("b"))).toEqual(["b"]);

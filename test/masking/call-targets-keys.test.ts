@@ -78,6 +78,7 @@ describe("a patch", () => {
 		["other", { input: "+++ b/x", new_str: "" }, ["x"]],
 		["other", { diff: "+++ b/x\n", path: "y" }, ["y", "x"]],
 		["other", { input: "*** Begin Patch\n*** Add File: x\n", path: "y" }, ["x"]],
+		["other", { patch: "*** Begin Patch\n*** Add File: x\n", path: "y" }, ["x"]],
 		["other", { input: "no patch", patch: "*** Begin Patch\n*** Add File: x\n" }, ["x"]],
 	])("%s %j", (name, given, writes) => {
 		expect(target(name, given)).toEqual({ kind: "write", paths: writes, reads: [], writes });

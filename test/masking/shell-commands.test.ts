@@ -335,6 +335,7 @@ describe("shellTarget of one command line", () => {
 		["echo 3> a", "write; paths a; writes a"],
 		["cat \\\\n", "read; paths /n; /n:whole"],
 		["cat\ta", "read; paths a; a:whole"],
+		["cat\fa", "read; paths a; a:whole"],
 		["sed -i '' s/a/b/ f", "write; paths f; writes f"],
 		["sed -n -e3p a b", "read; paths a,b; a:part; b:part"],
 		["goto 12 | head -3", "read; openFile read"],
