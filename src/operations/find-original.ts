@@ -261,7 +261,7 @@ export function shortenedRef(text: string): string | undefined {
 	const [firstLine = ""] = start.split("\n", 1);
 	// Of a hook or of `run`: the notice closes with the command that reads all of it.
 	const ofCommand = /^\[.* recall (?<ref>[A-Za-z0-9-]{5,40})\]/.exec(firstLine)?.groups?.ref;
-	return ofCommand ?? noticesWithReference(start).find(({ isAtTop, ref }) => isAtTop && ref !== undefined)?.ref;
+	return ofCommand ?? noticesWithReference(start).find(({ isAtTop }) => isAtTop)?.ref;
 }
 
 /** A notice with its hint is far shorter. */
@@ -325,7 +325,8 @@ export function placesKey(ref: string): string {
 }
 
 export function orderOf(places: Places | undefined): number {
-	return Number.isSafeInteger(places?.order) ? (places?.order ?? 0) : 0;
+	const order = places?.order ?? 0;
+	return Number.isSafeInteger(order) ? order : 0;
 }
 
 export function parsePlaces(text: string): Places | undefined {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { createOriginalFinder, parsePlaces, shortenedRef } from "../../src/operations/find-original.ts";
+import { createOriginalFinder, parsePlaces, placesKey, shortenedRef } from "../../src/operations/find-original.ts";
 import { locales } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -74,6 +74,11 @@ describe("a text below a notice with a reference", () => {
 		expect(await find(both)).toEqual({ kind: "missing", name: "abcd2345" });
 		expect(await find(`${notice(90, "abcd2345")}\none line`)).toEqual({ kind: "missing", name: "abcd2345" });
 	});
+
+	it("is found though a notice above it has no original", async () => {
+		const ref = await keep(whole, "a");
+		expect(await find(`${notice(90, "abcd2345")}\n${notice(90, ref)}`)).toEqual(found(whole, "ref", ref));
+	});
 });
 
 describe("a text below a notice without a reference", () => {
@@ -113,6 +118,31 @@ describe("the text between the ends of a marker without a reference", () => {
 		expect((await find(marked))?.kind).not.toBe("found");
 		expect(await find(marked, { byCallId: true })).toEqual(found(whole, "call", ref));
 		expect((await find(marked, { byCallId: true, callId: "b" }))?.kind).not.toBe("found");
+	});
+});
+
+describe("a marker with a reference", () => {
+	const marker = (ref: string) => `\\n\\n... [9 characters truncated, ref=${ref}] ...\\n\\n`;
+
+	it("in the content of a JSON object stands for the object, however that is spaced", async () => {
+		const object = JSON.stringify({ content: whole, more: 1 });
+		const ref = await keep(object, "a");
+		for (const flag of ['"_truncated":true', '"_truncated" : true']) {
+			const text = `{"content":"one line${marker(ref)}one line\\n","more":1,${flag}}`;
+			expect(await find(text)).toEqual(found(object, "ref", ref));
+		}
+	});
+
+	it("does not stand for a text without such content", async () => {
+		const ref = await keep(whole, "a");
+		expect(await find(`{"content":"${marker(ref)}","_truncated":true}`)).toEqual({ kind: "ambiguous", name: ref });
+	});
+
+	it("is a quotation in a result without an id, if its original begins otherwise", async () => {
+		const ref = await keep(whole, "a");
+		const quoted = `another line${JSON.parse(`"${marker(ref)}"`)}one line\n`;
+		expect(await find(quoted, { callId: undefined })).toBeUndefined();
+		expect(await find(quoted)).toEqual({ kind: "ambiguous", name: ref });
 	});
 });
 
@@ -199,6 +229,34 @@ describe("the reference of a shortened text", () => {
 });
 
 describe("archived places", () => {
+	const placeholder = (ref: string) =>
+		`[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=90, ref=${ref})]`;
+	const document = openaiMessages(user("Go."), toolTurn("a", "masked"), toolTurn("b", "masked too"));
+	const findAll = async (ref: string) => {
+		const finder = createOriginalFinder({ archive, policy: policyOf({ locale: "en" }), document, byCallId: false });
+		const done = await finder({ text: placeholder(ref), path: [2, "content"], record: [2], callId: "a" });
+		return done?.kind === "found" ? done.edits : done;
+	};
+
+	it("say in which of the next records values come back, and how they were spelled", async () => {
+		const ref = await keep(whole, "a");
+		const places = [{ offset: 2, path: "/content", is: "masked too", was: '"\\u0061"' }];
+		await keep(JSON.stringify({ record: 2, places }), placesKey(ref), "places");
+		expect(await findAll(ref)).toEqual([
+			{ kind: "replace", path: [4, "content"], replacement: "a", spelling: '"\\u0061"' },
+		]);
+	});
+
+	it.each([
+		["no places", "text"],
+		["a path that is none", JSON.stringify({ record: 2, places: [{ offset: 0, path: "content", is: "masked" }] })],
+		["another value", JSON.stringify({ record: 2, places: [{ offset: 0, path: "/content", is: "other" }] })],
+	])("with %s are passed over", async (_, text) => {
+		const ref = await keep(whole, "a");
+		await keep(text, placesKey(ref), "places");
+		expect(await findAll(ref)).toEqual(found(whole, "ref", ref).edits);
+	});
+
 	it("are read only from an object with a list of them", () => {
 		expect(parsePlaces('{"record":1,"places":[]}')).toEqual({ record: 1, places: [] });
 		for (const text of ["", "[]", "{}", '{"places":{}}', "null"]) expect(parsePlaces(text)).toBeUndefined();
