@@ -75,7 +75,7 @@ export function findStale(
 		const { target, given, error } = judged[place] as JudgedResult;
 		const callText = () => (given === undefined ? undefined : `${one.call?.name ?? ""}\n${given}`);
 		if (masked.has(place)) {
-			if (isRepeatable(target)) sameCall(callText(), place);
+			sameCall(callText(), place);
 			// "edited" is the one reason for which no result is masked.
 			for (const path of [...target.writes, ...target.reads.map((read) => read.path)]) edit(path, from);
 			return;

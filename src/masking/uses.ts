@@ -1,5 +1,5 @@
 import { addToList } from "../conversation/lists.ts";
-import { resultContent, type Transcript } from "../conversation/transcript.ts";
+import { type Message, resultContent, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { resultArguments } from "./call-targets.ts";
 import { forgetIfFull, numberIdentifiers } from "./identifiers.ts";
@@ -179,7 +179,7 @@ function numberLines({ messages }: Transcript) {
 	const lines = [...numbers.keys()];
 	// Few lines are in two texts: a mark of their ends, which no line number changes, rules out most of them.
 	const marks = new Uint8Array(1 << 16);
-	for (const line of lines) marks[markOf(line, 0, line.length)] = 1;
+	for (const line of lines) marks[markOf(line, line.length)] = 1;
 	const numbersIn = (texts: readonly string[]): number[] => {
 		const found = new Set<number>();
 		for (const text of texts) {
@@ -193,7 +193,7 @@ function numberLines({ messages }: Transcript) {
 	return {
 		numbersIn,
 		numbersOf: (message: number): readonly number[] =>
-			ofAnswers[message] ?? numbersIn(messages[message]?.counted ?? none),
+			ofAnswers[message] ?? numbersIn((messages[message] as Message).counted),
 		lineOf: (number: number) => lines[number] as string,
 	};
 }
@@ -204,7 +204,7 @@ function linesMarked(text: string, marks: Uint8Array): string[] {
 		let last = end;
 		while (last > start && isSpace(line.charCodeAt(last - 1))) last -= 1;
 		// Before a space that is not ASCII, others may stand.
-		return line.charCodeAt(last - 1) > 127 || marks[markOf(line, start, last)] === 1;
+		return line.charCodeAt(last - 1) > 127 || marks[markOf(line, last)] === 1;
 	};
 	if (needsPattern(text)) return rawLines(text).filter((raw) => raw.includes("\\") || isMarked(raw, 0, raw.length));
 	const marked: string[] = [];
@@ -221,8 +221,8 @@ function isSpace(code: number): boolean {
 	return code === 32 || (code >= 9 && code <= 13);
 }
 
-/** By three characters near the end of the line from `start` to `end`. */
-function markOf(text: string, start: number, end: number): number {
-	const code = (fromEnd: number) => (end - fromEnd < start ? 0 : text.charCodeAt(end - fromEnd));
+/** By three characters near the `end` of a line; a whole line has them all. */
+function markOf(text: string, end: number): number {
+	const code = (fromEnd: number) => text.charCodeAt(end - fromEnd);
 	return (code(1) ^ (code(9) << 5) ^ (code(17) << 10)) & 0xffff;
 }

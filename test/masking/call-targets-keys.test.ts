@@ -203,7 +203,7 @@ describe("lines of a file", () => {
 			expect(linesOf({ [key]: 12 })).toEqual({ from: 12, to: unlimited });
 			expect(linesOf({ [key]: "12" })).toEqual({ from: 12, to: unlimited });
 			for (const value of ["-12", 0, -3]) expect(linesOf({ [key]: value })).toEqual({ from: 1, to: unlimited });
-			for (const value of ["12x", "x12", "x-1", "", 1.5, null, "1234567890"]) {
+			for (const value of ["12x", "x12", "x-1", "", 1.5, null, [12], "1234567890"]) {
 				expect(linesOf({ [key]: value })).toBeUndefined();
 			}
 		}

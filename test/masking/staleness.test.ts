@@ -147,6 +147,20 @@ describe("findStale", () => {
 		expect(findStale(transcript)).toEqual([{ from: 1, reason: "identical" }, undefined]);
 	});
 
+	it("gives the reason that says most of several results in one message", () => {
+		const calls = [
+			{ id: "c1", name: "edit" },
+			{ id: "c2", name: "poll" },
+		];
+		const counted = ["edit", '{"path":"/a","old_string":"a"}', "poll", '{"id":5}'];
+		const transcript = transcriptOf(
+			...called(read("/a", "same")),
+			messageOf({ calls, counted }),
+			messageOf({ role: "tool", results: [resultOf("c1", "Edited."), resultOf("c2", "same")] }),
+		);
+		expect(findStale(transcript)[0]).toEqual({ from: 3, reason: "identical" });
+	});
+
 	it("compares only the text of orphans", () => {
 		const orphan = (text: string) => messageOf({ role: "tool", results: [resultOf(undefined, text)] });
 		expect(findStale(transcriptOf(orphan("a"), orphan("b"), orphan("a")))).toEqual([

@@ -27,7 +27,12 @@ describe("findUses", () => {
 	});
 
 	it("finds a line whatever is around it: white space, line numbers, other lines, escapes", () => {
-		const used = ["x".repeat(20), "const total = prices.reduce(add, 0);", `${"z".repeat(900)} the end.`];
+		const used = [
+			"x".repeat(20),
+			"const total = prices.reduce(add, 0);",
+			`${"z".repeat(900)} the end.`,
+			'print("a whole line", "of it")',
+		];
 		const around = [
 			"|",
 			"\t |\t",
@@ -41,7 +46,7 @@ describe("findUses", () => {
 			'{"a":"b\\n|\\n"}',
 		];
 		for (const one of used) {
-			for (const text of around.map((sides) => sides.replace("|", one))) {
+			for (const text of [...around.map((sides) => sides.replace("|", one)), JSON.stringify({ a: `b\n\t${one}\n` })]) {
 				const { lines } = findUses(transcriptFrom(turnsOf([text, padding], ["", `Now:\n  ${one}`])));
 				const expected = text.includes("é") ? [] : [{ text: one, holders: [0] }];
 				expect(lines.flat(), JSON.stringify(text)).toEqual(expected);
@@ -80,18 +85,37 @@ describe("findUses", () => {
 		const told = [
 			...turnsOf([names.join(" "), padding]),
 			asked,
-			{ role: "assistant", content: "name_2099 name_1500 name_7" },
+			{ role: "assistant", content: names.toReversed().join(" ") },
 		];
 		const { touches, identifiers, fresh } = findUses(transcriptFrom(told));
 		expect(touches[6]).toEqual([]);
-		expect(identifiers[7]?.map(({ text }) => text)).toEqual(["name_2099", "name_1500", "name_7"]);
-		expect(touches[7]).toEqual([{ result: 0, weight: 3 }]);
+		expect(identifiers[7]?.map(({ text }) => text)).toEqual(names.toReversed());
+		expect(touches[7]).toEqual([{ result: 0, weight: 2_100 }]);
 		expect(fresh).toEqual([2_100, 0]);
 	});
 
 	it("counts a repeated path of a result's call as a use of it", () => {
 		const again = turnsOf([padding, padding, padding], ["a", "b", "As src/file-0.ts says."]);
 		expect(findUses(transcriptFrom(again)).touches[6]).toEqual([{ result: 0, weight: 1 }]);
+	});
+
+	it("does not count a repeated name that is no path", () => {
+		const named = JSON.stringify(turnsOf([padding, padding], ["a", "As loadUserTable says."]));
+		const again = JSON.parse(named.replace("src/file-0.ts", "loadUserTable")) as unknown[];
+		expect(findUses(transcriptFrom(again)).touches[4]).toEqual([]);
+	});
+
+	it("counts a use of the last eight results that share a path or a name", () => {
+		const same = JSON.stringify(turnsOf(Array(9).fill(`see loadUserTable ${padding}`), Array(9).fill("")));
+		const told = JSON.parse(same.replaceAll(/file-\d/g, "file-0")) as unknown[];
+		const touchesOf = (content: string) => {
+			const { identifiers, touches } = findUses(transcriptFrom([...told, { role: "assistant", content }]));
+			return [identifiers[20], touches[20]];
+		};
+		const last = (weight: number) => [1, 2, 3, 4, 5, 6, 7, 8].map((result) => ({ result, weight }));
+		const held = { text: "loadUserTable", holders: [0, 1, 2, 3, 4, 5, 6, 7, 8] };
+		expect(touchesOf("loadUserTable")).toEqual([[held], last(1 / 9)]);
+		expect(touchesOf("src/file-0.ts")).toEqual([[], last(1)]);
 	});
 });
 
@@ -158,7 +182,7 @@ describe("wholeLines", () => {
 		expect([19, 20, 1_000, 1_001].map((length) => wholeLines(of(length)).size)).toEqual([0, 1, 1, 0]);
 		expect([...wholeLines(`  ${of(18)}  `)]).toEqual([]);
 		expect([...wholeLines(`12: ${of(19)}`), ...wholeLines(`12: ${of(20)}`)]).toEqual([of(20)]);
-		for (const number of ["1:", "1234567:", "   12→", "7\t", "7|", "7   |", "7  |"]) {
+		for (const number of ["0:", "1:", "9:", "1234567:", "   12→", "7\t", "7|", "7   |", "7  |"]) {
 			expect([...wholeLines(`${number} ${of(20)}`)], number).toEqual([of(20)]);
 		}
 		for (const start of ["12345678:", "a7:", "7;", "7    |", "7 :", "x|"]) {
