@@ -104,7 +104,7 @@ interface ResultEdits {
 }
 
 function isMain(edit: Edit): edit is MainEdit {
-	return edit.kind === "replace" && edit.takenOut !== undefined && edit.takenOut.kind !== "group";
+	return edit.takenOut !== undefined && edit.takenOut.kind !== "group";
 }
 
 /** By paths: a guard may truncate a text and mask its copy, and a truncated copy no longer looks like one. */
@@ -209,15 +209,11 @@ function droppedGroups(source: ReadConversation, plan: Plan) {
 
 /** An edit names the first of the messages that its value holds. */
 function goneMessages({ transcript, located }: ReadConversation, plan: Plan): ReadonlySet<number> {
-	const gone = new Set<number>();
-	const values = new Set<string>();
+	const leaving = plan.filter(takesMessageOut);
+	const gone = new Set(leaving.map(({ message }) => message));
+	if (gone.size === 0) return gone;
+	const values = new Set(leaving.map(({ path }) => jsonPointer(path)));
 	const depth = located.base.length + 1;
-	for (const edit of plan) {
-		if (!takesMessageOut(edit)) continue;
-		if (edit.message >= 0) gone.add(edit.message);
-		if (edit.reason === "summary" && edit.path.length === depth) values.add(jsonPointer(edit.path));
-	}
-	if (values.size === 0) return gone;
 	transcript.messages.forEach(({ paths }, index) => {
 		if (paths.length > 0 && paths.every((path) => values.has(jsonPointer(path.slice(0, depth))))) gone.add(index);
 	});

@@ -7,6 +7,7 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { restoreConversation, restoreText } from "../../src/operations/restore.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -144,5 +145,45 @@ describe("a redacted value", () => {
 		expect(back.report).toMatchObject({ restored: 1, redacted: [] });
 		const another = await restoreConversation({ conversation: other.conversation, archive, policy });
 		expect(another.conversation).toEqual(parted);
+	});
+});
+
+describe("a session that holds results more than once", () => {
+	const copies = [
+		(text: string) => ({ toolUseResult: { stdout: text, stderr: "" } }),
+		(text: string) => ({ toolUseResult: `Error: ${text}` }),
+		(text: string) => ({ toolUseResult: [{ type: "text", text }] }),
+		(text: string) => ({ toolUseResult: { type: "text", file: { content: `before\n${text}\nafter` } } }),
+		() => ({}),
+	];
+	const records = claudeCodeSession(6)
+		.trim()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+	const lines = records.flatMap((record, index) => {
+		const [result] = record.message.content;
+		const text: string | undefined = result.content;
+		if (text === undefined) return [JSON.stringify(record)];
+		const copied = { ...record, ...copies[(index / 2 - 1) % copies.length]?.(text) };
+		if (index !== 10) return [JSON.stringify(copied)];
+		// In two parts, and its record twice.
+		const parts = [text.slice(0, 900), text.slice(900)].map((part) => ({ type: "text", text: part }));
+		const inParts = JSON.stringify({
+			...copied,
+			message: { ...record.message, content: [{ ...result, content: parts }] },
+		});
+		return [inParts, inParts];
+	});
+	const text = `${lines.join("\n")}\n`;
+
+	it.each([
+		["masked", masking],
+		["cut", cutting],
+	])("comes back when they were %s", async (_, layer) => {
+		const short = await edited(text, layer);
+		expect(short.length).toBeLessThan(text.length / 2);
+		const { text: back, report } = await restored(short);
+		expect(back).toBe(text);
+		expect(report).toMatchObject({ missing: [], ambiguous: [], without_reference: [] });
 	});
 });
