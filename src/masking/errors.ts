@@ -180,7 +180,7 @@ const failedRun: readonly RegExp[] = [
 /** Last lines of runs that passed. The later of both counts: a check after the tests may still have failed. */
 const passedRun: readonly RegExp[] = [
 	/^\s{0,8}0 (?:fail(?:ed|ing|ures)?|errors?)$|^# fail 0$/,
-	/^=+ [1-9]\d{0,6} passed(?:, \d{1,7} (?:skipped|warnings?|deselected|xfailed|xpassed)){0,4}[^\n]{0,40}=+$/,
+	/^=+ [1-9]\d{0,6} passed(?:, \d{1,7} (?:skipped|warnings?|deselected|xfailed|xpassed)){0,4}[^\n]{0,40}=$/,
 	/^\W{0,8}(?:Tests?|Test Suites|Test Files):?\s{1,8}[1-9]\d{0,6} passed\b/,
 	/^test result: ok\./,
 ];
@@ -207,7 +207,7 @@ export function outcomeOf(text: string): string[] {
 	if (code !== undefined && code !== 0) facts.add(`exit ${code}`);
 	const tail = text.slice(-outcomeReach);
 	for (const line of tail.split("\n").slice(-8)) {
-		const found = pythonError.exec(line.slice(0, 200));
+		const found = pythonError.exec(line);
 		if (found) facts.add(found[1] as string);
 	}
 	for (const pattern of counts) {
@@ -234,7 +234,7 @@ const pythonError = /^(?:[\w.]{1,120}\.)?([A-Z][A-Za-z]{1,60}(?:Error|Exception|
 /** The exit code that the agent program writes at the very start or end of an output. Codes elsewhere are output. */
 function exitCodeIn(text: string): number | undefined {
 	const head = text.slice(0, exitCodeReach);
-	const tail = text.length > exitCodeReach ? text.slice(-exitCodeReach) : head;
+	const tail = text.slice(-exitCodeReach);
 	if (succeeded.test(head)) return 0;
 	let found = before.exec(head) ?? sentenceBefore.exec(head);
 	for (const pattern of behind) found ??= pattern.exec(tail);

@@ -1,5 +1,6 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
+import type { Taken, Uses } from "./uses.ts";
 
 /** Least weight of a touch that counts: that of a string that three results hold. */
 const leastWeight = 0.3;
@@ -90,7 +91,7 @@ export function startFaultCosts(
 			next = message + 1;
 			if (learns) learn(message);
 			turns += opensTurn[message] as number;
-			for (const { result, weight } of uses.touches[message] ?? []) {
+			for (const { result, weight } of uses.touches[message] as Uses["touches"][number]) {
 				if (weight >= leastWeight) lastUse[result] = turns;
 			}
 			for (let place = firstResult[message] as number; place < (firstResult[message + 1] as number); place += 1) {
@@ -116,7 +117,7 @@ export function startFaultCosts(
 /** The results that a message needs: for each string that it takes from results, the smallest that holds it. */
 function neededBy({ results, uses }: ReplayHistory, message: number): Set<number> {
 	const { identifiers, lines } = uses();
-	const taken = [...(identifiers[message] ?? []), ...(lines[message] ?? [])];
+	const taken = [identifiers, lines].flatMap((ofMessages) => ofMessages[message] as readonly Taken[]);
 	return new Set(taken.map(({ holders }) => smallestOf(holders, results)));
 }
 

@@ -43,6 +43,14 @@ describe("digestOf", () => {
 		expect(digest(`${far.slice(0, -12)}middleName ${far}`)).toBe("middleName");
 	});
 
+	it("has at most 2000 characters with a separator behind each name", () => {
+		const name = (number: number, length: number) => `aB${number}`.padEnd(length, "x");
+		const names = Array.from({ length: 24 }, (_, number) => name(number + 10, 79));
+		const shown = (last: string) => digest([...names, last].join(" "), 10_000).split(" ");
+		expect(shown(name(34, 79))).toHaveLength(25);
+		expect(shown(name(34, 80))).toHaveLength(24);
+	});
+
 	it("names the error that a program ended with", () => {
 		const text = "Traceback (most recent call last):\n  File \"a.py\", line 3, in load_orders\nKeyError: 'id'";
 		expect(digest(text)).toBe("KeyError, a.py load_orders");

@@ -278,6 +278,7 @@ describe("the wrapping of an output", () => {
 		const coloured = (length: number) => `Error: \u001b[0m${"x".repeat(length - 11)}`;
 		expect(ruleOf("write", coloured(20_000))).toBe("error_message");
 		expect(ruleOf("write", coloured(20_001))).toBeUndefined();
+		expect(ruleOf("write", `Error: ${"x".repeat(20_001)}`)).toBe("error_message");
 	});
 });
 

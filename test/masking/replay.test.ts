@@ -115,6 +115,14 @@ describe("selections", () => {
 		expect(second === -1 || second > first).toBe(true);
 	});
 
+	it("by use, over the budget, masks the oldest until the context fits, and no more", () => {
+		const mask = { window_turns: 2, selection: "use", cadence: "every_turn", thrift: "low" } as const;
+		const { messageTokens, results } = historyOf(transcriptFrom(turnsOf(outputs(6))), policyOf({ mask }));
+		const sum = messageTokens.slice(0, 10).reduce((tokens, one) => tokens + one, 0);
+		const acted = moments(turnsOf(outputs(6)), mask, { budget: sum - (results[0]?.saves ?? 0) });
+		expect(acted.slice(0, 2)).toEqual([10, 12]);
+	});
+
 	it("follows the rules for single tools", () => {
 		const document = turnsOf(outputs(8));
 		expect(moments(document, { window_turns: 2, tools: { read: "never" } })).toEqual(Array(8).fill(-1));
