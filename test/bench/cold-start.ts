@@ -31,8 +31,8 @@ export async function coldStart(): Promise<Section> {
 	return {
 		title: "Cold start",
 		notes: [
-			`From the start of the process to the answer of the first \`tools/list\`, over stdio, processes started in turns, ${rounds} rounds. The token tables are loaded by the first call that counts, and are not in this.`,
-			"In the modes `auto` and `pin` the newer SDK's own client starts a server over stdio twice: once to ask for its revisions, and once to use it. The rows have one start each.",
+			`From the start of the process to the answer of the first \`tools/list\`, over stdio, processes started in turns, ${rounds} rounds. The first call that counts loads the token tables, so they are not included.`,
+			"In the modes `auto` and `pin` the newer SDK's own client starts a server over stdio twice: once to ask for its revisions, and once to use it. Each row is one start.",
 		],
 		tables: [
 			{

@@ -12,7 +12,7 @@ export async function counting(): Promise<Section> {
 	return {
 		title: "Counting tokens",
 		notes: [
-			"Texts of up to 8 000 characters, some 200 000 of each kind, o200k_base, in turns. Cold: tables loaded, but no text seen (what a counter keeps between texts is emptied or overwritten). Warm: the same texts again, with nothing between. Lived in: the same texts again, in a process that has counted 320 000 other words before, as a server has. tiktoken and js-tiktoken keep nothing, so that all three are the same to them. “Remembered” is what the product does on top: it knows whole texts that it has counted.",
+			"Texts of up to 8 000 characters, some 200 000 of each kind, o200k_base, in turns. Cold: tables loaded, but no text seen (memories of a counter are emptied or overwritten). Warm: the same texts again at once. Lived in: the same texts again, in a process that has counted 320 000 other words before, as a server has. tiktoken and js-tiktoken remember nothing, so their three figures are the same. “Remembered”: the product also remembers whole texts that it has counted.",
 			`Texts: ${results.map(({ sample }) => `${sample.kind} (${sample.source})`).join(", ")}.`,
 			differing.length === 0
 				? "All counters gave the same number for every text."

@@ -24,9 +24,9 @@ export async function guard(): Promise<Section> {
 	return {
 		title: "Guarding a conversation",
 		notes: [
-			"“One call”: `mask` and `guard` with the preset `balanced`, on conversations of OpenAI's format that are parsed already; the guard brings them to half. “First” is a conversation that the process has not seen, “next” the same with one more turn, as programs call it. Every conversation is another one. One process a row, warm.",
-			"“First call, by size”: `guard` of the library on OpenAI chat messages never seen before, brought to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, text is not.",
-			"Beside its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain is given the same exact counter for both (gpt-tokenizer, o200k_base); Mastra's limiter estimates and takes no counter; Vercel's pruning and Mastra's filter count nothing and know no budget. All outcomes are counted and checked by the same code. “ids” are message ids, “error flags” the mark of a failed result; a dash stands where the format has none.",
+			"“One call”: `mask` and `guard` with the preset `balanced`, on parsed conversations of OpenAI's format; the guard halves them. “First” is a conversation that the process has not seen, “next” the same with one more turn, as programs send it. Every conversation is different. One process a row, warm.",
+			"“First call, by size”: `guard` of the library on new OpenAI chat messages, reduced to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, texts are new.",
+			"Beside its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain uses the same exact counter (gpt-tokenizer, o200k_base); Mastra's limiter estimates and accepts no counter; Vercel's pruning and Mastra's filter count nothing and have no budget. The same code counts and checks all outcomes. “ids” are message ids, “error flags” the marks of failed results; a dash means that the format has none.",
 		],
 		tables: [calls.table, scaling.table, ...peers.tables],
 		targets: [...calls.targets, scaling.target, ...peers.targets],

@@ -46,7 +46,7 @@ export async function hostile(): Promise<Section> {
 	return {
 		title: "One hostile client over HTTP",
 		notes: [
-			`\`npm run bench -- hostile\`: one client sends such requests one behind the other for ${seconds} s, while a second one pings in a session of its own and a third asks for \`/healthz\`, each from a process of its own. The server refuses them with 413 before any schema reads them.`,
+			`\`npm run bench -- hostile\`: one client sends these requests one after the other for ${seconds} s, while a second one pings in its own session and a third one requests \`/healthz\`, each from a separate process. The server refuses them with 413 before any schema reads them.`,
 		],
 		tables: [
 			{

@@ -37,7 +37,7 @@ export async function load(): Promise<Section> {
 	);
 	const pairs = [(await bothUnder("generated", generated, ["mask"])).pair];
 	const notes = [
-		`${clients} clients with sessions, ${callsOfClient} calls each, against tools of the bare SDK that give back what they get. Pings come from a process of their own. Each answer's structured content is compared, all of it, with what the library's functions answer. “Generated”: \`mask_conversation\` with ${clients} conversations of ${generatedMegabytes[0]} to ${generatedMegabytes.at(-1)} MB.`,
+		`${clients} clients with sessions, ${callsOfClient} calls each, compared with tools of the bare SDK that return their input. Pings come from a separate process. The whole structured content of each answer is compared with the library's. “Generated”: \`mask_conversation\` with ${clients} conversations of ${generatedMegabytes[0]} to ${generatedMegabytes.at(-1)} MB.`,
 	];
 	const recorded = recordedConversations();
 	if (recorded === undefined)
@@ -53,7 +53,7 @@ export async function load(): Promise<Section> {
 			return `${Math.min(...megabytes).toFixed(1)} to ${Math.max(...megabytes).toFixed(1)} MB`;
 		};
 		notes.push(
-			`“Recorded”: ${sessions.length} recorded sessions of ${sizes(sessions)} in all formats, in the spelling of their files, and since none is larger ${joined.length} of ${sizes(joined)} that are several sessions of one format, one behind the other, with the ids of their calls told apart. \`mask_conversation\`, \`guard_context\`, and \`guard_context\` with \`respond_with: "edits"\` in equal shares, the guard's window half of the conversation: ${changing} of the ${calls} calls change it. The echo gives the conversation back whatever is asked. Every call comes some ${short((clients * callsOfClient) / calls)} times, and what it counted the product remembers.`,
+			`“Recorded”: ${sessions.length} recorded sessions of ${sizes(sessions)} in all formats, as their files spell them, and ${joined.length} larger ones of ${sizes(joined)}, joined from several sessions of one format, with distinct ids of calls. \`mask_conversation\`, \`guard_context\`, and \`guard_context\` with \`respond_with: "edits"\` in equal shares, the guard's window half of the conversation: ${changing} of the ${calls} calls change it. The echo always returns the conversation. Every call comes some ${short((clients * callsOfClient) / calls)} times, and the product remembers its counts.`,
 		);
 	}
 	const single: Run[] = [];

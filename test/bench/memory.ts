@@ -42,7 +42,7 @@ export async function memory(): Promise<Section> {
 	return {
 		title: "Memory",
 		notes: [
-			`Peak resident memory (\`process.resourceUsage().maxRSS\`) of a process that reads a conversation of ${short(size / 1e6)} MB (UTF-8 JSON, OpenAI chat) and guards it to half of its tokens; over that of a process that does nothing, as a multiple of the file. Node's own defaults: with a smaller heap it collects earlier.`,
+			`Peak resident memory (\`process.resourceUsage().maxRSS\`) of a process that reads a conversation of ${short(size / 1e6)} MB (UTF-8 JSON, OpenAI chat) and guards it to half of its tokens, less that of a process that does nothing, as a multiple of the file. With Node's default heap; with a smaller one it collects earlier.`,
 		],
 		tables: [
 			{

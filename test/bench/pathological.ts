@@ -21,7 +21,7 @@ export async function pathological(): Promise<Section> {
 		title: "Hard texts",
 		notes: [
 			`Our counter, cold, on 1 MB and 10 MB (UTF-8) of each kind; nanoseconds a byte, medians of ${rounds} rounds in which both sizes and 1 MB of English prose (README files) take turns, each with a new counter that remembers nothing.`,
-			"The other exact counters grow with the square of a run: how long they take for one letter, repeated. A dash stands for what would have taken more than some seconds.",
+			"The time of the other exact counters grows with the square of a run: here with one letter, repeated. A dash means more than some seconds.",
 		],
 		tables: [table, await letterTable(await countingContenders())],
 		targets,

@@ -14,9 +14,9 @@ export async function replay(): Promise<Section> {
 	return {
 		title: "Replaying a conversation",
 		notes: [
-			"Reading a history, deciding at each of its LLM calls, billing every call, finding what is used later and whether it was in view, and the bound of that: all that `palimpsest replay` does, but for the optimum, whose time is calls × turns. Times are those of the processor (user and system, garbage collection included), which other work on the machine moves less than the clock.",
-			"Twice the length: a history is cut where half of its characters are behind, and the halves are replayed each on its own. The table has the time of the whole over the mean time of its halves, which together hold the same messages: 2 is linear. Medians of 11 rounds in one process, in turns, each on objects that the product has not seen; tokens are taken as four characters each, so that counting does not hide how the rest grows. “All recorded” is 55 real conversations one behind the other, as if they were one.",
-			"Beside counting: the conversation with the most tool turns (432 where recorded ones are there), under all policies of the first table, what they have in common read once, over counting each of its texts once. Each time a process of its own, that has loaded its modules and tables and has run nothing of either.",
+			"Everything that `palimpsest replay` does, except the optimum, whose time is calls × turns: it reads a history, decides at each LLM call, bills every call, finds later uses and whether they were in view, and bounds that. Times are processor times (user and system, with garbage collection), which depend less on other work on the machine.",
+			"Twice the length: a history is cut in half by characters, and each half is replayed by itself. The table shows the time of the whole divided by the mean time of its halves: 2 is linear. Medians of 11 rounds in one process, in turns, each on new objects; a token is four characters, so that counting does not hide the growth of the rest. “All recorded” is 55 real conversations joined into one.",
+			"Beside counting: the conversation with the most tool turns (432 where recorded ones are there), under all policies of the first table (their common part is read once), divided by the time of counting each text once. Each in a new process that has loaded its modules and tables.",
 		],
 		tables: [growth.table, cold.table],
 		targets: [...growth.targets, cold.target],

@@ -29,7 +29,7 @@ export async function truncate(): Promise<Section> {
 	return {
 		title: "Truncation",
 		notes: [
-			"Every contender is given the same number of characters (pi: bytes). Recall is the share of the identifiers and whole lines that the agent took from a large result later which the shortened result still holds, with the share of the gap between head and tail and the clairvoyant bound that is closed.",
+			"Every contender gets the same number of characters (pi: bytes). Recall is the share of later used identifiers and whole lines of a large result that the shortened result still contains. In brackets: the share of the gap between head and tail and the clairvoyant bound that is closed.",
 			hasData ? "" : "Without the real outputs, which are not part of the repository, only times were measured.",
 		].filter((note) => note !== ""),
 		tables: [...tables, slope.table],
