@@ -176,7 +176,7 @@ function kindOf(text: string): Identifier["kind"] | undefined {
 	if (text.length > longestName) return undefined;
 	if (/^#\d{2,}$|^\d{5,}$/.test(text)) return "number";
 	if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return "hash";
-	if (/^[0-9a-f]{7,64}$/i.test(text)) return /\d/.test(text) && /[a-f]/i.test(text) ? "hash" : undefined;
+	if (/^[0-9a-f]{7,64}$/i.test(text)) return /\d/.test(text) ? "hash" : undefined;
 	if (systemErrors.test(text) || /^ERR_[A-Z0-9_]{2,}$|^[A-Z]{1,6}-?\d{3,6}$/.test(text)) return "error_code";
 	if (text.includes(".") && /^[\w.-]*[\w-]\.\w+$/.test(text) && fileEnding.test(text)) return "path";
 	if (

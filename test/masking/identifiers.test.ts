@@ -141,6 +141,7 @@ describe("findIdentifiers", () => {
 			[
 				"ERR_A",
 				"ERR_ab",
+				"ERR_ABc",
 				"XERR_AB",
 				"totalPrice",
 				"TotalPrice",
@@ -169,6 +170,13 @@ describe("findIdentifiers", () => {
 	it("finds nothing in plain words, numbers and what only looks alike", () => {
 		const plain = [
 			"and/or",
+			"1ab://cd",
+			"a#12",
+			"g12345",
+			"12345g",
+			"g12345ab",
+			"12345abg",
+			"a.b+c.ts",
 			"a/b/c",
 			"1/2/3",
 			"12/34/5678",
@@ -284,6 +292,7 @@ describe("findIdentifiers", () => {
 		['"aBc', ["name aBc"]],
 		["(aBc)", ["name aBc"]],
 		["aBc,dEf", ["name aBc", "name dEf"]],
+		['"aBc","d":1', ["name aBc"]],
 		["aBc dEf", ["name aBc", "name dEf"]],
 		["aBcé", ["name aBc"]],
 		["--aFlag", ["name aFlag"]],

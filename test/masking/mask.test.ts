@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Transcript } from "../../src/conversation/transcript.ts";
 import { planMask } from "../../src/masking/mask.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { turnsOf } from "../support/replay-history.ts";
 import { roughCount } from "../support/rough-count.ts";
@@ -11,8 +12,8 @@ const text = outputOf("a");
 
 const turn = (id: string) => messageOf({ calls: [{ id, name: "read" }] });
 
-function planOf(transcript: Transcript) {
-	const { mask, prices } = policyOf({ mask: { window_turns: 1 } });
+function planOf(transcript: Transcript, more: PolicyLayer["mask"] = {}) {
+	const { mask, prices } = policyOf({ mask: { window_turns: 1, ...more } });
 	return planMask({
 		transcript,
 		policy: mask,
@@ -49,6 +50,13 @@ describe("second copies of a masked result", () => {
 
 	it("that are empty stay empty", () => {
 		expect(copiesMasked("")).toEqual([]);
+	});
+});
+
+describe("the reasons why results stay", () => {
+	it("count no error for a result that a tool's rule keeps", () => {
+		const { edits, kept } = planOf(transcriptFrom(turnsOf([text, text, text])), { tools: { read: "never" } });
+		expect([edits.length, ...Object.values(kept)]).toEqual([0, 0, 0, 0, 0, 0, 0]);
 	});
 });
 
