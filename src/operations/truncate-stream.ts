@@ -183,8 +183,8 @@ async function startPassing(request: StreamRequest) {
 			await take(decoder.decode());
 			const { kept, failure } = await archiving.end();
 			const { text, leastLimit: least } = passing.end(kept && { ...kept, command }, await ending?.());
-			const given = limit.kind === "head_tail" ? limit.maxChars : limit.most;
-			if (limitName !== undefined && least !== undefined && given < least) {
+			if (limitName !== undefined && least !== undefined) {
+				const given = limit.kind === "head_tail" ? limit.maxChars : limit.most;
 				throw limitTooSmall({ name: limitName, given, least });
 			}
 			logTruncation(log, chars, text.length);

@@ -89,7 +89,22 @@ describe("the notice of a short output", () => {
 
 	it("is at its longest with a signal, after a long time, in JSON", () => {
 		const notice = JSON.parse(longestShortNotice("en"))._truncated;
-		expect(notice).toMatch(/^\[Ended by SIGTERM \(exit code 143\) after 100000\.0 s\. .*1000000000000.*\]$/);
+		expect(notice).toMatch(/^\[Ended by SIGTERM \(exit code 143\) after 100000\.0 s\. [^[]*1000000000000[^[]*\]$/);
+	});
+});
+
+describe("the log of a command", () => {
+	it("gets all of the limit only if the command failed", async () => {
+		const log = Array.from({ length: 4_000 }, (_, index) => (index * 104_729).toString(36)).join(" is done\n");
+		const sizeAfter = async (exitCode?: number) => {
+			const ending = exitCode === undefined ? undefined : async () => ({ exitCode, durationMs: 0 });
+			const limit = { kind: "chars", most: 40_000 } as const;
+			const { text } = (await shorten({ pieces: pieces(log), strategy: "log", limit, ending })) as { text: string };
+			return text.length;
+		};
+		expect(await sizeAfter(1)).toBeGreaterThan(39_000);
+		expect(await sizeAfter(0)).toBeLessThan(30_000);
+		expect(await sizeAfter()).toBeLessThan(30_000);
 	});
 });
 
@@ -223,15 +238,23 @@ describe("an output too long to be held", () => {
 		expect(await firstLineOf(shorten({ ...given, pieces: longPieces() }))).toMatch(
 			/^\[Exit code 2 after 2\.0 s\. Output shortened: .*\. Its first 67108864 bytes: npx p recall ref12345\]$/,
 		);
+		expect(await firstLineOf(shorten({ pieces: longPieces() }))).toMatch(/^\[Output shortened: [^.]*\]$/);
 		const limit = { kind: "chars", most: 9 } as const;
 		const small = shorten({ ...recorder(), limit, limitName: "--max-chars", pieces: longPieces() });
 		await expect(small).rejects.toThrow(/`--max-chars`.*; got 9\./);
 	});
 
 	it("keeps its ends as a text does that is held, with and without an archive", async () => {
-		const text = long.toString().repeat(times);
-		for (const archive of [undefined, await open()]) {
-			const shortened = await shorten({ archive, limit: ends, pieces: longPieces() });
+		const text = `${long.toString().repeat(times)}漢`;
+		const own = policyOf({ locale: "en", truncate: { marker_template: "[cut, see {ref}]" } });
+		const all = Array.from({ length: times }, () => long);
+		for (const [archive, policy] of [
+			[undefined, own],
+			[await open(), without],
+		] as const) {
+			// A character in two pieces.
+			const split = pieces(...all, Buffer.from([0xe6]), Buffer.from([0xbc, 0xa2]));
+			const shortened = await shorten({ archive, policy, limit: ends, pieces: split });
 			const cut = await truncateText({ text, policy, archive, maxChars: ends.maxChars, strategy: "head_tail" });
 			expect(shortened).toEqual({ kind: "shortened", text: cut.text, failure: undefined });
 		}
