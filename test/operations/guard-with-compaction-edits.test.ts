@@ -205,4 +205,19 @@ describe("a value inserted by the first round", () => {
 		expect(outcome.edits.some(({ kind, message }) => kind === "remove" && message === 2)).toBe(true);
 		expect(outcome.edits.find(({ message }) => message === 2)?.before.chars).toBeGreaterThan(2_000);
 	});
+
+	it("is counted with those that the second round masks or drops, the first message too", async () => {
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		const turns = ["a", "b", "c", "d"].map((id) => turn(id, outputOf(id, 90)));
+		const document = [...openaiMessages(user("Go.")), ...turns.flat()];
+		const strategy = strategyOf((history) => [...history.slice(0, 3), ...history.slice(5)]);
+		const guarded = (contextWindow: number, guard: PolicyLayer["guard"]) =>
+			bothRounds({ document, contextWindow, strategy, archive, layer: { guard, mask: { window_turns: 1 } } });
+		const masked = await guarded(2_500, { ladder: ["mask"] });
+		check(document, masked);
+		expect(masked.report.masked_tool_results).toBe(2);
+		const dropped = await guarded(1_000, { ladder: ["drop"], pin_task: false });
+		check(document, dropped);
+		expect(dropped.report.dropped_groups?.map(({ messages }) => messages)).toEqual([[3, 4], [0], [1, 2], [5, 6]]);
+	});
 });

@@ -115,3 +115,17 @@ it("counts the lines of a text that is cut to its head and tail, with and withou
 	});
 	await expect(truncateText({ text: 7 as never, policy })).rejects.toMatchObject({ code: "invalid_argument" });
 });
+
+it("names the omitted part of an output only if it is one", async () => {
+	const rows = Array.from({ length: 400 }, (_, row) => `row ${row} says this`);
+	const text = rows.with(200, "needle in it").join("\n");
+	const omittedIn = async (given: object) => {
+		const { report } = await truncateText({ text, policy: policyOf({ locale: "en" }), maxTokens: 300, ...given });
+		return report.omitted;
+	};
+	const { start = 0, end = 0 } = (await omittedIn({ strategy: "head_tail" })) ?? {};
+	expect(text.slice(0, start)).toMatch(/says this$/);
+	expect(text.slice(end)).toMatch(/^\n?row /);
+	expect(end - start).toBeGreaterThan(text.length / 2);
+	expect(await omittedIn({ strategy: "focus", focus: "needle" })).toBeNull();
+});
