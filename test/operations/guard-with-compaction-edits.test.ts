@@ -211,7 +211,7 @@ describe("a value inserted by the first round", () => {
 		const turns = ["a", "b", "c", "d"].map((id) => turn(id, outputOf(id, 90)));
 		const document = [...openaiMessages(user("Go.")), ...turns.flat()];
 		const strategy = strategyOf((history) => [...history.slice(0, 3), ...history.slice(5)]);
-		const guarded = (contextWindow: number, guard: PolicyLayer["guard"]) =>
+		const guarded = (contextWindow: number, guard: NonNullable<PolicyLayer["guard"]>) =>
 			bothRounds({ document, contextWindow, strategy, archive, layer: { guard, mask: { window_turns: 1 } } });
 		const masked = await guarded(2_500, { ladder: ["mask"] });
 		check(document, masked);
