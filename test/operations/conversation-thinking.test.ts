@@ -37,6 +37,16 @@ describe("reasoning behind an edit", () => {
 		expect(report.thinking?.advice).toContain("drop_block");
 	});
 
+	it("is not what a model wrote when the edit was made already", async () => {
+		const short = [1, 2, 3, 4].flatMap((index) => [
+			{ role: "assistant", content: [signed, { type: "tool_use", id: `c${index}`, name: "look", input: {} }] },
+			{ role: "user", content: [{ type: "tool_result", tool_use_id: `c${index}`, content: "x" }] },
+		]);
+		const { report } = await masked([...conversationOf(1), ...short], "keep");
+		expect(report.masked_tool_results).toBe(1);
+		expect(report.thinking).toMatchObject({ count: 1, paths: ["/3/content/0"] });
+	});
+
 	it("is taken out if the policy says so", async () => {
 		const { report, conversation } = await masked(conversationOf(3), "strip_after_edit");
 		const paths = ["/3/content/0", "/5/content/0"];
