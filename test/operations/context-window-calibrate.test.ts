@@ -60,6 +60,22 @@ describe("provider usage", () => {
 		expect(await report(asked, { model, usage })).toMatchObject({ method: "calibrated", factor: 2 });
 	});
 
+	it("covers all messages if the answers before them are no longer sent", async () => {
+		const record = (uuid: string, parentUuid: string | null, type: string, content: string, more = {}) => ({
+			...{ type, uuid, parentUuid, sessionId: "s", message: { role: type, content } },
+			...more,
+		});
+		const session = [
+			record("a", null, "user", "Go."),
+			record("b", "a", "assistant", "I went."),
+			{ type: "system", subtype: "compact_boundary", uuid: "c", parentUuid: null, logicalParentUuid: "b" },
+			record("d", "c", "user", outputOf("summary", 40), { isCompactSummary: true }),
+		];
+		const { tokens } = await report(session);
+		const usage = { input_tokens: (tokens.after - 4) * 2 + 4 };
+		expect(await report(session, { model, usage })).toMatchObject({ method: "calibrated", factor: 2 });
+	});
+
 	it("narrows the band, more so when the provider has seen more", async () => {
 		const width = ({ band, tokens }: Awaited<ReturnType<typeof report>>) => (band.high - band.low) / tokens.after;
 		const [estimated, calibrated] = [

@@ -33,7 +33,12 @@ describe("prices by ratio", () => {
 		"0.1;1.25",
 		"0,1000001",
 	])("%j is refused", (text) => {
-		expect(() => parsePrices(text, prices)).toThrow(/Expected prices as READ,WRITE/);
+		expect(() => parsePrices(text, prices)).toThrow(
+			expect.objectContaining({
+				code: "invalid_argument",
+				message: expect.stringContaining("Expected prices as READ,WRITE"),
+			}),
+		);
 	});
 
 	it("bill cached tokens at the read price, others at the write price, in units of the input price", () => {
