@@ -52,7 +52,7 @@ const commands = {
 			else await writeOut(`${JSON.stringify({ ...describeListing(listing), text })}\n`);
 		}
 		if (unreadable === 0) return;
-		say(`${unreadable} could not be read: they went meanwhile or are damaged`);
+		say(`${unreadable} could not be read: they were removed meanwhile, or are damaged`);
 		process.exitCode = 1;
 	},
 

@@ -308,7 +308,7 @@ export async function calibrate(names: readonly string[], options: CalibrateOpti
 	];
 	if (words.length > 0) say(`left out files: ${words.join(", ")}`);
 	if (report.files.length === 0) {
-		const message = "No session to calibrate with: none has records of what its provider read from its cache.";
+		const message = "No session to calibrate with: no session records how much its provider read from its cache.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	if (options.json) printJson(report, 2);

@@ -56,7 +56,7 @@ export async function rescue(
 	if (!report.fits) {
 		process.exitCode = exitCodes.doesNotFit;
 		const over = `${report.shortfall_tokens} tokens over ${budget}`;
-		return say(`does not fit, ${over}: ${sizes}; nothing was written. A larger --target or --context-window may do.`);
+		return say(`does not fit, ${over}: ${sizes}; nothing was written. A larger --target or --context-window may help.`);
 	}
 	if (!report.changed) return say(`has room already: ${tokens.before} tokens of ${budget}; nothing was written`);
 	const { format } = source;
@@ -193,7 +193,7 @@ async function writeSession(session: {
 	}
 	const written = decodeText(await readRegularFile(copy.file, policy.limits.max_file_bytes), copy.file);
 	if (written !== copy.text) {
-		throw new PalimpsestError("unwritable_file", `${copy.file} does not hold what was written to it.`);
+		throw new PalimpsestError("unwritable_file", `${copy.file} does not contain the written session; the disk may be full or faulty.`);
 	}
 	say(`wrote ${copy.file}; ${file} is as it was`);
 	show(`${commandOf(copy)}\n`);

@@ -42,7 +42,7 @@ export async function runProgram(program: Command, argv: readonly string[]): Pro
 		say(`standard output cannot be written: ${code ?? message}`);
 		process.exit(exitCodes.refusedInput);
 	});
-	// A closed standard error loses words for people; the answer still counts, and a server goes on.
+	// If standard error is closed, messages for people are lost; the answer still counts, and a server continues.
 	process.stderr.on("error", () => {});
 	try {
 		await program.parseAsync(argv);

@@ -4,7 +4,7 @@ export type Role = "system" | "user" | "assistant" | "tool" | "other";
 export interface TextNode {
 	readonly path: Path;
 	readonly text: string;
-	/** What stands around the text in the string at `path`: it is counted with the message, and stays. */
+	/** The text around it in the string at `path`: it counts with the message, and stays. */
 	readonly frame?: { readonly before: string; readonly after: string };
 }
 

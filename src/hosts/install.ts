@@ -135,7 +135,7 @@ const mostBytes = 256 * 1024 * 1024;
 export async function planChange(file: string, change: (text?: string) => string | undefined) {
 	const bytes = await readIfThere(file);
 	if (bytes && !isUtf8(bytes)) {
-		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as that first.`);
+		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as UTF-8 first.`);
 	}
 	const before = bytes?.toString("utf8");
 	const mark = before?.startsWith(byteOrderMark) ? byteOrderMark : "";

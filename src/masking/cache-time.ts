@@ -5,7 +5,7 @@ import type { Prices } from "../policy/schema.ts";
 export interface CacheTime {
 	/** Seconds without a call after which it is lost, if a record does not say. */
 	readonly seconds: number;
-	/** Seconds since the last call, at the end of the conversation. By default the times of the messages say. */
+	/** Seconds since the last call, at the end of the conversation. By default taken from the times of the messages. */
 	readonly idleSeconds?: number | undefined;
 }
 

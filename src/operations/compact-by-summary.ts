@@ -234,7 +234,7 @@ function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const range = { messages, groups, first };
 	if (summaryToken(source, range) === token) return range;
 	const message =
-		"The messages that the summary is of are not in this conversation as they were. Call again without `summary` for a new request.";
+		"The summarised messages of this conversation have changed. Call again without `summary` for a new request.";
 	throw new PalimpsestError("stale_edit", message);
 }
 

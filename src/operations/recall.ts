@@ -130,7 +130,7 @@ function writtenRef(given: string, policy: Policy): string {
 	const introduced = new Set(Array.from(given.matchAll(introducedRef), ([, ref = ""]) => ref.toLowerCase()));
 	if (introduced.size > 1) {
 		const message =
-			"Expected one reference; several stand in what was given. Copy the one that is meant, and nothing around it.";
+			"Expected one reference; got several. Copy one reference, without the text around it.";
 		throw new PalimpsestError("ambiguous_reference", message);
 	}
 	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/|#)/isu, "");

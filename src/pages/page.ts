@@ -59,7 +59,7 @@ ${programs.map((program) => `<script>${program}</script>`).join("\n")}
 function inlined(source: string): string {
 	const read = source.replace(/\r\n?/g, "\n").toWellFormed();
 	if (/<\/(?:script|style)|<!--/i.test(read)) {
-		throw new PalimpsestError("internal", "A script or style sheet of a page holds what would end it.");
+		throw new PalimpsestError("internal", "A script or style sheet of a page contains the tag that ends it.");
 	}
 	return read;
 }

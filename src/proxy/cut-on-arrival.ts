@@ -13,8 +13,8 @@ import type { Wordings } from "../policy/wordings.ts";
 import { planTruncate } from "../truncation/truncate-results.ts";
 
 /**
- * Tools that read chosen lines or files, edit, plan, or hand a task on: what they answer is asked for as it is, or short.
- * The hooks leave the same alone. Names of Claude Code, Codex, opencode, Gemini CLI, pi, Copilot CLI and Cline.
+ * Tools that read chosen lines or files, edit, plan, or hand a task on: their answers are wanted as they are, or are
+ * short. The hooks leave the same tools alone. Names of Claude Code, Codex, opencode, Gemini CLI, pi, Copilot CLI and Cline.
  */
 const leftAlone =
 	/^(?:functions\.)?(?:read|read_?(?:many_?)?files?|read_[a-z]+_file|view|view_?(?:image|file)|open_?file|notebook_?(?:read|edit)|(?:multi_?)?edit\w*|write|write_?(?:to_?)?file|replace\w*|str_replace\w*|create|create_?file|apply_?(?:patch|diff)|insert\w*|todo\w*|write_?todos|update_?(?:plan|todo)\w*|task\w*|skill|agent|plan\w*)$/i;

@@ -45,7 +45,7 @@ export async function planEdits(what: {
 	readonly policy: Policy;
 	readonly memory: Memory;
 	readonly archive: Archive | undefined;
-	/** The cuts of this process, which it also changes. */
+	/** The cuts of this process, to which it adds. */
 	readonly cuts: KnownCuts;
 }) {
 	const { opened, body, conversation, remembered, recall, isCold, prices, policy, memory, archive } = what;

@@ -2,7 +2,7 @@ import type { ContextParts } from "./bill.ts";
 import type { RecallCount } from "./recall.ts";
 
 export interface UseTotals extends RecallCount {
-	/** The most that could have been in view; no whole number. */
+	/** The most that could have been in view; may be a fraction. */
 	readonly bound: number;
 }
 

@@ -129,7 +129,7 @@ describe("a self-contained page", () => {
 	});
 
 	it.each(["'</script>'", "'</STYLE >'", "'<!--'"])("refuses a script that would end itself: %s", (script) => {
-		expect(() => selfContainedPage({ ...parts, scripts: [script] })).toThrow("holds what would end it");
+		expect(() => selfContainedPage({ ...parts, scripts: [script] })).toThrow("contains the tag that ends it");
 	});
 });
 

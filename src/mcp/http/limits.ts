@@ -37,7 +37,7 @@ export function limitRequests(quota: {
 }): RequestHandler {
 	const { perMinute, principalOf } = quota;
 	if (perMinute === 0) return (_request, _response, next) => next();
-	const message = `Too many requests: ${perMinute} a minute are taken. Try again later.`;
+	const message = `Too many requests: the limit is ${perMinute} a minute. Try again later.`;
 	return rateLimit({
 		windowMs: 60_000,
 		limit: perMinute,
