@@ -193,7 +193,10 @@ async function writeSession(session: {
 	}
 	const written = decodeText(await readRegularFile(copy.file, policy.limits.max_file_bytes), copy.file);
 	if (written !== copy.text) {
-		throw new PalimpsestError("unwritable_file", `${copy.file} does not contain the written session; the disk may be full or faulty.`);
+		throw new PalimpsestError(
+			"unwritable_file",
+			`${copy.file} does not contain the written session; the disk may be full or faulty.`,
+		);
 	}
 	say(`wrote ${copy.file}; ${file} is as it was`);
 	show(`${commandOf(copy)}\n`);

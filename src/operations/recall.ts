@@ -129,8 +129,7 @@ function writtenRef(given: string, policy: Policy): string {
 	if (placeholder?.ref !== undefined && placeholder.isRefCertain) return placeholder.ref;
 	const introduced = new Set(Array.from(given.matchAll(introducedRef), ([, ref = ""]) => ref.toLowerCase()));
 	if (introduced.size > 1) {
-		const message =
-			"Expected one reference; got several. Copy one reference, without the text around it.";
+		const message = "Expected one reference; got several. Copy one reference, without the text around it.";
 		throw new PalimpsestError("ambiguous_reference", message);
 	}
 	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/|#)/isu, "");
