@@ -112,6 +112,7 @@ describe("a catalogue that lists a relative", () => {
 			"gemini-3-flash-lite",
 		],
 		["words of a tier in any order", "gemini-5-lite-flash", ["gemini-4-flash", "gemini-3-flash-lite"]],
+		["its tier in spite of a suffix", "gemini-9-flash:free", ["gemini-9-pro", "gemini-8-flash"], "gemini-8-flash"],
 		["a part of its tier before others", "gemini-5-flash-lite", ["gemini-4-pro", "gemini-3-flash"]],
 		["any tier, if its own has no earlier version", "claude-opus-4.5", ["claude-opus-5", "claude-haiku-4.4"]],
 		["no model with a suffix that names another kind", "gemini-5-flash", ["gemini-4-flash-image", "gemini-3-flash"]],
@@ -134,6 +135,8 @@ describe("a catalogue that lists a relative", () => {
 		["gemini-2-5-flash", "gemini-2-5-flash-05-2099", "gemini-2-5-flash"],
 		["gemini-2-5-flash", "gemini-2-5-flash-2025-06-05", "gemini-2-5-flash"],
 		["gemini-2-5-flash", "gemini-2-5-flash-06-05", "gemini-2-5-flash"],
+		["gemini-4-flash", "gemini-flash-2099-11-05", "gemini-3-flash"],
+		["gemini-4-flash", "gemini-flash-05-16", "gemini-3-flash"],
 	])("takes no date for a version: with %s listed, %s", async (listed, asked, relative) => {
 		list(listed.startsWith("claude") ? "anthropic" : "google", listed, "claude-3-opus", "gemini-3-flash");
 		expect(await relativeOf(asked)).toBe(relative);
