@@ -45,6 +45,7 @@ export function rivalSchedule(history: ReplayHistory, rival: Rival): Schedule {
 	walk(history, {
 		beforeAnswer(index) {
 			const leaving = choose({ live, arrived, index, total: view.total() });
+			if (leaving.length === 0) return;
 			for (const place of leaving) {
 				schedule[place] = index;
 				view.mask(place);
