@@ -212,15 +212,17 @@ async function writeEntries(given: readonly Entry[], writing: Writing): Promise<
 	});
 	const all = texts.map(({ hash }) => hash);
 	const byFolder = groupBy(all, layout.textFolder);
+	let isNew = false;
 	await inParallel([...byFolder], atATime, async ([folder, hashes]) => {
 		const names = await namesIn(folder);
 		await refuseCollisions(names, written, layout);
 		await markLonger(hashes, names, writing);
 		// A text that another process has just written is on the disk only after both folders are synced.
 		if (hashes.every((hash) => verified.has(hash) && !written.has(hash))) return;
+		isNew = true;
 		await syncFolder(folder);
-		await syncFolder(layout.folder);
 	});
+	if (isNew) await syncFolder(layout.folder);
 	// Another process may have just created the archive.
 	if (texts.length > 0 && verified.size === 0) {
 		await syncFolder(path.dirname(layout.folder));

@@ -1,6 +1,17 @@
 import { constants as bufferConstants, isUtf8 } from "node:buffer";
 import { constants, rmSync } from "node:fs";
-import { type FileHandle, link, mkdtemp, open, readlink, realpath, rename, stat, writeFile } from "node:fs/promises";
+import {
+	type FileHandle,
+	link,
+	mkdtemp,
+	open,
+	readlink,
+	realpath,
+	rename,
+	stat,
+	unlink,
+	writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
@@ -215,7 +226,9 @@ export async function writeNewFile({ file, otherNames = [], text, overwrite }: N
 		}
 		for (const name of [path.basename(file), ...otherNames]) {
 			const free = path.join(path.dirname(file), name);
-			if (await linkNew(temporary, free)) return free;
+			if (!(await linkNew(temporary, free))) continue;
+			await unlink(temporary).catch(() => {});
+			return free;
 		}
 		const message = "The output file exists already. Name a new one, or set overwrite to true.";
 		throw new PalimpsestError("file_exists", message);

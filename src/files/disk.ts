@@ -20,7 +20,7 @@ export async function namesIn(folder: string): Promise<string[]> {
 	return (await readdir(folder).catch(undefinedIfAbsent)) ?? [];
 }
 
-/** Creates the folder if it is absent, and tries again. */
+/** Creates the folder if it is absent, and tries again. The caller syncs the folder's parent if the folder has to last. */
 export async function inFolder<T>(folder: string, act: () => Promise<T>): Promise<T> {
 	// Another process may delete the new folder at once. After five attempts this gives up.
 	for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -31,7 +31,7 @@ export async function inFolder<T>(folder: string, act: () => Promise<T>): Promis
 			// On a read-only file system a recursive `mkdir` fails with ENOENT. A plain one reports the real reason.
 			const made = mkdir(folder, { recursive: true, mode: 0o700 });
 			const first = await made.catch((reason) => undefinedIfAbsent(reason) ?? mkdir(folder, { mode: 0o700 }));
-			if (first !== undefined) await syncAbove(folder, first);
+			if (first !== undefined) await syncAbove(path.dirname(path.resolve(folder)), first);
 		}
 	}
 	return act();
@@ -40,7 +40,7 @@ export async function inFolder<T>(folder: string, act: () => Promise<T>): Promis
 /** A new folder survives a power loss only if its parent is synced. `first` is the highest new folder. */
 async function syncAbove(folder: string, first: string): Promise<void> {
 	const highest = path.dirname(path.resolve(first));
-	for (let at = path.resolve(folder); at !== highest && at !== path.dirname(at); ) {
+	for (let at = folder; at !== highest && at !== path.dirname(at); ) {
 		at = path.dirname(at);
 		await syncFolder(at);
 	}
@@ -51,8 +51,8 @@ export function openNew(file: string, access: number): Promise<FileHandle> {
 }
 
 /**
- * Writes a temporary file beside `file`, to which `place` then gives its name by a rename or a link, so that the file is
- * complete or absent.
+ * Writes a temporary file beside `file`, which `place` then renames, so that the file is complete or absent. Where
+ * `place` fails, the temporary file is deleted.
  */
 export async function putWhole<T>(
 	file: string,
@@ -64,9 +64,10 @@ export async function putWhole<T>(
 	try {
 		await write(handle).finally(() => handle.close());
 		return await place(temporary);
-	} finally {
-		// `rm` would ask for the kind of the file first. After a rename nothing is left to remove.
+	} catch (error) {
+		// `rm` would ask for the kind of the file first.
 		await unlink(temporary).catch(() => {});
+		throw error;
 	}
 }
 
