@@ -81,8 +81,13 @@ export interface Archive {
 	/**
 	 * Refs in order, once all are stored: long for a text whose short ref is that of another one. Throws
 	 * `invalid_argument`; `ambiguous_reference` if even the long refs of two texts are the same, which takes 2^30 hashes.
+	 * With `isHeldElsewhere`, an archive of files syncs them to the disk after it has returned: only a power loss in that
+	 * moment can lose them.
 	 */
-	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
+	readonly put: (
+		originals: readonly Original[],
+		options?: { readonly isHeldElsewhere: boolean },
+	) => Promise<readonly Ref[]>;
 	/** At most the first `maxBytes`. Redaction holds the text in memory: a match may span pieces. */
 	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;
 	readonly has: (ref: string) => Promise<boolean>;

@@ -13,7 +13,7 @@ import {
 	putEmptyFile,
 	putFile,
 	statIfThere,
-	syncFolder,
+	sync,
 	undefinedIfAbsent,
 } from "../files/disk.ts";
 import type { Retention, Sweep } from "./archive.ts";
@@ -46,11 +46,12 @@ export function createFilesDriver(options: {
 	const layout = layoutOf(path.join(folder, namespace));
 	const verified = new Set<string>();
 	const longer = new Set<string>();
+	const writing: Writing = { layout, verified, longer, now, syncing: Promise.resolve() };
 
 	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
 		location: folder,
-		write: (entries) => using(() => writeEntries(entries, { layout, verified, longer, now })),
+		write: (entries, syncs) => using(() => writeEntries(entries, writing, syncs)),
 		hashesFrom: (prefix) =>
 			using(async () => {
 				const names = new Set(await namesIn(layout.textFolder(prefix)));
@@ -104,7 +105,7 @@ export function createFilesDriver(options: {
 				longer.clear();
 				return texts.length;
 			}),
-		async close() {},
+		close: async () => void (await writing.syncing),
 	};
 }
 
@@ -195,41 +196,53 @@ interface Writing {
 	/** Hashes of `verified` that need a long ref. */
 	readonly longer: Set<string>;
 	readonly now: () => number;
+	/** Of texts that were stored without waiting for the disk. */
+	syncing: Promise<unknown>;
 }
 
 /** Writes texts, then records, then the names that lead from calls to texts, so that a found text is always complete. */
-async function writeEntries(given: readonly Entry[], writing: Writing): Promise<ReadonlySet<string>> {
+async function writeEntries(
+	given: readonly Entry[],
+	writing: Writing,
+	syncs: "before" | "after",
+): Promise<ReadonlySet<string>> {
 	const { layout, verified, longer, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));
 	const texts = [...new Map(entries.map((entry) => [entry.hash, entry])).values()];
 	const written = new Set<string>();
+	const unsynced = { texts: new Set<string>(), folders: [] as string[] };
 	await inParallel(texts, atATime, async (entry) => {
-		if (await isStored(entry, writing)) return;
 		const { hash, pieces } = entry;
-		const file = { file: layout.text(hash), at: now(), sync: true };
+		if (await isStored(entry, writing)) {
+			// Another process may have just written it.
+			if (!verified.has(hash)) unsynced.texts.add(hash);
+			return;
+		}
+		const file = { file: layout.text(hash), at: now(), sync: syncs === "before" };
 		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
 		written.add(hash);
+		if (!file.sync) unsynced.texts.add(hash);
 	});
 	const all = texts.map(({ hash }) => hash);
-	const byFolder = groupBy(all, layout.textFolder);
-	let isNew = false;
-	await inParallel([...byFolder], atATime, async ([folder, hashes]) => {
+	await inParallel([...groupBy(all, layout.textFolder)], atATime, async ([folder, hashes]) => {
 		const names = await namesIn(folder);
 		await refuseCollisions(names, written, layout);
 		await markLonger(hashes, names, writing);
-		// A text that another process has just written is on the disk only after both folders are synced.
-		if (hashes.every((hash) => verified.has(hash) && !written.has(hash))) return;
-		isNew = true;
-		await syncFolder(folder);
+		if (hashes.some((hash) => !verified.has(hash) || written.has(hash))) unsynced.folders.push(folder);
 	});
-	if (isNew) await syncFolder(layout.folder);
-	// Another process may have just created the archive.
-	if (texts.length > 0 && verified.size === 0) {
-		await syncFolder(path.dirname(layout.folder));
-		await syncFolder(path.dirname(path.dirname(layout.folder)));
-	}
+	const syncAll = async () => {
+		await inParallel([...unsynced.texts], atATime, (hash) => sync(layout.text(hash), "file"));
+		await inParallel(unsynced.folders, atATime, (folder) => sync(folder));
+		if (unsynced.folders.length > 0) await sync(layout.folder);
+		// Another process may have just created the archive.
+		const archiveFolder = path.dirname(layout.folder);
+		if (verified.size === 0) for (const folder of [archiveFolder, path.dirname(archiveFolder)]) await sync(folder);
+		for (const hash of all) rememberHash(verified, hash);
+	};
+	if (syncs === "before") await syncAll();
 	await inParallel(entries, atATime, (entry) => writeRecord(entry, written.has(entry.hash), writing));
-	for (const { hash } of texts) rememberHash(verified, hash);
+	// A failure leaves the texts unverified, so that the next write of them syncs them.
+	if (syncs === "after") writing.syncing = Promise.allSettled([writing.syncing, syncAll()]);
 	return new Set(given.flatMap(({ hash }) => (longer.has(hash) ? [hash] : [])));
 }
 
@@ -250,7 +263,7 @@ async function markLonger(hashes: readonly string[], names: readonly string[], w
 		const isTaken = others.some((other) => other !== hash && !marked.has(other));
 		if (isTaken && !marked.has(hash)) {
 			await putFile({ file: layout.longMark(hash), pieces: [], at: now(), sync: true });
-			await syncFolder(layout.textFolder(hash));
+			await sync(layout.textFolder(hash));
 			marked.add(hash);
 		}
 		if (marked.has(hash)) rememberHash(longer, hash);

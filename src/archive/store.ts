@@ -39,8 +39,8 @@ export function createArchive(parts: {
 	/** Hashes of texts that need a long ref. A call that plans with a short one finds out when it puts the text. */
 	const longer = new Set<string>();
 	const refFor = (hash: string): Ref => (longer.has(hash) ? longRefOfHash(hash) : refOfHash(hash));
-	const write = async (entries: readonly Entry[]): Promise<void> => {
-		for (const hash of await driver.write(entries)) rememberHash(longer, hash);
+	const write = async (entries: readonly Entry[], syncs: "before" | "after" = "before"): Promise<void> => {
+		for (const hash of await driver.write(entries, syncs)) rememberHash(longer, hash);
 	};
 	const listingOf = async (hash: string, about: About): Promise<Listing> => {
 		const longRef = longRefOfHash(hash);
@@ -105,11 +105,11 @@ export function createArchive(parts: {
 			return refFor(hashOf(redact(text).text));
 		},
 		longRefOf: (text) => longRefOfHash(hashOf(redact(text).text)),
-		async put(originals) {
+		async put(originals, { isHeldElsewhere } = { isHeldElsewhere: false }) {
 			checkOriginals(originals);
 			const entries = originals.map(entryOf);
 			const apart = new Map(entries.map((entry) => [`${entry.hash} ${entry.about.toolCallId ?? ""}`, entry]));
-			if (apart.size > 0) await write([...apart.values()]);
+			if (apart.size > 0) await write([...apart.values()], isHeldElsewhere ? "after" : "before");
 			sweepHourly();
 			return entries.map(({ hash }) => refFor(hash));
 		},
@@ -231,13 +231,13 @@ const textKinds: ReadonlySet<OriginalKind> = new Set(["result", "text", "argumen
 export function refusePlaceholders(archive: Archive, isPlaceholder: (text: string) => boolean): Archive {
 	return {
 		...archive,
-		async put(originals) {
+		async put(originals, options) {
 			if (originals.some(({ kind, text }) => textKinds.has(kind) && isPlaceholder(text))) {
 				const message =
 					"A placeholder was about to be archived as an original. Nothing was archived; please report this.";
 				throw new PalimpsestError("internal", message);
 			}
-			return archive.put(originals);
+			return archive.put(originals, options);
 		},
 	};
 }

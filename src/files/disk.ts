@@ -3,7 +3,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
 import path from "node:path";
 
-const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 // Windows has neither of these.
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
@@ -42,7 +42,7 @@ async function syncAbove(folder: string, first: string): Promise<void> {
 	const highest = path.dirname(path.resolve(first));
 	for (let at = folder; at !== highest && at !== path.dirname(at); ) {
 		at = path.dirname(at);
-		await syncFolder(at);
+		await sync(at);
 	}
 }
 
@@ -80,11 +80,11 @@ export async function putFile(given: {
 	/** Whether it has to be on the disk before this returns. */
 	readonly sync: boolean;
 }): Promise<void> {
-	const { file, pieces, at, sync } = given;
+	const { file, pieces, at } = given;
 	const write = async (handle: FileHandle) => {
 		for (const piece of pieces) await handle.writeFile(piece);
 		await handle.utimes(new Date(at), new Date(at));
-		if (sync) await handle.sync();
+		if (given.sync) await handle.sync();
 	};
 	await putWhole(file, write, (temporary) => rename(temporary, file));
 }
@@ -94,9 +94,10 @@ export async function putEmptyFile(file: string, at: number): Promise<void> {
 	await handle.utimes(new Date(at), new Date(at)).finally(() => handle.close());
 }
 
-export async function syncFolder(folder: string): Promise<void> {
+/** Of a folder, writes its names to the disk; of a file, its content. */
+export async function sync(place: string, kind: "folder" | "file" = "folder"): Promise<void> {
 	try {
-		const handle = await open(folder, O_RDONLY);
+		const handle = await open(place, kind === "file" ? O_RDWR : O_RDONLY);
 		await handle.sync().finally(() => handle.close());
 	} catch (error) {
 		// Windows opens no folders, and some file systems sync none.

@@ -275,6 +275,8 @@ async function archiveOriginals(
 	if (fresh.length === 0) return;
 	const refs = await refusePlaceholders(archive, isPlaceholder).put(
 		fresh.map(({ kind, text, result }) => ({ kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName })),
+		// The agent program sends the whole conversation again at its next request.
+		{ isHeldElsewhere: true },
 	);
 	if (fresh.some(({ isOwn, ref }, index) => isOwn && refs[index] !== ref)) {
 		editing.cuts.clear();

@@ -36,6 +36,14 @@ export function createEditor(options: EditorOptions) {
 	const { log, onFault, onLeftAlone, worked, memory, engine = editRequest } = options;
 	// One after the other, so that the time of one is not that of others. Holds no outcome, which holds a conversation.
 	let last: Promise<unknown> = Promise.resolve();
+	const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+		const turn = last.then(work);
+		last = turn.then(
+			() => undefined,
+			() => undefined,
+		);
+		return turn;
+	};
 	const slowBefore = new Set<string>();
 
 	const fault = (kind: Fault, reason: string): EditOutcome => {
@@ -77,19 +85,16 @@ export function createEditor(options: EditorOptions) {
 			const decoded = await decodeBody(bytes, encoding, mostEditedBytes);
 			if (!decoded) return fault("encoding", "its body has an encoding that is not known here.");
 			if (hasTooManyValues(decoded)) return fault("too_slow", "it has more members and items than a conversation.");
-			const turn = last.then(() => editOne(decodeText(decoded, "the request"), route));
-			last = turn.then(
-				() => undefined,
-				() => undefined,
-			);
 			try {
-				return await turn;
+				return await inTurn(() => editOne(decodeText(decoded, "the request"), route));
 			} catch (error) {
 				const isArchive = error instanceof PalimpsestError && error.code === "archive_unavailable";
 				return fault(isArchive ? "archive" : "failed", describe(error));
 			}
 		},
 		leaveAlone,
+		/** Runs other work while nothing is edited. */
+		inTurn,
 	};
 }
 

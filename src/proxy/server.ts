@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout } from "node:timers/promises";
 import type { Archive } from "../archive/archive.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import type { Log } from "../operations/edit-record.ts";
@@ -44,11 +45,15 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base)]));
 	const { log, archive, now = Date.now } = options;
 	const ledger = createLedger({ now });
+	const { policy, memoryFolder, recallCommand = "palimpsest recall", holdout = 0 } = options;
+	const editing = await openEditing({ policy, archive, memoryFolder, recallCommand, holdout, now });
+	const warmUp = warmUpOf(editing);
+	await warmUp();
 	const running = {
 		options,
 		upstreams,
 		ledger,
-		editor: await openEditor(options, ledger),
+		editor: editorOf(editing, options, ledger),
 		pages: livePages({ ledger, archive }),
 	};
 	const server = createServer(serverOptions, (request, response) => {
@@ -68,6 +73,8 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		socket.end("HTTP/1.1 426 Upgrade Required\r\nUpgrade: HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 	});
 	const port = await listen(server, { host: "127.0.0.1", port: options.port });
+	const isWaiting = () => server.listening && ledger.totals().requests === 0;
+	void warmUpFurther(() => running.editor.inTurn(warmUp), isWaiting);
 	return {
 		port,
 		totals: ledger.totals,
@@ -91,17 +98,13 @@ interface Running {
 	readonly pages: ReturnType<typeof livePages>;
 }
 
-async function openEditor(options: ProxyOptions, ledger: Ledger): Promise<Editor> {
-	const { policy, archive, recallCommand = "palimpsest recall", holdout = 0, log, engine } = options;
-	const { memoryFolder, now = Date.now } = options;
-	const editing = await openEditing({ policy, archive, memoryFolder, recallCommand, holdout, now });
-	await warmUp(editing);
+function editorOf(editing: Editing, { log, engine }: ProxyOptions, ledger: Ledger): Editor {
 	const faults = { log, onFault: ledger.fault, onLeftAlone: () => ledger.count("left_alone") };
 	return createEditor({ ...editing, ...faults, worked: engine?.worked ?? workedMs, engine: engine?.engine });
 }
 
-/** The first request should not wait until the tokenizer is read and the engine compiled. */
-async function warmUp(editing: Editing): Promise<void> {
+/** Edits a conversation that grows by a turn at each call. The first call reads the tokenizer and compiles the engine. */
+function warmUpOf(editing: Editing): () => Promise<void> {
 	const memory = createMemory({ folder: undefined, now: () => 0 });
 	const text = "A line of an output, one of many.\n".repeat(200);
 	const turn = (id: number) => [
@@ -111,7 +114,21 @@ async function warmUp(editing: Editing): Promise<void> {
 	const messages = [{ role: "user", content: "Look." }, ...Array.from({ length: 30 }, (_, id) => turn(id)).flat()];
 	const route = { api: "anthropic", kind: "edited" } as const;
 	const cold = { ...editing, archive: undefined, memory, archived: new Map<string, number>(), cuts: new Map() };
-	await editRequest(JSON.stringify({ messages }), route, cold).catch(() => undefined);
+	return async () => {
+		messages.push(...turn(messages.length));
+		await editRequest(JSON.stringify({ messages }), route, cold).catch(() => undefined);
+	};
+}
+
+const warmUps = { count: 60, pauseMs: 5 };
+
+/** Lets the engine be optimised until the first request: an agent program takes a second or more to send it. */
+async function warmUpFurther(warmUp: () => Promise<void>, isWaiting: () => boolean): Promise<void> {
+	for (let done = 0; done < warmUps.count; done += 1) {
+		await setTimeout(warmUps.pauseMs);
+		if (!isWaiting()) return;
+		await warmUp();
+	}
 }
 
 function workedMs(): number {

@@ -40,6 +40,8 @@ vi.mock("node:fs/promises", async (load) => {
 			if (isNew) steps.push({ did: "create", file: path });
 			const { sync, writeFile: write } = handle;
 			handle.sync = async () => {
+				// Texts that are synced after they were stored are late, so that others find them unsynced.
+				if (given[1] === real.constants.O_RDWR) await new Promise((resolve) => setTimeout(resolve, 50));
 				await sync.call(handle);
 				steps.push({ did: "sync", path });
 			};
@@ -123,16 +125,22 @@ it("keeps every original that it has promised when the power fails at any moment
 		if (!archive) throw new Error("no archive");
 		return archive;
 	};
-	const put = async (archive: Awaited<ReturnType<typeof open>>, texts: readonly string[]) => {
-		const refs = await archive.put(texts.map((text) => ({ text, kind: "result", toolCallId: `call ${texts.length}` })));
-		for (const [index, ref] of refs.entries()) steps.push({ did: "promise", ref, text: texts[index] ?? "" });
+	const put = async (archive: Awaited<ReturnType<typeof open>>, texts: readonly string[], isHeldElsewhere = false) => {
+		const originals = texts.map((text) => ({ text, kind: "result", toolCallId: `call ${texts.length}` }) as const);
+		const refs = await archive.put(originals, { isHeldElsewhere });
+		return refs.map((ref, index): Step => ({ did: "promise", ref, text: texts[index] ?? "" }));
 	};
-	const [one, other] = [await open(), await open()];
+	const [one, other, proxy] = [await open(), await open(), await open()];
+	const late: Step[] = [];
 	for (let round = 0; round < 8; round += 1) {
 		const texts = Array.from({ length: 1 + (round % 3) }, (_, index) => `text ${round} ${index} `.repeat(40));
-		// Another process finds some of the texts there.
-		await Promise.all([put(one, texts), put(other, [...texts.slice(1), `of the other ${round}`])]);
+		// Another process finds some of the texts there, and some were stored without waiting for the disk.
+		late.push(...(await put(proxy, [texts[0] as string, `of the proxy ${round}`], true)));
+		const others = put(other, [...texts.slice(1), `of the other ${round}`]);
+		for (const puts of [put(one, texts), others]) steps.push(...(await puts));
 	}
+	await proxy.close();
+	steps.push(...late);
 	const promises = steps.flatMap((step, at) => (step.did === "promise" ? [{ ...step, at }] : []));
 	expect(promises.length).toBeGreaterThan(20);
 	for (let failure = 0; failure < 32; failure += 1) {

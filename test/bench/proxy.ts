@@ -5,6 +5,7 @@ import { createServer, type Server, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "../proxy/sessions.ts";
 import { type Api, createProviderCache, type InputUsage } from "../support/provider-cache.ts";
 import { projectFolder } from "./project-folder.ts";
@@ -12,6 +13,7 @@ import { atMost, duration, progress, type Section, short, type Table, type Targe
 import { median, quantile } from "./statistics.ts";
 
 const rounds = 21;
+const startMs = 1_500;
 
 /** The time that the proxy adds to a request, and what it saves in a session by the accounting of a provider. */
 export async function proxy(): Promise<Section> {
@@ -20,7 +22,7 @@ export async function proxy(): Promise<Section> {
 	return {
 		title: "Proxy",
 		notes: [
-			`Times: one session of Anthropic's Messages that grows by a tool turn at each request, sent to a server on loopback in turns directly and through \`palimpsest proxy\` with the preset \`balanced\` and an archive of files; the time of a request through the proxy less that of the same request sent directly, ${rounds} requests after the first. “First” is the first request of a process.`,
+			`Times: one session of Anthropic's Messages that grows by a tool turn at each request, sent to a server on loopback in turns directly and through \`palimpsest proxy\` with the preset \`balanced\` and an archive of files; the time of a request through the proxy less that of the same request sent directly, ${rounds} requests after the first. “First” is the first request of a process. It comes ${startMs / 1_000} s after the proxy's start, as an agent program takes that long to start.`,
 			"Bills: sessions of logs in each API, in which nothing but the results differs from turn to turn. A token is four bytes; the provider's cache is that of the stand-in in `test/support/provider-cache.ts` (breakpoints, 20 blocks, steps of 128 tokens); a cached token costs 0.1 of an input token, one written to the cache 1.25. A break is a request that reads less from the cache than the one before it left there. The same with real programs: `npm run hosts`.",
 		],
 		tables: [times.table, bills.table],
@@ -40,6 +42,7 @@ async function measureTimes(): Promise<{ table: Table; targets: Target[] }> {
 	for (const { name, bytes, most } of sizes) {
 		progress(`proxy: ${name}`);
 		const { added, first, firstByte } = await withProxy(async (direct, through) => {
+			await setTimeout(startMs);
 			const turns = turnsOf(Math.ceil(bytes / resultChars) + rounds, resultChars);
 			const samples: number[] = [];
 			const bytesSamples: number[] = [];
