@@ -201,11 +201,7 @@ interface Writing {
 }
 
 /** Writes texts, then records, then the names that lead from calls to texts, so that a found text is always complete. */
-async function writeEntries(
-	given: readonly Entry[],
-	writing: Writing,
-	syncs: "before" | "after",
-): Promise<ReadonlySet<string>> {
+async function writeEntries(given: readonly Entry[], writing: Writing, syncs: "before" | "after") {
 	const { layout, verified, longer, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));
 	const texts = [...new Map(entries.map((entry) => [entry.hash, entry])).values()];
@@ -213,15 +209,13 @@ async function writeEntries(
 	const unsynced = { texts: new Set<string>(), folders: [] as string[] };
 	await inParallel(texts, atATime, async (entry) => {
 		const { hash, pieces } = entry;
-		if (await isStored(entry, writing)) {
-			// Another process may have just written it.
-			if (!verified.has(hash)) unsynced.texts.add(hash);
-			return;
-		}
+		const isThere = await isStored(entry, writing);
+		// Another process may have just written it.
+		if (isThere ? !verified.has(hash) : syncs === "after") unsynced.texts.add(hash);
+		if (isThere) return;
 		const file = { file: layout.text(hash), at: now(), sync: syncs === "before" };
 		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
 		written.add(hash);
-		if (!file.sync) unsynced.texts.add(hash);
 	});
 	const all = texts.map(({ hash }) => hash);
 	await inParallel([...groupBy(all, layout.textFolder)], atATime, async ([folder, hashes]) => {
@@ -235,8 +229,7 @@ async function writeEntries(
 		await inParallel(unsynced.folders, atATime, (folder) => sync(folder));
 		if (unsynced.folders.length > 0) await sync(layout.folder);
 		// Another process may have just created the archive.
-		const archiveFolder = path.dirname(layout.folder);
-		if (verified.size === 0) for (const folder of [archiveFolder, path.dirname(archiveFolder)]) await sync(folder);
+		for (const above of verified.size === 0 ? ["..", "../.."] : []) await sync(path.join(layout.folder, above));
 		for (const hash of all) rememberHash(verified, hash);
 	};
 	if (syncs === "before") await syncAll();
@@ -396,8 +389,7 @@ async function removeLeftover(file: string, kept: ReadonlySet<string>, now: numb
 	const found = isLeftover ? await statIfThere(file) : undefined;
 	if (found === undefined) return;
 	if (named.is === "set-aside") {
-		// A sweep ended half-way. The text goes back, and the next sweep decides again.
-		// Another sweep may have set it aside after this one began, at `now`.
+		// A sweep ended half-way: the text goes back. Another may have set it aside after this one began, at `now`.
 		const isBeingSwept = Math.abs(now - found.ctimeMs) < safeForMs;
 		const text = path.join(path.dirname(file), named.hash);
 		if (!isBeingSwept) await rename(file, text).catch(undefinedIfAbsent);
