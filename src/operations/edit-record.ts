@@ -1,3 +1,4 @@
+import { sha256 } from "../archive/text-bytes.ts";
 import { likelyTokens, scaleTokens, type TokenScale } from "../conversation/measure.ts";
 import { type Edit, type EditReason, type Plan, type Size, takesMessageOut, totalsOf } from "../conversation/plan.ts";
 import { itemBeside, jsonPointer, valueAt } from "../conversation/transcript.ts";
@@ -35,7 +36,7 @@ export function editRecord(
 		kind,
 		path: jsonPointer(edit.path),
 		reason,
-		sha256_before: sha256Of(earlier),
+		sha256_before: typeof earlier === "string" ? sha256(earlier) : sha256Of(earlier),
 		before: { chars: before.chars, tokens: likelyTokens(before, scale) },
 		after: { chars: after.chars, tokens: likelyTokens(after, scale) },
 	};
