@@ -81,8 +81,8 @@ export interface Archive {
 	/**
 	 * Refs in order, once all are stored: long for a text whose short ref is that of another one. Throws
 	 * `invalid_argument`; `ambiguous_reference` if even the long refs of two texts are the same, which takes 2^30 hashes.
-	 * With `isHeldElsewhere`, an archive of files syncs them to the disk after it has returned: only a power loss in that
-	 * moment can lose them.
+	 * With `isHeldElsewhere`, an archive of files writes their records and syncs them to the disk after it has returned:
+	 * only a power loss in that moment can lose a text.
 	 */
 	readonly put: (
 		originals: readonly Original[],

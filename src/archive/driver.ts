@@ -23,7 +23,7 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	/**
 	 * Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. Returns the hashes
 	 * that need a long ref: their short one was another text's before. Of two writers at once, at most one gets it.
-	 * `syncs` says when files must be on the disk: before this returns, or soon after.
+	 * `syncs` says when records are written and files are on the disk: before this returns, or soon after.
 	 */
 	readonly write: (entries: readonly Entry[], syncs: "before" | "after") => Promise<ReadonlySet<string>>;
 	/** For the digits of a short ref, omits hashes that need a long ref. */

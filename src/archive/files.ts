@@ -55,10 +55,8 @@ export function createFilesDriver(options: {
 		hashesFrom: (prefix) =>
 			using(async () => {
 				const names = new Set(await namesIn(layout.textFolder(prefix)));
-				const isNamed = (hash: string) => prefix.length > hexDigitsOfRef.short || !names.has(`${hash}${longMark}`);
-				return Array.from(names).filter(
-					(name) => name.startsWith(prefix) && readName(name).is === "text" && isNamed(name),
-				);
+				const texts = Array.from(names).filter((name) => name.startsWith(prefix) && readName(name).is === "text");
+				return texts.filter((hash) => prefix.length > hexDigitsOfRef.short || !names.has(`${hash}${longMark}`));
 			}),
 		needsLongRef: (hash) => using(async () => (await statIfThere(layout.longMark(hash))) !== undefined),
 		read: (hash) =>
@@ -232,10 +230,17 @@ async function writeEntries(given: readonly Entry[], writing: Writing, syncs: "b
 		for (const above of verified.size === 0 ? ["..", "../.."] : []) await sync(path.join(layout.folder, above));
 		for (const hash of all) rememberHash(verified, hash);
 	};
+	const writeRecords = (of: readonly Entry[]) =>
+		inParallel(of, atATime, (entry) => writeRecord(entry, written.has(entry.hash), writing));
 	if (syncs === "before") await syncAll();
-	await inParallel(entries, atATime, (entry) => writeRecord(entry, written.has(entry.hash), writing));
-	// A failure leaves the texts unverified, so that the next write of them syncs them.
-	if (syncs === "after") writing.syncing = Promise.allSettled([writing.syncing, syncAll()]);
+	// A record of redactions must last as long as its text.
+	const isUrgent = ({ about }: Entry) => syncs === "before" || about.redactions > 0;
+	await writeRecords(entries.filter(isUrgent));
+	if (syncs === "after") {
+		const later = writeRecords(entries.filter((entry) => !isUrgent(entry)));
+		// A failure leaves the texts unverified, so that the next write of them syncs them.
+		writing.syncing = Promise.allSettled([writing.syncing, later.then(syncAll)]);
+	}
 	return new Set(given.flatMap(({ hash }) => (longer.has(hash) ? [hash] : [])));
 }
 
@@ -314,10 +319,8 @@ async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now
 	const call = callKey(about.toolCallId);
 	const file = layout.about(hash, call);
 	if (isNew || !(await statIfThere(file))?.size) {
-		const pieces = [Buffer.from(writeAbout(about), "utf8")];
-		// A record of redactions must last as long as the text.
-		const sync = about.redactions > 0;
-		await inFolder(layout.textFolder(hash), () => putFile({ file, pieces, at: now(), sync }));
+		const put = { file, pieces: [Buffer.from(writeAbout(about), "utf8")], at: now(), sync: about.redactions > 0 };
+		await inFolder(layout.textFolder(hash), () => putFile(put));
 	}
 	if (about.toolCallId === undefined) return;
 	const callFile = layout.call(call, hash);
@@ -374,12 +377,9 @@ async function removeUnlessUsed(text: string, unusedSince: number): Promise<bool
 	await rename(text, aside).catch(undefinedIfAbsent);
 	const found = await statIfThere(aside);
 	if (found === undefined) return false;
-	if (found.mtimeMs !== unusedSince) {
-		await rename(aside, text);
-		return false;
-	}
-	await rm(aside, { force: true });
-	return true;
+	const isUnused = found.mtimeMs === unusedSince;
+	await (isUnused ? rm(aside, { force: true }) : rename(aside, text));
+	return isUnused;
 }
 
 async function removeLeftover(file: string, kept: ReadonlySet<string>, now: number): Promise<void> {

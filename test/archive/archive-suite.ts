@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Archive, Retention } from "../../src/archive/archive.ts";
 import { refOfHash } from "../../src/archive/reference.ts";
 import { anyText, wordyText } from "./texts.ts";
@@ -140,6 +140,16 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			]);
 			expect(await archive.find("call")).toEqual([]);
 			expect(await archive.find("")).toEqual([]);
+		});
+
+		it("stores a text that is held elsewhere at once, and finds it by its call soon after", async () => {
+			const archive = await begin();
+			const original = { text: "held", kind: "result", toolCallId: "of the proxy", toolName: "grep" } as const;
+			const [ref = ""] = await archive.put([original], { isHeldElsewhere: true });
+			expect((await archive.get(ref))?.text).toBe("held");
+			await vi.waitFor(async () => {
+				expect(await archive.find("of the proxy")).toEqual([expect.objectContaining({ ref, toolName: "grep" })]);
+			});
 		});
 
 		it("finds one text by each of its calls", async () => {
