@@ -69,7 +69,10 @@ export function isPlainName(name: string): boolean {
 	return /^[\w$-]{1,64}$/.test(name);
 }
 
-/** The most similar known name. Ignores case, `-` and `_`. A correct last part under a wrong parent counts as similar. */
+/**
+ * The most similar known name. Ignores case, `-` and `_`. A correct last part under a wrong parent counts as similar, and
+ * so does the beginning of a name.
+ */
 export function nearestName(name: string, known: readonly string[]): string | null {
 	if (name.length > 100) return null;
 	const wanted = spelling(name);
@@ -78,7 +81,9 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 		const whole = distance(wanted, spelling(candidate));
 		const last = distance(lastWanted, lastPart(spelling(candidate))) + 0.5;
 		const lastOnly = lastWanted.length > 3 && last < lastWanted.length / 3 + 0.5;
-		return lastOnly ? Math.min(whole, last) : whole;
+		const isBeginning = wanted.length > 3 && spelling(candidate).startsWith(wanted);
+		const lastIsBeginning = lastWanted.length > 3 && lastPart(spelling(candidate)).startsWith(lastWanted);
+		return Math.min(whole, lastOnly ? last : whole, isBeginning ? 1 : whole, lastIsBeginning ? 1.5 : whole);
 	});
 	const least = Math.min(...distances);
 	return least <= Math.max(2, wanted.length / 3) ? (known[distances.indexOf(least)] ?? null) : null;

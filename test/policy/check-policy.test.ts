@@ -30,6 +30,9 @@ describe("checkPolicyLayer", () => {
 		["mask.windowTurns", { mask: { windowTurns: 1 } }, "mask.window_turns"],
 		["guard.window_turns", { guard: { window_turns: 1 } }, "mask.window_turns"],
 		["guard.max_chars", { guard: { max_chars: 1 } }, "truncate.max_chars"],
+		["guard.context_window", { guard: { context_window: 1 } }, "guard.context_window_override"],
+		["context_window", { context_window: 1 }, "guard.context_window_override"],
+		["truncate.max", { truncate: { max: 1 } }, "truncate.max_chars"],
 		["maks", { maks: {} }, "mask"],
 		["log-level", { "log-level": "info" }, "log_level"],
 	])("suggests the nearest known key for %s", (key, value, nearest) => {
