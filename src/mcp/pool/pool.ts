@@ -30,8 +30,6 @@ export function createPool(options: PoolOptions = {}) {
 		minThreads: 1,
 		maxThreads: threads,
 		idleTimeout: 60_000,
-		// The objects of a request live as long as its call. With V8's own 48 MB, a call takes 8 % more processor time.
-		resourceLimits: { maxYoungGenerationSizeMb: 128 },
 		// A thread that blocks while it waits for a job would not serve its connection to Redis.
 		atomics: "disabled",
 		recordTiming: false,
