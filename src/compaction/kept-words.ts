@@ -4,7 +4,7 @@ import type { LocaleName } from "../policy/names.ts";
 import { ruleSpans, type Span } from "./rules.ts";
 
 /** A text of a person. The first of a conversation and the last three are never cut. */
-export interface WrittenText {
+interface WrittenText {
 	readonly text: string;
 	readonly isWhole: boolean;
 }
@@ -123,7 +123,7 @@ function beforeCharacter(text: string, at: number): number {
 }
 
 /** The line above the words. */
-export const wordsHeadings: Readonly<Record<LocaleName, string>> = {
+const wordsHeadings: Readonly<Record<LocaleName, string>> = {
 	fr: "Ce que l'utilisateur a écrit, mot pour mot, du plus ancien au plus récent :",
 	en: "What the user wrote, word for word, oldest first:",
 	zh: "用户原话，逐字保留，由旧到新：",

@@ -16,7 +16,7 @@ import { ownCommand, shellArgument } from "./own-command.ts";
 
 export type InstallHost = (typeof hookHosts)[number];
 
-export type HookTarget =
+type HookTarget =
 	| { readonly kind: "entries"; readonly file: string; readonly entries: readonly HookEntry[] }
 	/** A file of our own, which contains `mark`. */
 	| { readonly kind: "file"; readonly file: string; readonly text: string; readonly mark: string };

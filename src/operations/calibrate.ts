@@ -40,7 +40,7 @@ export interface CalibratedFile extends CalibrationFigures {
 export type CalibrationFigures = ReturnType<typeof figuresOf>;
 
 /** `no_usage`: its records have none. `nothing_cached`: the provider cached nothing in it. */
-export type Calibrated = "calibrated" | "no_usage" | "nothing_cached";
+type Calibrated = "calibrated" | "no_usage" | "nothing_cached";
 
 export function startCalibration(rates: Rates) {
 	const files: { readonly session: CalibratedSession; readonly file: CalibratedFile }[] = [];

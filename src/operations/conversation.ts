@@ -68,7 +68,7 @@ function checkIdleSeconds(seconds: number | undefined): void {
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-export type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
+type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 
 export async function openConversation(request: ConversationRequest) {
 	const { conversation, policy, archive, idleSeconds } = request;

@@ -33,7 +33,7 @@ export interface PrunableResult {
 	readonly calls_to_break_even: number | null;
 }
 
-export interface PruneReport extends ChangeReport {
+interface PruneReport extends ChangeReport {
 	readonly economics: Economics;
 }
 

@@ -45,8 +45,6 @@ export interface ReplaySettings {
 	readonly mostSeries?: number | undefined;
 }
 
-export type Replay = Awaited<ReturnType<typeof startReplay>>;
-
 export async function startReplay(settings: ReplaySettings) {
 	const { policy, minTurns = 0, mostSeries = 0 } = settings;
 	const model = settings.model ?? policy.guard.model ?? undefined;

@@ -8,7 +8,7 @@ import type { ConversationRequest, Outcome } from "./conversation.ts";
 import { modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
 import { type GuardReport, guardConversation } from "./guard.ts";
 
-export interface RescueRequest extends ConversationRequest {
+interface RescueRequest extends ConversationRequest {
 	/** In tokens; by default that of the model that the session names. */
 	readonly contextWindow?: number | undefined;
 	/** Share of the window that the session may fill: above 0, at most 1. */

@@ -196,13 +196,13 @@ async function shortenBlocks(
 }
 
 /** A message as opencode 2.x hands it to a provider. Source: `LLM.Message` of `@opencode/ai` 2.0. */
-export interface ModelMessage {
+interface ModelMessage {
 	readonly role: string;
 	readonly content: readonly JsonObject[];
 }
 
 /** The messages in the shape of the AI SDK, part for part: only the names of the members differ. */
-export function readableMessages(messages: readonly ModelMessage[]): JsonObject[] {
+function readableMessages(messages: readonly ModelMessage[]): JsonObject[] {
 	return messages.map(({ role, content }) => ({ role, content: content.map(readablePart) }));
 }
 
@@ -221,7 +221,7 @@ function readablePart(part: JsonObject): JsonObject {
 }
 
 /** The messages with the results that were edited in their readable shape. The others are the very same objects. */
-export function withEdits(messages: readonly ModelMessage[], edited: readonly JsonObject[]): readonly ModelMessage[] {
+function withEdits(messages: readonly ModelMessage[], edited: readonly JsonObject[]): readonly ModelMessage[] {
 	return messages.map((message, index) => {
 		const parts = listOf(edited[index]?.content).map(objectOf);
 		const content = message.content.map((part, at) => {

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 
 /** The start of a larger body is passed on with the rest of it. */
-export type ReadBody =
+type ReadBody =
 	| { readonly kind: "whole"; readonly bytes: Buffer }
 	| { readonly kind: "too_large"; readonly stream: Readable };
 

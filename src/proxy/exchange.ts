@@ -6,7 +6,7 @@ import type { Ledger } from "./ledger.ts";
 import type { Route } from "./routes.ts";
 import { readUsage } from "./usage.ts";
 
-export interface Exchange {
+interface Exchange {
 	readonly response: ServerResponse;
 	readonly route: Route;
 	readonly upstream: Upstream;

@@ -100,7 +100,7 @@ function withoutHopByHop(rawHeaders: readonly string[], keep: (name: string) => 
 }
 
 /** `broken`: the upstream ended its answer too early. */
-export type Passed = "whole" | "broken" | "client_left";
+type Passed = "whole" | "broken" | "client_left";
 
 /** Passes an answer on as it arrives. `observe` sees each piece of the body; it must not throw. */
 export function passOn(

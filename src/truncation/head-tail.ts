@@ -104,7 +104,7 @@ export function isAlreadyCut(
 	return false;
 }
 
-export interface Ends {
+interface Ends {
 	readonly head: string;
 	/** The last characters. They overlap with the head of a short text. */
 	readonly tail: string;
