@@ -142,7 +142,7 @@ export function calibrationTotals(sessions: readonly CalibratedSession[]) {
 }
 
 /** By how much the predicted reads, in tokens, and the predicted bill of the calls of one cause are too high. */
-interface CauseTotals {
+export interface CauseTotals {
 	readonly calls: number;
 	readonly tokens: number;
 	readonly billed: number;
