@@ -31,6 +31,8 @@ it("skips Chinese and Korean words to their ends, and stops before everything el
 		["漢字a", 2],
 		["漢字é", 2],
 		["漢字😀", 2],
+		// The second byte of this one is that of a block of Arabic letters.
+		["漢字\u{1a000}", 2],
 		["a漢字", 0],
 		["漢字", 2],
 	] as const) {

@@ -167,4 +167,18 @@ describe("a text that is longer than the counter's buffer", () => {
 			expect(count("!!! a")).toBe(2);
 		}
 	});
+
+	it.each(names)("may hold pieces that fill much of the buffer, in %s", (name) => {
+		const { count } = createCounter(encodingOf(name));
+		// The table has no token of these bytes, so that each of a character's three bytes is one.
+		for (const [characters, times] of [
+			[4_000, 9],
+			[7_000, 7],
+			[9_000, 5],
+			[40_000, 3],
+		] as const) {
+			const piece = `，${"漢".repeat(characters)}`;
+			expect(count(piece.repeat(times)), `${characters}`).toBe(3 * (1 + characters) * times);
+		}
+	});
 });
