@@ -220,6 +220,18 @@ describe("findErrors", () => {
 		]);
 	});
 
+	it("finds one settled by a later write or read of the same file with other arguments", () => {
+		const refused = { ...edit("/a"), isError: true };
+		const other = { name: "write", given: { path: "/a", content: "new" }, text: "Done." };
+		expect(errorsOf(refused, other)[0]).toEqual(["flag", 1]);
+		expect(errorsOf(refused, { ...other, given: { path: "/b", content: "new" } })[0]).toEqual(["flag", undefined]);
+		expect(errorsOf({ ...read("/a"), isError: true }, read("/a", "one line", [1, 1]))[0]).toEqual(["flag", 1]);
+		expect(errorsOf({ ...bash("cp"), isError: true }, { ...bash("mv"), name: "shell" })[0]).toEqual([
+			"flag",
+			undefined,
+		]);
+	});
+
 	it("does not settle by another failure, nor by earlier results", () => {
 		expect(errorsOf(bash("npm test"), failed(bash("npm test")), failed(bash("npm test")))).toEqual([
 			undefined,
