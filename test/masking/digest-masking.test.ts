@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { PairedResult } from "../../src/conversation/turns.ts";
+import { withDigest } from "../../src/masking/digest.ts";
 import { maskResult } from "../../src/masking/mask-result.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { resultOf } from "../support/transcripts.ts";
+import { resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const policy = policyOf({ locale: "en" });
 
@@ -56,5 +57,24 @@ describe("maskResult with a custom error rule", () => {
 		expect(written(mask("x".repeat(200), { isError: () => true }))).toBe("error");
 		const keepNone = { policy: { ...policy.mask, keep_errors: false }, isError: () => true };
 		expect(written(mask("x".repeat(200), keepNone))).toBe(plain);
+	});
+});
+
+describe("withDigest", () => {
+	const parameters = {
+		policy: { ...policy.mask, digest_tokens: 20 },
+		media: "keep",
+		wording: wordings(policy),
+		isPlaceholder: () => false,
+		countTokens,
+		transcript: transcriptOf(),
+	} as const;
+
+	it("makes digests where the policy asks for them and none are given", () => {
+		const none = { ...parameters, policy: policy.mask };
+		expect(withDigest(none)).toBe(none);
+		const given = { ...parameters, digest: () => "own" };
+		expect(withDigest(given)).toBe(given);
+		expect(withDigest(parameters)).toEqual({ ...parameters, digest: expect.any(Function) });
 	});
 });

@@ -114,6 +114,21 @@ describe("readHistory", () => {
 		expect(outcomeOf({ keep_errors: false })).toMatchObject({ staysUntil: -1 });
 	});
 
+	it("lists the words of a digest that its placeholder shows", () => {
+		const messages = transcript.messages.with(
+			2,
+			messageOf({
+				role: "tool",
+				results: [resultAt(2, "a", `src/a.ts totalPrice\n1 failed, 2 passed\n${long}\nExit code 1`)],
+			}),
+		);
+		const shown = (mask: object) =>
+			historyOf({ ...transcript, messages }, policyOf({ mask: { keep_errors: false, ...mask } })).results[0]?.digest;
+		expect(shown({ digest_tokens: 40 })).toEqual(["1", "failed", "2", "passed", "src/a.ts", "totalPrice"]);
+		expect(shown({ digest_tokens: 0 })).toEqual([]);
+		expect(shown({ digest_tokens: 40, placeholder_template: "[gone {ref}]" })).toEqual([]);
+	});
+
 	it("is given uses and the lifetime of the cache", () => {
 		const uses = { identifiers: [], lines: [], touches: [], fresh: [] };
 		const read = readHistory({
