@@ -26,7 +26,7 @@ export function lazyMoments(find: () => MomentOf): MomentOf {
  */
 export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: MomentOf = madeNow): AffectedThinking[] {
 	if (!transcript.messages.some(({ thinking }) => thinking.some(({ bound }) => bound))) return [];
-	const edited = plan.filter((edit) => !edit.unsent && edit.message >= 0);
+	const edited = plan.filter((edit) => !edit.unsent);
 	const byMessage = groupBy(edited, ({ message }) => message);
 	const dropped = new Set(plan.filter(takesMessageOut).map((edit) => edit.message));
 	// The latest moment at which anything before a message was edited.

@@ -405,6 +405,7 @@ describe("shellTarget of several lines", () => {
 		["cat <<A > f <<B\n1\nA\n2\nB\nls a", "list; paths a; writes f"],
 		["<<EOF cat > f\nx\nEOF", "write; paths f; writes f"],
 		["<<EOF\nx\nEOF\nls a", "list; paths a"],
+		["ls a; python <<EOF |\nopen('b','w')\nEOF\nsort", "run; paths a; writes b; program sort"],
 		["cat a\ncat b\n\ncat c", "read; paths a,b,c; a:whole; b:whole; c:whole"],
 		["sed -n 1,5p f\nsed -n 6,9p f", "read; paths f; f:1-9"],
 		["sed -n 1,5p f\nsed -n 7,9p f", "read; paths f; f:part"],
