@@ -9,7 +9,8 @@ describe("createLongPieceCounter", () => {
 		const draw = createDraw(3);
 		let steppedBack = 0;
 		for (let run = 0; run < numberOfCases(400); run++) {
-			const letters = pick(["a", "ab", "abc"], draw);
+			// NUL is the token of rank 0.
+			const letters = pick(["a", "ab", "abc", "\0a"], draw);
 			const trained = trainedTokens(draw, letters, 1 + draw(60));
 			// One behind the last, so that a trained one at the end is no special case.
 			const tokens = [...trained, "zz"];
