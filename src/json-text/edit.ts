@@ -249,7 +249,7 @@ interface ListChange extends Pick<PathTree, "span"> {
 function insertions({ span, items, removed, inserted, records }: ListChange): Splice[] {
 	const separator = records === undefined ? "," : "\n";
 	const at = (position: number, replacement: string): Splice => ({ start: position, end: position, replacement });
-	const next = new Array<Span | undefined>(items.length + 1);
+	const next: (Span | undefined)[] = [];
 	for (let index = items.length - 1; index >= 0; index -= 1)
 		next[index] = removed.has(index) ? next[index + 1] : items[index];
 	const last = items.findLast((_, index) => !removed.has(index));

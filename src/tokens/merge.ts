@@ -1,3 +1,4 @@
+import { addToList } from "../conversation/lists.ts";
 import { isToken, rankOf, type TokenTable } from "./table.ts";
 
 /** Words of 32 places. Pieces up to 64 kB share their working memory; that of a longer one is released after it. */
@@ -93,7 +94,7 @@ function createLongestTokens(table: TokenTable) {
 		const slot = prefixSlot(tokens.view, start);
 		const bit = length > longestMasked ? longerBit : length - shortestMasked;
 		lengthMasks[slot] = (lengthMasks[slot] as number) | (1 << bit);
-		if (length > longestMasked) longTokens.set(slot, [...(longTokens.get(slot) ?? []), rank]);
+		if (length > longestMasked) addToList(longTokens, slot, rank);
 	}
 	for (const ranks of longTokens.values()) ranks.sort((one, other) => lengthOf(other) - lengthOf(one));
 

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { applyEdits, editedPieces, invertEdits, type PortableEdit, writeValues } from "../../src/json-text/edit.ts";
+import {
+	applyEdits,
+	editedPieces,
+	invertEdits,
+	type PortableEdit,
+	spellingsOf,
+	writeValues,
+} from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { sha256Of } from "../../src/json-text/value.ts";
 
@@ -71,6 +78,9 @@ describe("arguments that are refused", () => {
 	it("edits of another text, whose places are named, but not at any length", () => {
 		expect(() => applyEdits("[1]", [replace("/0", 2, 3)])).toThrow(refusal("stale_edit", '"/0" stands something else'));
 		expect(() => applyEdits("[1]", [replace("/1", 2, 3)])).toThrow(refusal("stale_edit", '"/1" stands nothing'));
+		expect(() => applyEdits("[1]", [replace("/1", undefined, 3)])).toThrow(
+			refusal("stale_edit", '"/1" stands nothing'),
+		);
 		for (const [length, shown] of [
 			[199, `"/${"x".repeat(199)}"`],
 			[200, `"/${"x".repeat(199)}…"`],
@@ -212,5 +222,13 @@ describe("the pieces of an edited text", () => {
 		expect(piecesOf(`${"x".repeat(piece - 3)}🦊`)).toEqual([piece, 1]);
 		expect(piecesOf(`x${"🦊".repeat(piece)}`)).toEqual([piece, piece, 3]);
 		expect(piecesOf("🦊".repeat(piece))).toEqual([piece - 1, piece, 3]);
+	});
+});
+
+describe("the spelling of values", () => {
+	it("is told of those that are there and not compact", () => {
+		const document = readTextDocument('{"a": [1,  2], "b": [1,2]}', "it");
+		const [spaced, compact, missing] = [["a"], ["b"], ["c"]];
+		expect([...spellingsOf(document, [spaced, compact, missing])]).toEqual([[spaced, "[1,  2]"]]);
 	});
 });

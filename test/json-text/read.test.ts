@@ -143,6 +143,7 @@ describe("refused, without quoting the text", () => {
 		["in the last record", `{"a": 1}\n\n{"a": 2}\n{"a": ¦"${secret}`],
 		["in the last record, after a byte order mark", `\uFEFF{"a": 1}\r\n{"a": "${secret}"¦`],
 		["in a record before others", `{"a": 1}\n{"a": ¦"${secret}\n{"a": 2}\n`],
+		["at the end of a record before others", `{"a": 1}\n{"a": "${secret}",¦\n{"a": 2}\n`],
 		["after a blank line", `\n{"a": "${secret}", ¦`],
 		["after a colon", `{"${secret}":¦`],
 		["after a key", `{"${secret}"¦`],
