@@ -44,8 +44,8 @@ export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: 
 	const markerLength = fillMarker(marker, chars, chars).length;
 	const room = Math.max(0, maxChars - markerLength);
 	const kept = headChars + tailChars;
-	const headShare = kept === 0 ? 0 : Math.floor((room * headChars) / kept);
-	const fitted = cut(ends, { headChars: headShare, tailChars: kept === 0 ? 0 : room - headShare, marker });
+	const headShare = Math.floor((room * headChars) / Math.max(1, kept));
+	const fitted = cut(ends, { headChars: headShare, tailChars: room - headShare, marker });
 	if (fitted.text.length <= maxChars) return fitted;
 	const end = splitsPair(head, maxChars) ? maxChars - 1 : maxChars;
 	return {

@@ -46,9 +46,9 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 }
 
 function hasLongText(result: ToolResult, maxChars: number): boolean {
-	const { texts, copies } = result;
+	const { texts } = result;
 	if (texts.length > 1 && result.whole && resultCharacters(result) > maxChars) return true;
-	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
+	return texts.some(({ text }) => text.length > maxChars);
 }
 
 type CutParameters = TruncateParameters & {

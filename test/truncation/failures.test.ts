@@ -493,3 +493,41 @@ describe("failures in JSON", () => {
 		expect(failuresIn({ a: `${"word ".repeat(300)}Segmentation fault` })).toEqual([]);
 	});
 });
+
+describe("a failure in a file", () => {
+	const kindOf = (line: string) => firstOf(`ok\n${line}\nok`, "written")[0]?.split(" ")[0];
+	const sentence = (words: number, end: string) => `ERROR: ${"word ".repeat(words)}${end}`;
+
+	it.each([
+		...["- ", "* ", "+ ", "> ", "# ", "###### ", "1. ", "123. ", "| ", "  - "],
+		...["12→- ", "12: - ", "12:- ", "12| - ", "12|- ", "12\t- "],
+		...["// ", "/* ", "#include ", "import ", "return ", "7→\treturn "],
+	])("is doubtful behind %j, as in prose or code", (before) => {
+		expect(kindOf(`${before}ERROR: disk full`)).toBe("doubtful");
+	});
+
+	it.each([";", " {", " (", ",", "}", "; "])("is doubtful before %j, as in code", (behind) => {
+		expect(kindOf(`ERROR: disk full${behind}`)).toBe("doubtful");
+	});
+
+	it.each([
+		sentence(25, "said."),
+		sentence(22, "said."),
+		sentence(25, 'said.")'),
+		sentence(25, "said!"),
+		sentence(25, "`it`:"),
+	])("is doubtful in a long sentence: %s", (line) => {
+		expect(kindOf(line)).toBe("doubtful");
+	});
+
+	it.each([
+		...["", "####### ", "1234. ", "ab. ", "12 - "].map((before) => `${before}ERROR: disk full`),
+		"xthrow Error: disk full",
+		"throwing Error: disk full",
+		sentence(25, "said"),
+		sentence(25, "9."),
+		sentence(20, "said."),
+	])("is none of these: %s", (line) => {
+		expect(kindOf(line)).toBe("failure");
+	});
+});

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Message } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { callFocusReader, focusOfCall } from "../../src/truncation/focus.ts";
-import { transcriptFrom } from "../support/transcripts.ts";
+import { messageOf, resultOf, transcriptFrom, transcriptOf } from "../support/transcripts.ts";
 
 describe("focusOfCall", () => {
 	it("reads the texts of the arguments, given as a value, as JSON or as free text", () => {
@@ -37,6 +38,14 @@ describe("focusOfCall", () => {
 });
 
 describe("callFocusReader", () => {
+	it("leaves out what the assistant thought", () => {
+		const bash = { ...messageOf({ calls: [{ id: "a", name: "bash" }], counted: ["I think hard.", "I look for y."] }) };
+		const thinking = [{ text: "I think hard." }] as unknown as Message["thinking"];
+		const transcript = transcriptOf({ ...bash, thinking }, messageOf({ role: "tool", results: [resultOf("a", "x")] }));
+		const read = callFocusReader(transcript.messages);
+		expect(pairResults(transcript).map(read)).toEqual(["I look for y."]);
+	});
+
 	const call = (id: string, args: object, content: string | null = null) => ({
 		role: "assistant",
 		content,

@@ -78,6 +78,15 @@ describe("truncateHeadTail", () => {
 			text: "0,1",
 			omittedChars: 47,
 			omitted: { start: 3, end: 50 },
+			leastLimit: 7,
+		});
+		expect(truncateHeadTail(textOfLength(50), limits({ maxChars: 3, headChars: 3, tailChars: 2 }))).toMatchObject({
+			text: "0,1",
+			leastLimit: 5,
+		});
+		expect(truncateHeadTail(textOfLength(6), limits({ maxChars: 3, headChars: 0, tailChars: 0 }))).toMatchObject({
+			text: "0,1",
+			leastLimit: 5,
 		});
 		expect(truncateHeadTail("🦊🦊", limits({ maxChars: 1 })).text).toBe("");
 		expect(truncateHeadTail("text", limits({ maxChars: 0 })).text).toBe("");

@@ -33,6 +33,10 @@ describe("between the start and the end of a stream", () => {
 		expect(heldBetween(["1", "it was denied", "3"])).toEqual([2]);
 	});
 
+	it("lines are held in their order, whatever kind of failure they report", () => {
+		expect(heldBetween(["it was denied", "2", "3", "4", "5", "ERROR: full"])).toEqual([1, 6]);
+	});
+
 	it("a failure is held once, with any time", () => {
 		expect(heldBetween(["10:00:01 ERROR: a", "", "10:00:02 ERROR: a", "", "ERROR: b"])).toEqual([1, 5]);
 	});
