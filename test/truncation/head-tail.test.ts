@@ -84,7 +84,7 @@ describe("truncateHeadTail", () => {
 			text: "0,1",
 			leastLimit: 5,
 		});
-		expect(truncateHeadTail(textOfLength(6), limits({ maxChars: 3, headChars: 0, tailChars: 0 }))).toMatchObject({
+		expect(truncateHeadTail(textOfLength(5), limits({ maxChars: 3, headChars: 0, tailChars: 0 }))).toMatchObject({
 			text: "0,1",
 			leastLimit: 5,
 		});

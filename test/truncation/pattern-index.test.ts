@@ -66,6 +66,8 @@ describe("the alternatives listed for a text", () => {
 		[/foo\sbar baz/, "bar baz", ["foo\\sbar baz"]],
 		[/foo\sbar baz/, "foo", []],
 		[/\p{L}foo/u, "foo", ["\\p{L}foo"]],
+		[/\p{Lu}foo/u, "foo", ["\\p{Lu}foo"]],
+		[/ab{12}c/, "ab", ["ab{12}c"]],
 		[/[ab|(\]]foo|cd/, "foo", ["[ab|(\\]]foo"]],
 		[/a.bcd/, "bcd", ["a.bcd"]],
 		[/^foo$/, "foo", ["^foo$"]],
