@@ -119,6 +119,7 @@ describe("rangesBeforeStripping", () => {
 		expect(moved([2, 3], [3, 4])).toEqual(["[1mbb[0m"]);
 		expect(moved([0, 1], [6, 7])).toEqual(["a", "c"]);
 		expect(moved([5, 6], [7, 8])).toEqual(["c", "c"]);
+		expect(moved([2, 3], [3, 8])).toEqual([before.slice(2, before.indexOf("ccc") + 3)]);
 	});
 });
 
