@@ -38,6 +38,15 @@ describe("contextWindowOfModel", () => {
 		expect(await contextWindowOfModel(model)).toEqual({ tokens, notes: [] });
 	});
 
+	it.each(["claude-opus-4.0", "claude-fable-5.1", "x-ai/grok-4.1-fast-reasoning"])(
+		"finds %s under the name with a hyphen for the dot",
+		async (model) => {
+			const window = await contextWindowOfModel(model.replace(".", "-"));
+			expect(window).toEqual({ tokens: expect.any(Number), notes: [] });
+			expect(await contextWindowOfModel(model)).toEqual(window);
+		},
+	);
+
 	it.each(["", " ", "/", "openai/", "openai/nope", "nope", "gpt-nope", "x.y", "constructor", "__proto__"])(
 		"knows nothing of %j",
 		async (model) => {
@@ -79,6 +88,8 @@ describe("contextWindowOfModel", () => {
 		["us.anthropic.claude-haiku-6-20270101-v1:0", 200_000, "claude-haiku-4-5"],
 		["databricks-claude-haiku-6", 200_000, "claude-haiku-4-5"],
 		["haiku", 200_000, "claude-3-5-haiku-latest"],
+		["anthropic.claude-haiku-v1:12", 200_000, "claude-3-5-haiku-latest"],
+		["grok-2027-11-01", 32_768, "grok-2-1212"],
 		["gpt-5.9-mini", 400_000, "gpt-5.4-mini"],
 		["gpt-4.1-2030-01-01-preview", 1_000_000, "gpt-4.1"],
 		["gpt-oss:20b", 131_072, "gpt-oss-120b"],
@@ -110,8 +121,18 @@ describe("contextWindowOfModel", () => {
 		["is older than all known models", "llama-2-13b-chat"],
 		["is not a chat model", "gemini-4-flash-image"],
 		["is a distilled model, which has the window of neither", "deepseek-r9-distill-llama-70b"],
+		["ends with the tier of a family", "my-opus"],
 		["says a window and no name", "[1m]"],
 	])("assumes no window for a name that %s: %s", async (_, model) => {
 		expect(await contextWindowOfModel(model)).toBeUndefined();
+	});
+
+	it.each(
+		"image audio tts realtime live transcribe embed embeds embedding embeddings ocr guard safeguard vision vl voice sonic search omni distill extended 2v 4.5v".split(
+			" ",
+		),
+	)("assumes no window for a model of another kind: gemini-4-flash-%s", async (word) => {
+		expect(await contextWindowOfModel(`gemini-4-flash-${word}`)).toBeUndefined();
+		expect(await contextWindowOfModel(`gemini-4-flash-x${word}`)).toBeDefined();
 	});
 });

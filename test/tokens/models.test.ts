@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { familyOfModel, modelFamilies, versionOfClaude } from "../../src/tokens/models.ts";
+import { familyOfModel, modelFamilies, modelNames, versionOfClaude } from "../../src/tokens/models.ts";
 
 describe("familyOfModel", () => {
 	it.each([
@@ -42,6 +42,8 @@ describe("familyOfModel", () => {
 
 	it("uses the catalogue when the name is inconclusive", async () => {
 		expect(await familyOfModel("chatgpt-image-latest")).toBe("unmeasured");
+		expect(await familyOfModel("openai/davinci")).toBe("unmeasured");
+		expect(await familyOfModel("cohere/embed-v4.0")).toBe("command");
 		expect(await familyOfModel("sonar-pro")).toBe("unknown");
 	});
 
@@ -80,5 +82,15 @@ describe("modelFamilies", () => {
 		const all = Object.values(others).map(({ scale }) => scale);
 		expect(unknown.scale.low).toBe(Math.min(...all.map(({ low }) => low)));
 		expect(unknown.scale.high).toBe(Math.max(...all.map(({ high }) => high)));
+	});
+});
+
+describe("modelNames", () => {
+	it("lists the names that begin as typed, sorted, each once", async () => {
+		const names = await modelNames(" GPT-4o");
+		expect(names).toContain("gpt-4o-mini");
+		expect(names.filter((name) => !name.startsWith("gpt-4o"))).toEqual([]);
+		expect(names).toEqual([...new Set(names)].sort());
+		expect(await modelNames("no such model")).toEqual([]);
 	});
 });

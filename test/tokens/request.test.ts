@@ -82,6 +82,8 @@ describe("functionTokens", () => {
 		expect(functionTokens([tool], { ...how, functionStart: 10 })).toBe(tokens + 3);
 		const bare = { type: "function", name: "ab", parameters: { type: "object" } };
 		expect(functionTokens([bare], how)).toBe(7 + 3 + 12);
+		const untyped = { ...bare, description: 7, parameters: { properties: { p: { type: "string", description: "" } } } };
+		expect(functionTokens([untyped], how)).toBe(7 + 3 + 3 + (3 + 9) + 12);
 	});
 
 	it("reads the Responses form too, and functions without parameters", () => {
