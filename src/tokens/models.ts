@@ -155,9 +155,10 @@ async function nearestRelative(model: string): Promise<{ readonly name: string; 
 	const listed = await modelsOfProviders(asked.family.listedBy);
 	const relatives = listed.flatMap(({ name, contextWindow }) => {
 		const tokens = contextWindow ?? documentedWindow(name);
+		if (tokens === undefined) return [];
 		// A name with the family's in its middle is another maker's model, made from one of the family.
-		const parsed = tokens === undefined ? undefined : parseName(withoutProvider(name), /^(?:[a-z-]+\.)*/);
-		return tokens !== undefined && parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
+		const parsed = parseName(withoutProvider(name), /^(?:[a-z-]+\.)*/);
+		return parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
 	});
 	const sameTier = relatives.filter(({ tier }) => tier.join() === asked.tier.join());
 	const likeTier = relatives.filter(({ tier }) => tier.some((word) => asked.tier.includes(word)));
@@ -192,7 +193,7 @@ function withoutProvider(model: string): string {
 	const last = model.trim().toLowerCase().split("/").at(-1) as string;
 	// Claude Code has names that are only a tier.
 	const name = last.replace(/^(?=(?:opus|sonnet|haiku)(?:\[|$))/, "claude-");
-	return name.replace(/\[\w*\]$/, "").replace(/(?:-v?\d+:\d+|:(?!\d+b)[a-z]+)$/, "");
+	return name.replace(/\[\w*\]$/, "").replace(/(?:-v?\d+:\d+|:[a-z]+)$/, "");
 }
 
 /** Days and months of a release are no versions. */
