@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { failureSigns } from "../../src/truncation/failures.ts";
+import { textUnits } from "../../src/truncation/lines.ts";
 import { readPassing } from "../../src/truncation/stream.ts";
 
 /** A word for a number, without digits. */
@@ -61,5 +63,32 @@ describe("between the start and the end of a stream", () => {
 	it("a failure in a long line is held with what is around it", () => {
 		const long = `${"word ".repeat(2_000)}ERROR: disk full ${"word ".repeat(2_000)}`;
 		expect(heldBetween([long, "2", "3", "4", "5"])).toEqual([1, 2, 3, 4]);
+	});
+
+	it("a failure in a long line is held with as much before it as behind it", () => {
+		const before = "word ".repeat(6_000);
+		const start = Array.from({ length: 66 }, (_, index) => filler(index)).join("\n");
+		const passing = readPassing(1_000);
+		passing.push(`${start}\n${before}ERROR: disk full ${before}\n${"end\n".repeat(50_000)}`);
+		const { units } = passing.end();
+		const held = Array.from({ length: units.count }, (_, unit) => unit).filter(
+			(unit) => units.line[unit] === 67 && units.isHeld(unit),
+		);
+		const failure = start.length + 1 + before.length;
+		const [first = 0, last = 0] = [held[0], held.at(-1)];
+		expect(failure - (units.start[first] as number)).toBeGreaterThan(6_000);
+		expect((units.end[last] as number) - failure).toBeGreaterThan(6_000);
+		expect((units.end[last] as number) - (units.start[first] as number)).toBeLessThanOrEqual(16_000);
+	});
+
+	it("a failure in the first line has the same sign as in a held text", () => {
+		for (const line of ["FAIL a.test.ts", "Error: no", "✗ it works", "12 tests failed", "exit status 1", "fine"]) {
+			const text = `${line}\nfine\n`;
+			const passing = readPassing(1_000);
+			passing.push(text);
+			expect([...passing.end().signs], line).toEqual(
+				[...failureSigns(textUnits(text))].slice(0, passing.end().signs.length),
+			);
+		}
 	});
 });
