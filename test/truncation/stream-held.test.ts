@@ -63,6 +63,7 @@ describe("between the start and the end of a stream", () => {
 	it("a failure in a long line is held with what is around it", () => {
 		const long = `${"word ".repeat(2_000)}ERROR: disk full ${"word ".repeat(2_000)}`;
 		expect(heldBetween([long, "2", "3", "4", "5"])).toEqual([1, 2, 3, 4]);
+		expect(heldBetween([`${"word ".repeat(2_000)}ERROR: disk full`, "", "3"])).toEqual([1]);
 	});
 
 	it("a failure in a long line is held with as much before it as behind it", () => {
