@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { focusFinder, focusWords } from "../../src/truncation/focus.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 
 const entries = (words: ReadonlyMap<string, number>) => [...words].map(([word, weight]) => `${word} ${weight}`);
 
@@ -122,4 +124,39 @@ describe("words of a focus in a text", () => {
 			["price", "total"],
 		]);
 	});
+});
+
+/** The parts of a name, character by character. */
+function plainParts(name: string): string[] {
+	const isLetter = (one = "") => /[A-Za-z]/.test(one);
+	const isUpper = (one = "") => /[A-Z]/.test(one);
+	const isLower = (one = "") => /[a-z]/.test(one);
+	const isDigit = (one = "") => /\d/.test(one);
+	const parts = [""];
+	for (const [at, one] of [...name].entries()) {
+		const [before, after] = [name[at - 1], name[at + 1]];
+		const begins =
+			(isUpper(one) && (isLower(before) || isDigit(before) || (isUpper(before) && isLower(after)))) ||
+			(isDigit(one) && isLetter(before));
+		if (one === "_" || begins) parts.push("");
+		if (one !== "_") parts[parts.length - 1] += one;
+	}
+	return parts.filter(({ length }) => length > 2);
+}
+
+it("are found in any text as by a plain search of its words and their parts", () => {
+	const piece = fc.constantFrom("abc", "Abc", "ABC", "bca", "Bca", "12", "9", "_", "a", "B", " ", " ", ".", "-");
+	const text = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(""));
+	const seen = { found: 0, none: 0 };
+	fc.assert(
+		fc.property(text, text, (given, other) => {
+			const focus = focusWords(other);
+			const words = (given.match(/\w{2,}/g) ?? []).flatMap((one) => [one, ...plainParts(one)]);
+			const expected = [...new Set(words.map((one) => one.toLowerCase()).filter((one) => focus.has(one)))];
+			expect(focusFinder(focus)(given)).toEqual(expected);
+			seen[expected.length > 0 ? "found" : "none"] += 1;
+		}),
+		{ numRuns: numberOfCases(3_000) },
+	);
+	expect(Math.min(seen.found, seen.none)).toBeGreaterThan(numberOfCases(300));
 });
