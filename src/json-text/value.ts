@@ -44,7 +44,7 @@ function isUnsafe(value: unknown): boolean {
 
 function pathOf(found: OpenValue): Path {
 	const path: string[] = [];
-	for (let at: OpenValue | undefined = found; at?.parent; at = at.parent) path.push(at.key);
+	for (let at = found; at.parent; at = at.parent) path.push(at.key);
 	return path.reverse();
 }
 

@@ -118,6 +118,8 @@ describe("refused, without quoting the text", () => {
 		["two members without a comma", `{"${secret}": 1 ¦"b": 2}`],
 		["a comma before the end of an object", `{"${secret}": 1,¦}`],
 		["two ends", `{"${secret}": 1}¦}`],
+		["a comma between two objects", `{"${secret}": 1}¦, {"a": 2}`],
+		["a comment between two objects", `{"${secret}": 1} ¦/* and */ {"a": 2}`],
 		["a comma behind it all", `["${secret}"]¦,`],
 		["a nested object closed as a list", `{"a": [{"${secret}": 1¦]}`],
 		["half a word before the end", `["${secret}", ¦tru]`],

@@ -241,3 +241,11 @@ describe("JSON in a text", () => {
 		expect(split(text)).toEqual(expected);
 	});
 });
+
+it("tells a program's uncaught error by the frames behind its message", () => {
+	const error = "TypeError: orders is not a list of orders";
+	const frame = "    at load (src/orders.js:3:7)";
+	expect(shapeOf([error, frame, ...neutral].join("\n"))).toBe("log output");
+	expect(shapeOf([error, "code: 7", "  }", frame, ...neutral].join("\n"))).toBe("log output");
+	expect(shapeOf([error, ...neutral].join("\n"))).toBe("text output");
+});
