@@ -56,6 +56,8 @@ describe("loadCounter", () => {
 	it("shares one counter per encoding", async () => {
 		expect(await loadCounter("o200k_base")).toBe(await loadCounter("o200k_base"));
 		expect(await loadCounter("o200k_base")).not.toBe(await loadCounter("cl100k_base"));
+		// The two differ only in their special tokens.
+		expect(await loadCounter("o200k_harmony")).toBe(await loadCounter("o200k_base"));
 	});
 
 	it("gives known counts", async () => {
