@@ -97,7 +97,7 @@ export function endOfString(text: string, start: number): number {
 
 function behindSpace(text: string, start: number): number {
 	let at = start;
-	while (at < text.length && text.charCodeAt(at) <= 32) at += 1;
+	while (text.charCodeAt(at) <= 32) at += 1;
 	return at;
 }
 

@@ -39,7 +39,12 @@ describe("arguments that are refused", () => {
 	it.each<[string, unknown, unknown, string]>([
 		["a parsed conversation", [1], [good], "the text of `applyEdits`"],
 		["one edit", "[1]", good, "the edits of `applyEdits`"],
-		["a bigint", "[1]", [{ ...good, replacement: 1n }], "the edits of `applyEdits` to be plain JSON"],
+		[
+			"a bigint",
+			"[1]",
+			[{ ...good, replacement: 1n }],
+			"the edits of `applyEdits` to be plain JSON; got something that holds itself, a bigint",
+		],
 		["no edit", "[1]", [null], "Expected edits with `kind`"],
 		["another kind", "[1]", [{ ...good, kind: "change" }], "Expected edits with `kind`"],
 		["a removal without a path", "[1]", [{ ...remove("/0", 1), path: 0 }], "Expected edits with `kind`"],

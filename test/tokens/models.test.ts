@@ -63,6 +63,7 @@ describe("versionOfClaude", () => {
 		["anthropic/claude-sonnet-4.5", 4.5],
 		["claude-opus-4-8@20260528", 4.8],
 		["claude-opus-5", 5],
+		["claude-opus-12-1", 12.1],
 		["claude-mythos-preview", undefined],
 		["gpt-4", undefined],
 	])("%s: %s", (model, version) => {

@@ -90,6 +90,7 @@ describe("the texts of a result", () => {
 		expect(plan({ texts: texts(60, 60), whole }, { archiving })).toMatchObject([{ ref: `r${joined.length}` }]);
 		expect(plan({ texts: texts(50, 50), whole })).toEqual([]);
 		expect(plan({ texts: texts(60, 60) })).toEqual([]);
+		expect(plan({ texts: texts(200, 20) })).toMatchObject([{ path: "content.0.text" }]);
 		expect(plan({ texts: texts(200, 20), whole })).toMatchObject([{ path: "content.0.text" }]);
 		expect(plan({ texts: texts(200, 90), whole })).toMatchObject([{ path: "content" }]);
 		const isPlaceholder = (text: string) => text.startsWith("1");
