@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
 	endOfString,
@@ -6,6 +7,7 @@ import {
 	jsonStringEdgeAfter,
 	valueKinds,
 } from "../../src/truncation/json-spans.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 
 const kinds = Object.keys(valueKinds);
 
@@ -41,6 +43,34 @@ describe("jsonSpans", () => {
 		['{"a\\"b":"\\\\"}', ['object  {"a\\"b":"\\\\"} 13 2', 'string "a\\"b" "\\\\" 4 2']],
 	])("%j", (text, values) => {
 		expect(spansOf(text)).toEqual(values);
+	});
+
+	it("finds the values that a parser finds, with their keys, their ends and their compact sizes", () => {
+		/** Every value with its key, in the order of the text. */
+		const plain = (value: unknown, key?: string): [string | undefined, unknown][] => {
+			const members: [string | undefined, unknown][] = Array.isArray(value)
+				? value.map((one) => [undefined, one])
+				: Object.entries(value !== null && typeof value === "object" ? value : {});
+			return [[key, value], ...members.flatMap(([name, one]) => plain(one, name))];
+		};
+		const seen = { values: 0 };
+		fc.assert(
+			fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(0, 1, 4, "\t"), (value, indent) => {
+				const text = JSON.stringify(value, null, indent);
+				const spans = jsonSpans(text, { isLines: false });
+				const found = spans?.start.map((start, at) => {
+					const key = text.slice(spans.keyStart[at], spans.keyEnd[at]);
+					return [key === "" ? undefined : JSON.parse(key), JSON.parse(text.slice(start, spans.end[at]))];
+				});
+				const expected = plain(JSON.parse(text));
+				expect(found).toEqual(expected);
+				expect(spans?.size).toEqual(expected.map(([, one]) => JSON.stringify(one).length));
+				expect(spans?.next).toEqual(expected.map(([, one], at) => at + plain(one).length));
+				seen.values += expected.length;
+			}),
+			{ numRuns: numberOfCases(1_000) },
+		);
+		expect(seen.values).toBeGreaterThan(numberOfCases(3_000));
 	});
 
 	it("has the lines of JSON Lines as one list without brackets", () => {
@@ -89,6 +119,24 @@ describe("where the inside of a JSON string can be cut", () => {
 		const marks = `xa${"\u0301".repeat(60)}b`;
 		expect(jsonStringEdgeAfter(marks, 0, 2, marks.length)).toBe(62);
 		expect(jsonStringEdgeAfter(marks, 0, 2, 30)).toBe(30);
+	});
+
+	it("at the edges of random characters and escapes, in both directions", () => {
+		const token = fc.constantFrom("a", "u", "\\n", "\\\\", '\\"', "\\u00e9", "\\ud83e\\udd8a", "\\ud83e", "🦊", "é");
+		fc.assert(
+			fc.property(fc.array(token, { minLength: 1, maxLength: 30 }), (tokens) => {
+				// The escapes of a pair are one character, also where they are two tokens.
+				const joined = tokens.join("").match(/\\ud83e\\udd8a|\\u[0-9a-f]{4}|\\.|🦊|./gu) ?? [];
+				const text = joined.join("");
+				const edges = [0];
+				for (const one of joined) edges.push((edges.at(-1) as number) + one.length);
+				for (let at = 0; at <= text.length; at += 1) {
+					expect(jsonStringEdge(text, 0, at)).toBe(edges.findLast((edge) => edge <= at));
+					expect(jsonStringEdgeAfter(text, 0, at, text.length)).toBe(edges.find((edge) => edge >= at));
+				}
+			}),
+			{ numRuns: numberOfCases(500) },
+		);
 	});
 
 	it("not before the start of the search", () => {
