@@ -154,6 +154,12 @@ describe("the units that are worth most", () => {
 		}
 	});
 
+	it("are chosen beside a failure of no worth among very many", () => {
+		const units = textUnits(Array.from({ length: 2_000 }, (_, unit) => (unit === 1_500 ? "F" : "x")).join("\n"));
+		const priority = Array.from({ length: 2_000 }, (_, unit) => (unit === 1_500 ? 0 : 1 + (unit % 7)));
+		expect(lettersOf({ units, priority, first: [failure(1_500)] }, 40)).toBe(".x.x.x.x.x.x.x.x.x.F.");
+	});
+
 	it("are the first of very many that are equal", () => {
 		const units = textUnits(Array.from({ length: 900 }, () => "abcd").join("\n"));
 		const priority = Array.from({ length: 900 }, () => 1);
