@@ -1,4 +1,4 @@
-// An agent program that calls the server between turns, in whatever language: here by the MCP SDK over stdio.
+// An agent program that calls the server between turns, in any language: here by the MCP SDK over stdio.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import OpenAI from "openai";
