@@ -103,7 +103,7 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 		let behind = restLead;
 		for (let unit = 0; unit < units.count; unit += 1) {
 			const [start, end] = [units.start[unit] as number, units.end[unit] as number];
-			if (!endsLine && unit > 0 && end > until) break;
+			if (!endsLine && end > until) break;
 			const number = firstNumber + (units.line[unit] as number) - 1;
 			if (number !== line.number) {
 				line.end = place + start - 1;

@@ -159,7 +159,8 @@ describe("markers and notices in a text", () => {
 					'[ { "__truncated" : "[short 3]"',
 					'[{"truncated":"[short 3]"',
 					`${" ".repeat(101)}[short 3]`,
-					`[${" ".repeat(90)}{"_truncated":"[short 3]"`,
+					`[${" ".repeat(83)}{"_truncated":"[short 3]"`,
+					`[${" ".repeat(84)}{"_truncated":"[short 3]"`,
 					"[cut x of 9, ab]",
 					"[short 1] [short 2]",
 				].map(find);
@@ -171,6 +172,7 @@ describe("markers and notices in a text", () => {
 			[{ ref: undefined, totalChars: undefined, isAtTop: true }],
 			[{ ref: undefined, totalChars: undefined, isAtTop: false }],
 			[{ ref: undefined, totalChars: undefined, isAtTop: false }],
+			[{ ref: undefined, totalChars: undefined, isAtTop: true }],
 			[{ ref: undefined, totalChars: undefined, isAtTop: false }],
 			[],
 			[

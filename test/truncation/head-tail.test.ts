@@ -52,6 +52,11 @@ describe("truncateHeadTail", () => {
 		expect(cut.omittedChars).toBe(170);
 	});
 
+	it("takes U+FFFF for one character", () => {
+		const text = `abc\uffff${"d".repeat(99)}`;
+		expect(truncateHeadTail(text, limits({ headChars: 4 })).text.startsWith("abc\uffff<")).toBe(true);
+	});
+
 	it("keeps lone surrogates of the input", () => {
 		const text = `\ud83d${"a".repeat(200)}\udd8a`;
 		expect(truncateHeadTail(text, limits()).text).toMatch(/^\ud83da{19}<172\/202>a{9}\udd8a$/);

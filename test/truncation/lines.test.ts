@@ -350,6 +350,15 @@ describe("the worth of lines", () => {
 		]);
 	});
 
+	it("of stack frames behind a failure is at least five", () => {
+		const sixth = (line: string) => worthInLog(`ERROR: full\na\nb\nc\nd\ne\n${line}`, "")[0] as number[];
+		expect([" at f", " 12: f", " 1: f", "x 1: f", " 1f"].map((line) => sixth(line)[6])).toEqual([5, 5, 5, 4, 4]);
+	});
+
+	it("is none of a repeated line, even if it has a word of the focus", () => {
+		expect(worthInLog("disk 1 read\ndisk 2 read\nend", "disk")[0]).toEqual([2.4, 0, 1.9137]);
+	});
+
 	it("of a log without a failure", () => {
 		expect(worthInLog("a\nb\nwarn: c\nb\n3 passing\n\nx 1\nx 2\nx 3\ny", "")).toEqual([
 			[0.4, 0.4, 2, 0, 60, 0, 0.4, 0, 0, 0.4],

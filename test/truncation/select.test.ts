@@ -223,6 +223,8 @@ describe("the lines that come first", () => {
 		expect([0, 1, 1.13, 1.14, 1.46, 1.47, 3].map((share) => shown(share))).toEqual([
 			...["f", "fg", "fg", "efg", "efg", "efgh", "defgh"],
 		]);
+		const wholeIn = (room: number) => lettersOf({ units, first: [failure(2, { from: 0, to: 2, share: 9 })] }, room);
+		expect([16, 17].map(wholeIn)).toEqual([".bc.", "abc."]);
 		expect([shown(3, { from: 4 }), shown(3, { to: 6 }), shown(3, { from: 5 }), shown(3, { to: 5 })]).toEqual([
 			...["efghi", "cdefg", "fghij", "bcdef"],
 		]);

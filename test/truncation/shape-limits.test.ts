@@ -126,6 +126,8 @@ describe("minified code", () => {
 
 	it("has no 200 lines", () => {
 		expect(shapeOf(times(400, "x=".repeat(800)))).toBe("text");
+		// Of the first line of the end only what is before it is read, so that 200 are.
+		expect(shapeOf(times(400, "x=".repeat(800)), "x=".repeat(10_000))).toBe("text");
 	});
 });
 
@@ -136,6 +138,7 @@ describe("a table of fields", () => {
 
 	it("may have quoted fields that end in another line", () => {
 		expect(shapeOf(times(9, 'a,b,"c,d'))).toBe("table");
+		expect(shapeOf("a,b,c", times(9, 'a,b,"c,d'))).toBe("table");
 	});
 
 	it("has the columns of its first line, or three in the beginning of a long line", () => {

@@ -60,6 +60,15 @@ describe("between the start and the end of a stream", () => {
 		expect(between).toEqual(Array.from({ length: 80 }, (_, index) => 160 + 5 * index));
 	});
 
+	it("40 lines of other words of failure are held too, and none in place of a failure", () => {
+		const said = (index: number) =>
+			index % 5 === 0 ? `${word(index)}a ${word(index)}e ${word(index)}i` : `worker ${word(index)}`;
+		const lines = Array.from({ length: 900 }, (_, index) => [`denied ${said(index)}`, ""]).flat();
+		lines[801] = "ERROR: worker is full";
+		const between = heldBetween(lines).slice(160, -160);
+		expect(between).toEqual([...Array.from({ length: 40 }, (_, index) => 321 + 10 * index), 802, 803]);
+	});
+
 	it("a failure in a long line is held with what is around it", () => {
 		const long = `${"word ".repeat(2_000)}ERROR: disk full ${"word ".repeat(2_000)}`;
 		expect(heldBetween([long, "2", "3", "4", "5"])).toEqual([1, 2, 3, 4]);
@@ -80,6 +89,21 @@ describe("between the start and the end of a stream", () => {
 		expect(failure - (units.start[first] as number)).toBeGreaterThan(6_000);
 		expect((units.end[last] as number) - failure).toBeGreaterThan(6_000);
 		expect((units.end[last] as number) - (units.start[first] as number)).toBeLessThanOrEqual(16_000);
+	});
+
+	it("the units and the gaps between them leave nothing out", () => {
+		const before = "word ".repeat(6_000);
+		const start = Array.from({ length: 66 }, (_, index) => filler(index)).join("\n");
+		const text = `${start}\n${before}ERROR: disk full ${before}\n${"end\n".repeat(50_000)}`;
+		const passing = readPassing(1_000);
+		passing.push(text);
+		const { units } = passing.end();
+		expect(units.start[0]).toBe(0);
+		for (let unit = 1; unit < units.count; unit += 1) {
+			const [end, next] = [units.end[unit - 1] as number, units.start[unit] as number];
+			const between = units.line[unit] === units.line[unit - 1] ? [0] : [0, 1];
+			expect(between, String(unit)).toContain(next - end);
+		}
 	});
 
 	it("a failure in the first line has the same sign as in a held text", () => {

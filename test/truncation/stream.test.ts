@@ -14,6 +14,13 @@ const anyLines = fc.array(line, { minLength: 40, maxLength: 120 }).map((lines) =
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1} is fine`);
 
 describe("a streamed text", () => {
+	it("is the notice alone where its first line fits without a notice only", () => {
+		const text = numbered(200).join("\n");
+		const notice = `[shortened: ${text.length} characters left out]`;
+		expect([0, 1].map((more) => inChars(text, notice.length + more).text)).toEqual([notice, notice]);
+		expect(inChars(text, notice.length - 1).text).toContain("line 1 is fine");
+	});
+
 	it("is shown within its limit, shorter than before, in its own lines with marks between", () => {
 		fc.assert(
 			fc.property(
