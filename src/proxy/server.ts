@@ -106,11 +106,17 @@ function editorOf(editing: Editing, { log, engine }: ProxyOptions, ledger: Ledge
 /** Edits a conversation that grows by a turn at each call. The first call reads the tokenizer and compiles the engine. */
 function warmUpOf(editing: Editing): () => Promise<void> {
 	const memory = createMemory({ folder: undefined, now: () => 0 });
-	const text = "A line of an output, one of many.\n".repeat(200);
-	const turn = (id: number) => [
-		{ role: "assistant", content: [{ type: "tool_use", id: `call_${id}`, name: "bash", input: { command: "ls" } }] },
-		{ role: "user", content: [{ type: "tool_result", tool_use_id: `call_${id}`, content: `${id} ${text}` }] },
-	];
+	const output = (id: number) => {
+		const line = (number: number) => `src/part-${id}/file-${number}.ts:${7 * number}: read value ${id * number} again`;
+		return Array.from({ length: 120 }, (_, number) => line(number)).join("\n");
+	};
+	const turn = (id: number) => {
+		const input = { command: `grep -rn value-${id} src/part-${id}` };
+		return [
+			{ role: "assistant", content: [{ type: "tool_use", id: `call_${id}`, name: "bash", input }] },
+			{ role: "user", content: [{ type: "tool_result", tool_use_id: `call_${id}`, content: output(id) }] },
+		];
+	};
 	const messages = [{ role: "user", content: "Look." }, ...Array.from({ length: 30 }, (_, id) => turn(id)).flat()];
 	const route = { api: "anthropic", kind: "edited" } as const;
 	const cold = { ...editing, archive: undefined, memory, archived: new Map<string, number>(), cuts: new Map() };

@@ -47,6 +47,11 @@ describe("a line of a diff", () => {
 		expect(inHunk(`x${line}`)).toBeLessThan(2);
 	});
 
+	it("has the number of a tool at its start only", () => {
+		expect([inHunk("1:+++ b/y"), inHunk("  12→+++ b/y")]).toEqual([ofFile, ofFile]);
+		expect(inHunk("++1:+ b/y")).toBeLessThan(2);
+	});
+
 	it.each(commitHeaders)("%s is the header of a commit", (line) => {
 		expect(inHunk(line)).toBe(ofCommit);
 		expect(inHunk(`#${line}`)).toBeLessThan(2);
