@@ -52,10 +52,10 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 	for (const unit of failures) raiseAround(units, unit, raise);
 	if (focus.size > 0) {
 		const wanted = scoreLines(units, lineFeatures(units, focus, priority));
-		for (let unit = 0; unit < count; unit += 1) {
-			if ((priority[unit] as number) > 0)
-				priority[unit] = (priority[unit] as number) + focusWorth * (wanted[unit] as number);
-		}
+		// A unit of priority 0 counts as bare, so it gets none.
+		wanted.forEach((worth, unit) => {
+			priority[unit] = (priority[unit] as number) + focusWorth * worth;
+		});
 	}
 	const isLike = (unit: number, from: number, to: number) => {
 		for (let other = from; other < to; other += 1) {

@@ -37,18 +37,12 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
 	const settings = byStrategy && settingsKey(limits, byStrategy);
 	const edits = pairResults(transcript).flatMap((one) => {
-		if (!hasLongText(one.result, limits.maxChars)) return [];
+		if (resultCharacters(one.result) <= limits.maxChars) return [];
 		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one), settings }));
 	});
 	// A conversation larger than the memory is not kept alive.
 	if (cuts.isFull()) cuts = createTextMemory();
 	return edits;
-}
-
-function hasLongText(result: ToolResult, maxChars: number): boolean {
-	const { texts } = result;
-	if (texts.length > 1 && result.whole && resultCharacters(result) > maxChars) return true;
-	return texts.some(({ text }) => text.length > maxChars);
 }
 
 type CutParameters = TruncateParameters & {

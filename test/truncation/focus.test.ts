@@ -11,6 +11,8 @@ describe("focusOfCall", () => {
 		expect(focusOfCall({ input: JSON.stringify(input) })).toBe("src/a.ts\nmaxRetries");
 		expect(focusOfCall({ input: "*** Begin Patch" })).toBe("*** Begin Patch");
 		expect(focusOfCall({ input: '{"path": "cut of' })).toBe('{"path": "cut of');
+		expect(focusOfCall({ input: ['{"path":"a"}', " "] })).toBe('{"path":"a"}\n ');
+		expect(focusOfCall({ input: { path: " " }, words: "why" })).toBe("why");
 		for (const input of [undefined, null, 7, {}, [], ""]) expect(focusOfCall({ input })).toBe("");
 	});
 
@@ -44,6 +46,12 @@ describe("callFocusReader", () => {
 		const transcript = transcriptOf({ ...bash, thinking }, messageOf({ role: "tool", results: [resultOf("a", "x")] }));
 		const read = callFocusReader(transcript.messages);
 		expect(pairResults(transcript).map(read)).toEqual(["I look for y."]);
+	});
+
+	it("reads all texts of a message", () => {
+		const words = messageOf({ calls: [{ id: "a", name: "bash" }], counted: ["I look for y.", "Then z."] });
+		const transcript = transcriptOf(words, messageOf({ role: "tool", results: [resultOf("a", "x")] }));
+		expect(pairResults(transcript).map(callFocusReader(transcript.messages))).toEqual(["I look for y.\nThen z."]);
 	});
 
 	const call = (id: string, args: object, content: string | null = null) => ({

@@ -24,9 +24,11 @@ const limits = { headChars: 5, tailChars: 3, marker: "<{omitted_chars}/{original
 describe("where a text can be cut", () => {
 	it("between characters only", () => {
 		expect(
-			["abc", "a\r\nb", "🦊b", "é", "e\u0301x", "👩‍👧x", "🇫🇷🇩🇪", "\ud83d", "日本", "a\u0301\u0301\u0301b", "x🦊"].map(
-				(text) => edges(text, 0),
-			),
+			[
+				...["abc", "a\r\nb", "🦊b", "é", "e\u0301x", "👩‍👧x", "🇫🇷🇩🇪", "\ud83d", "日本", "a\u0301\u0301\u0301b", "x🦊"],
+				// An Arabic number sign belongs to what is behind it.
+				...["e\u0300x", "\u0600ab", "xe\u0300\u0301y", "x\u0600a\u0301y"],
+			].map((text) => edges(text, 0)),
 		).toEqual([
 			"0 1 2 3 3",
 			"0 1 1 3 4 4",
@@ -39,6 +41,10 @@ describe("where a text can be cut", () => {
 			"0 1 2 2",
 			"0 0 2 3 4 5 5",
 			"0 1 1 3 3",
+			"0 0 2 3 3",
+			"0 0 2 3 3",
+			"0 1 1 1 4 5 5",
+			"0 1 1 1 4 5 5",
 		]);
 	});
 
@@ -47,6 +53,7 @@ describe("where a text can be cut", () => {
 	});
 
 	it("not before its start", () => {
+		expect([edges("a\r\nb", 2), edges("ae\u0301x", 1)]).toEqual(["2 2 2 3 4 4", "1 1 1 3 4 4"]);
 		expect([edges("a🦊b", 1), edges("e\u0301x", 2), edges("abc", 2)]).toEqual([
 			"1 1 1 3 4 4",
 			"2 2 2 3 3",
@@ -69,12 +76,14 @@ describe("the ends of a text in pieces", () => {
 			endsOf(0, 0, ["abc"]),
 			endsOf(10, 10, ["abc", "def"]),
 			endsOf(2, 0, ["abc", "d"]),
+			endsOf(1, 3, ["x".repeat(70_000), "ab"]),
 		]).toEqual([
 			{ head: "abc", tail: "ef", chars: 6 },
 			{ head: "a", tail: "a", chars: 1 },
 			{ head: "", tail: "", chars: 3 },
 			{ head: "abcdef", tail: "abcdef", chars: 6 },
 			{ head: "ab", tail: "", chars: 4 },
+			{ head: "x", tail: "xab", chars: 70_002 },
 		]);
 	});
 
@@ -180,6 +189,10 @@ describe("markers and notices in a text", () => {
 				{ ref: undefined, totalChars: undefined, isAtTop: false },
 			],
 		]);
+	});
+
+	it("may have no variable", () => {
+		expect(noticeFinder(["[cut]"])("[cut]")).toEqual([{ ref: undefined, totalChars: undefined, isAtTop: true }]);
 	});
 
 	it("have a longest literal", () => {

@@ -352,11 +352,19 @@ describe("the worth of lines", () => {
 
 	it("of stack frames behind a failure is at least five", () => {
 		const sixth = (line: string) => worthInLog(`ERROR: full\na\nb\nc\nd\ne\n${line}`, "")[0] as number[];
-		expect([" at f", " 12: f", " 1: f", "x 1: f", " 1f"].map((line) => sixth(line)[6])).toEqual([5, 5, 5, 4, 4]);
+		const frames = [" at f", " 12: f", " 1: f", "from lib/a.rb:12", "❯ f", "› f", "--> a", "... 12 more", '  File "a"'];
+		for (const line of frames) expect(sixth(line)[6], line).toBe(5);
+		for (const line of ["x 1: f", " 1f", "from a:b", "... more"]) expect(sixth(line)[6], line).toBe(4);
 	});
 
 	it("is none of a repeated line, even if it has a word of the focus", () => {
 		expect(worthInLog("disk 1 read\ndisk 2 read\nend", "disk")[0]).toEqual([2.4, 0, 1.9137]);
+	});
+
+	it("tells which lines are alike, with blank ones between", () => {
+		const units = textUnits("\n\n\nx 1\n\nx 2\ny");
+		const { isLike } = scoreLog(units, focusWords(""), failureSigns(units));
+		expect([isLike(0, 0, 3), isLike(3, 3, 6), isLike(3, 3, 7)]).toEqual([false, true, false]);
 	});
 
 	it("of a log without a failure", () => {

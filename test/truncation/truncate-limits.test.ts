@@ -47,6 +47,22 @@ describe("a text within the budget", () => {
 		expect(bare(text, 4)).not.toHaveProperty("leastBudget");
 	});
 
+	it("needs room for its text without escape sequences, if no notice is shorter", () => {
+		expect(shorten("\u001b[1mabcdefgh\u001b[0m", 5)).toMatchObject({ leastBudget: 8 });
+		expect(shorten("abcdefgh", 5)).toMatchObject({ leastBudget: 8 });
+	});
+
+	it("needs no room for a notice that is longer than the text", () => {
+		const countTokens = (text: string) => (text.startsWith("[") ? 1 : 50);
+		const notice = (chars: number) => `[shortened: ${chars} characters left out]`.length;
+		for (const length of [12, notice(36)]) {
+			const budget = { unit: "tokens", max: 0, countTokens } as const;
+			expect(shorten("x".repeat(length), 0, { budget, ref: undefined }), `${length}`).toMatchObject({
+				leastBudget: 50,
+			});
+		}
+	});
+
 	it("stays whole if it fits without its lone surrogates", () => {
 		const countTokens = (one: string) => (one.isWellFormed() ? one.length : 99);
 		const cut = bare("ab\ud83dcd", 0, { budget: { unit: "tokens", max: 5, countTokens } });

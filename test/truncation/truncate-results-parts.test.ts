@@ -99,6 +99,49 @@ describe("the texts of a result", () => {
 		expect(plan({ texts: texts(60, 60), whole }, { countTokens: dear })).toEqual([]);
 	});
 
+	it("are cut as one only if that is shorter, in characters too", () => {
+		const wide = { maxChars: 10, headChars: 4, tailChars: 4, marker: "-".repeat(12) };
+		expect(plan({ texts: texts(10, 10), whole }, { limits: wide })).toEqual([]);
+		expect(plan({ texts: texts(10, 9, 9), whole }, { limits: wide })).toMatchObject([{ after: "20/5" }]);
+		const alike = (text: string) => (text.includes("<") ? 2 : 1);
+		expect(plan({ texts: texts(60, 60), whole }, { countTokens: alike })).toMatchObject([
+			{ before: "120/2", after: "36/2" },
+		]);
+	});
+
+	it("stay one by one if they are within the limit, or cut already", () => {
+		expect(plan({ texts: texts(200, 100) })).toMatchObject([{ path: "content.0.text" }]);
+		const marker = "\n<{omitted_chars}>";
+		const cutAlready = [`${"0".repeat(20)}`, `<91>${"1".repeat(10)}`].map((text, index) => ({
+			path: [1, "content", index, "text"],
+			text,
+		}));
+		expect(plan({ texts: cutAlready, whole }, { limits: { ...limits, maxChars: 30, marker } })).toEqual([]);
+	});
+
+	it("tell what was taken out of them", () => {
+		const kindsOf = (result: Partial<ToolResult>) =>
+			planTruncate({
+				transcript: transcriptOf(
+					messageOf({ calls: [{ id: "a", name: "look" }] }),
+					messageOf({ role: "tool", results: [{ ...resultOf("a"), ...result }] }),
+				),
+				limits,
+				countTokens: roughCount,
+				archiving,
+			}).map(({ reason, takenOut }) => [reason, takenOut?.kind]);
+		const cutResult = ["truncate", "result"];
+		expect(kindsOf({ texts: texts(60, 60), whole })).toEqual([cutResult]);
+		const copies = [{ path: [9, "copies", 0], text: "c".repeat(200) }];
+		expect(kindsOf({ texts: texts(200), copies })).toEqual([cutResult, cutResult]);
+	});
+
+	it("stay with their copies if they are placeholders", () => {
+		const copies = [{ path: [9, "copies", 0], text: "c".repeat(200) }];
+		const isPlaceholder = (text: string) => text.startsWith("0");
+		expect(plan({ texts: texts(200), copies }, { isPlaceholder })).toEqual([]);
+	});
+
 	it("are cut with their copies and repeats, which are not sent", () => {
 		const copies = [200, 100, 101].map((length, index) => ({ path: [9, "copies", index], text: "c".repeat(length) }));
 		const edits = plan({ texts: texts(200), whole, copies, repeats: [[7]] }, { archiving });
