@@ -2,7 +2,7 @@ import { type CountTokens, sizeOf, sizeOfResult } from "../conversation/measure.
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import { createTextMemory } from "../conversation/text-memory.ts";
-import { inFrame, resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import { inFrame, resultCharacters, resultText, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { editsOf, markUnsent, takeOut, withRepeats } from "../masking/mask-result.ts";
 import type { TruncateOutputParameters } from "./draft.ts";
