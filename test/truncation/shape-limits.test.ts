@@ -80,6 +80,20 @@ describe("a diff", () => {
 		expect(shapeOf(times(1_000, "+x"), "+++ b/x", "@@ -1 +1 @@")).toBe("text");
 	});
 
+	it.each([
+		...["-x", "+x", " x", "@ x", " 12→+x", "3:-x", "  12\t x", "12|+x", "Author: me", "X-Header: x", `A${"b".repeat(20)}: x`],
+		...["index 1", "commit 1", "From me", "new file", "deleted file", "rename x", "similarity", "Binary"],
+	])("has lines of it: %j", (line) => {
+		expect(shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(20, line))).toBe("diff");
+	});
+
+	it.each(["x", "x12→+x", "x→+x", "12x+x", "author: me", "Au: x", `A${"b".repeat(21)}: x`, "A+b: x", "indexes"])(
+		"has no lines of another kind: %j",
+		(line) => {
+			expect(shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(20, line))).not.toBe("diff");
+		},
+	);
+
 	it("has over 80 % of its lines", () => {
 		const withOthers = (others: number) =>
 			shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(5, "-x"), times(others, plain));

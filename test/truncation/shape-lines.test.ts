@@ -248,5 +248,6 @@ it("tells a program's uncaught error by the frames behind its message", () => {
 	expect(shapeOf([error, frame, ...neutral].join("\n"))).toBe("log output");
 	expect(shapeOf([error, "code: 7", "  }", frame, ...neutral].join("\n"))).toBe("log output");
 	expect(shapeOf([error, ...neutral].join("\n"))).toBe("text output");
+	expect(shapeOf(["fatal: x", ...neutral].join("\n"))).toBe("log output");
 	expect(shapeOf([`so: ${error}`, frame, ...neutral].join("\n"))).toBe("text output");
 });
