@@ -115,6 +115,17 @@ describe("rangesBeforeStripping", () => {
 		expect(moved([0, 10])).toEqual([before]);
 	});
 
+	it("ends with the text in its last line", () => {
+		const [whole, stripped] = ["a\n\u001b[1mbc\u001b[0m", "a\nbc"].map(lineStarts) as [Uint32Array, Uint32Array];
+		expect(rangesBeforeStripping([range(2, 3)], whole, stripped)).toEqual([range(2, 12)]);
+	});
+
+	it("joins adjacent ranges and leaves out empty ones", () => {
+		const starts = lineStarts("a\nb\nc");
+		expect(rangesBeforeStripping([range(0, 2), range(2, 4)], starts, starts)).toEqual([range(0, 4)]);
+		expect(rangesBeforeStripping([range(2, 2)], starts, starts)).toEqual([]);
+	});
+
 	it("joins ranges of one line", () => {
 		expect(moved([2, 3], [3, 4])).toEqual(["[1mbb[0m"]);
 		expect(moved([0, 1], [6, 7])).toEqual(["a", "c"]);

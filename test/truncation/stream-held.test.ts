@@ -41,6 +41,7 @@ describe("between the start and the end of a stream", () => {
 
 	it("a failure is held once, with any time", () => {
 		expect(heldBetween(["10:00:01 ERROR: a", "", "10:00:02 ERROR: a", "", "ERROR: b"])).toEqual([1, 5]);
+		expect(heldBetween(["ERROR: a", "", "ERROR: b", "", "ERROR: a"])).toEqual([1, 3]);
 	});
 
 	it("the first 160 failures and the last 160 are held", () => {
@@ -89,6 +90,15 @@ describe("between the start and the end of a stream", () => {
 		expect(failure - (units.start[first] as number)).toBeGreaterThan(6_000);
 		expect((units.end[last] as number) - failure).toBeGreaterThan(6_000);
 		expect((units.end[last] as number) - (units.start[first] as number)).toBeLessThanOrEqual(16_000);
+	});
+
+	it("the start is held as far as an excerpt can show it", () => {
+		const passing = readPassing(200_000);
+		passing.push(fillers(900).join("\n"));
+		const { units } = passing.end();
+		const gap = Array.from({ length: units.count }, (_, unit) => unit).find((unit) => !units.isHeld(unit)) as number;
+		expect(units.start[gap]).toBeGreaterThanOrEqual(200_000);
+		expect(units.start[gap]).toBeLessThan(300_000);
 	});
 
 	it("the units and the gaps between them leave nothing out", () => {
