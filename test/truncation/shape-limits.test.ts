@@ -81,7 +81,19 @@ describe("a diff", () => {
 	});
 
 	it.each([
-		...["-x", "+x", " x", "@ x", " 12→+x", "3:-x", "  12\t x", "12|+x", "Author: me", "X-Header: x", `A${"b".repeat(20)}: x`],
+		...[
+			"-x",
+			"+x",
+			" x",
+			"@ x",
+			" 12→+x",
+			"3:-x",
+			"  12\t x",
+			"12|+x",
+			"Author: me",
+			"X-Header: x",
+			`A${"b".repeat(20)}: x`,
+		],
 		...["index 1", "commit 1", "From me", "new file", "deleted file", "rename x", "similarity", "Binary"],
 	])("has lines of it: %j", (line) => {
 		expect(shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(20, line))).toBe("diff");
@@ -142,6 +154,38 @@ describe("minified code", () => {
 		expect(shapeOf(times(400, "x=".repeat(800)))).toBe("text");
 		// Of the first line of the end only what is before it is read, so that 200 are.
 		expect(shapeOf(times(400, "x=".repeat(800)), "x=".repeat(10_000))).toBe("text");
+		// The last of 120 steps finds no line before the end.
+		expect(shapeOf(times(400, "x=".repeat(800)), "x=".repeat(12_000))).toBe("minified");
+	});
+});
+
+describe("data in base64", () => {
+	const digits = "abcdefghijklmnopqrstuvwxyz0123456789";
+	const line = `${digits}${digits.toUpperCase()}`.repeat(3);
+
+	it("has over 90 % of its lines, with letters of both cases and digits", () => {
+		expect(shapeOf(times(10, line))).toBe("base64");
+		expect(shapeOf(times(9, line), plain)).not.toBe("base64");
+		expect(shapeOf(times(10, digits.repeat(6)))).not.toBe("base64");
+		expect(shapeOf(times(10, digits.toUpperCase().repeat(6)))).not.toBe("base64");
+	});
+});
+
+describe("JSON", () => {
+	it("is an object, a list or a string, or lines of objects and lists", () => {
+		expect(['{"a":1}', " [1]", '"a"', '{"a":1}\n \n[2]'].map(detectShape)).toEqual([
+			"json",
+			"json",
+			"json",
+			"json_lines",
+		]);
+		expect(["12", "true", "null", '{"a":1}\n2', "{"].map(detectShape)).toEqual([
+			"text",
+			"text",
+			"text",
+			"text",
+			"text",
+		]);
 	});
 });
 

@@ -248,6 +248,7 @@ it("tells a program's uncaught error by the frames behind its message", () => {
 	expect(shapeOf([error, frame, ...neutral].join("\n"))).toBe("log output");
 	expect(shapeOf([error, "code: 7", "  }", frame, ...neutral].join("\n"))).toBe("log output");
 	expect(shapeOf([error, ...neutral].join("\n"))).toBe("text output");
-	expect(shapeOf(["fatal: x", ...neutral].join("\n"))).toBe("log output");
+	for (const first of ["fatal: x", "thread 'main' panicked at x", "thread 'a b' panicked at x"])
+		expect(shapeOf([first, ...neutral].join("\n")), first).toBe("log output");
 	expect(shapeOf([`so: ${error}`, frame, ...neutral].join("\n"))).toBe("text output");
 });

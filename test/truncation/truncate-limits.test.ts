@@ -292,3 +292,37 @@ describe("failures in data", () => {
 			expect(shown(line), line).toMatch(/^\[(\d+) of \1\]\n\[Binary data/);
 	});
 });
+
+describe("JSON in a text", () => {
+	const json = JSON.stringify(Array.from({ length: 40 }, (_, id) => ({ id, name: `item ${id}` })));
+	const words = Array.from({ length: 20 }, (_, index) => `word ${index} of it`).join("\n");
+	const cut = (before: string, behind: string) => shorten(`${before}\n${json}\n${behind}`, 500).text;
+
+	it("is shown without the text around it if that takes half of the room", () => {
+		for (const text of [cut(words, ""), cut("", words)]) {
+			expect(JSON.parse(text)[1]).toEqual({ id: 0, name: "item 0" });
+			expect(text).not.toContain("word");
+		}
+	});
+
+	it("is shown as text if a failure is before it or behind it", () => {
+		for (const text of [cut(`ERROR: full\n${words}`, ""), cut("", `${words}\nERROR: full`)])
+			expect(text).toContain("\nERROR: full");
+	});
+});
+
+describe("a page in HTML", () => {
+	const paragraphs = Array.from(
+		{ length: 200 },
+		(_, index) => `paragraph ${index} of ${index === 150 ? "wood" : "hay"}`,
+	);
+	const html = `<html><body>${paragraphs.map((text) => `<p>${text}</p>`).join("")}</body></html>`;
+
+	it("shows the lines that its text alone would show, for a focus", () => {
+		const { text } = shorten(html, 1_500, { htmlToText: () => paragraphs.join("\n"), focus: "wood" });
+		const label = text.slice(0, text.indexOf("\n") + 1);
+		const alone = { strategy: "focus", focus: "wood", ref: undefined } as const;
+		expect(text.slice(label.length)).toBe(shorten(paragraphs.join("\n"), 1_500 - label.length, alone).text);
+		expect(text).toContain("\nparagraph 150 of wood\n");
+	});
+});
