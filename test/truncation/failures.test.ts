@@ -119,6 +119,15 @@ describe("the lines that come first", () => {
 		]);
 	});
 
+	it("of lines with words of failure, up to a number of them", () => {
+		const denied = Array.from({ length: 30 }, (_, index) => `the wish of ${"abcdefgh"[index % 8]}${index} was denied`);
+		const likelyIn = (source: FailureSource) => firstOf(denied.join("\n"), source).filter((one) => one.startsWith("likely"));
+		expect([likelyIn("log").length, likelyIn("output").length, likelyIn("failed").length]).toEqual([4, 12, 12]);
+		expect(likelyIn("written")).toEqual([]);
+		for (const source of ["output", "failed"] as const) expect(likelyIn(source)[11]).toMatch(/^likely 0.15 /);
+		expect(likelyIn("log")[3]).toMatch(/^likely 0.1 /);
+	});
+
 	it("of an even text", () => {
 		expect([
 			firstOf(even, "output"),
@@ -502,6 +511,7 @@ describe("a failure in a file", () => {
 		...["- ", "* ", "+ ", "> ", "# ", "###### ", "1. ", "123. ", "| ", "  - "],
 		...["12→- ", "12: - ", "12:- ", "12| - ", "12|- ", "12\t- "],
 		...["// ", "/* ", "#include ", "import ", "return ", "7→\treturn "],
+		...["12→import ", "12: import ", "12:import ", "12| import ", "12|import ", "12\timport "],
 	])("is doubtful behind %j, as in prose or code", (before) => {
 		expect(kindOf(`${before}ERROR: disk full`)).toBe("doubtful");
 	});
