@@ -39,7 +39,7 @@ const portionsOf: Readonly<Record<FailureSource, Portions>> = {
 const linesBehind = 3;
 /** The ends and starts of lines of code, which handle errors instead of reporting them. */
 const ofCode =
-	/[;{}(,]\s*$|^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:\/\/|\/\*|\*\s|#include|@\w+|import\b|from\b|export\b|const\b|let\b|var\b|def\b|class\b|func\b|fn\b|function\b|return\b|if\b|for\b|while\b|throw\b|raise\b|public\b|private\b)/;
+	/[;{}(,]\s*$|^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:\/\/|\/\*|#include|@\w|import\b|from\b|export\b|const\b|let\b|var\b|def\b|class\b|func\b|fn\b|function\b|return\b|if\b|for\b|while\b|throw\b|raise\b|public\b|private\b)/;
 
 /** A list item, a heading, a quotation, bold text, or a long sentence. */
 const ofProse =
