@@ -510,7 +510,7 @@ describe("a failure in a file", () => {
 	it.each([
 		...["- ", "* ", "+ ", "> ", "# ", "###### ", "1. ", "123. ", "| ", "  - "],
 		...["12→- ", "12: - ", "12:- ", "12| - ", "12|- ", "12\t- "],
-		...["// ", "/* ", "#include ", "import ", "return ", "7→\treturn "],
+		...["// ", "/* ", "#include ", "import ", "return ", "@param ", "7→\treturn "],
 		...["12→import ", "12: import ", "12:import ", "12| import ", "12|import ", "12\timport "],
 	])("is doubtful behind %j, as in prose or code", (before) => {
 		expect(kindOf(`${before}ERROR: disk full`)).toBe("doubtful");
@@ -526,6 +526,7 @@ describe("a failure in a file", () => {
 		sentence(25, 'said.")'),
 		sentence(25, "said!"),
 		sentence(25, "`it`:"),
+		sentence(25, "said. "),
 	])("is doubtful in a long sentence: %s", (line) => {
 		expect(kindOf(line)).toBe("doubtful");
 	});
@@ -535,6 +536,7 @@ describe("a failure in a file", () => {
 		"xthrow Error: disk full",
 		"throwing Error: disk full",
 		sentence(25, "said"),
+		sentence(25, "said. And more"),
 		sentence(25, "9."),
 		sentence(20, "said."),
 	])("is none of these: %s", (line) => {
