@@ -323,7 +323,7 @@ export function stripEscapes(text: string, strip: (text: string) => string): str
 		let to = Math.min(lineEnd, from + longestStretch);
 		if (to < lineEnd) {
 			const sequence = text.lastIndexOf("\u001b", to - 1);
-			if (sequence > from && to - sequence < longestSequence) to = sequence;
+			if (to - sequence < longestSequence) to = sequence;
 		}
 		const stretch = text.slice(from, to);
 		parts.push(escapeCharacter.test(stretch) ? strip(stretch) : stretch);

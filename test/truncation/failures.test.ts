@@ -121,7 +121,8 @@ describe("the lines that come first", () => {
 
 	it("of lines with words of failure, up to a number of them", () => {
 		const denied = Array.from({ length: 30 }, (_, index) => `the wish of ${"abcdefgh"[index % 8]}${index} was denied`);
-		const likelyIn = (source: FailureSource) => firstOf(denied.join("\n"), source).filter((one) => one.startsWith("likely"));
+		const likelyIn = (source: FailureSource) =>
+			firstOf(denied.join("\n"), source).filter((one) => one.startsWith("likely"));
 		expect([likelyIn("log").length, likelyIn("output").length, likelyIn("failed").length]).toEqual([4, 12, 12]);
 		expect(likelyIn("written")).toEqual([]);
 		for (const source of ["output", "failed"] as const) expect(likelyIn(source)[11]).toMatch(/^likely 0.15 /);

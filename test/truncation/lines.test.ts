@@ -477,8 +477,20 @@ describe("escape sequences", () => {
 				"\u001b\n\u001b",
 				`${"x".repeat(4_090)}\u001b[1m${"y".repeat(50)}`,
 				`${"x".repeat(4_000)}\u001b[1m${"y".repeat(150)}`,
+				`${"x".repeat(4_032)}\u001b[1m${"y".repeat(150)}`,
+				`${"x".repeat(4_033)}\u001b[1m${"y".repeat(150)}`,
 				`${"x".repeat(5_000)}\u001b[1m`,
 			].map((text) => stripEscapes(text, strip).replace(/[xy]{20,}/g, (run) => `(${run.length})`)),
-		).toEqual(["plain", "a\n<6>c", "<2>", "<2><1>", "(4090)<54>", "<4096>(58)", "(4096)<908>"]);
+		).toEqual([
+			"plain",
+			"a\n<6>c",
+			"<2>",
+			"<2><1>",
+			"(4090)<54>",
+			"<4096>(58)",
+			"<4096>(90)",
+			"(4033)<154>",
+			"(4096)<908>",
+		]);
 	});
 });
