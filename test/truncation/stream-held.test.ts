@@ -116,6 +116,30 @@ describe("between the start and the end of a stream", () => {
 		}
 	});
 
+	it("each line between has one gap", () => {
+		const start = Array.from({ length: 66 }, (_, index) => filler(index));
+		const passing = readPassing(1_000);
+		passing.push([...start, "ERROR: a", " ", "ERROR: b", " ", "x", "ERROR: c", ...fillers(140)].join("\n"));
+		const { units } = passing.end();
+		const gaps = Array.from({ length: units.count }, (_, unit) => unit).filter((unit) => !units.isHeld(unit));
+		const lines = gaps.map((unit) => units.line[unit] as number);
+		expect(new Set(lines).size).toBe(lines.length);
+		expect(lines).toEqual(expect.arrayContaining([68, 70, 71]));
+	});
+
+	it("lines have the signs that they have in a held text, in each stretch", () => {
+		const lines = Array.from({ length: 4_000 }, (_, index) => `FAIL ${word(index)}.test.ts`.padEnd(60, " x"));
+		const passing = readPassing(1_000_000);
+		passing.push(lines.join("\n"));
+		expect([...passing.end().signs]).toEqual([...failureSigns(textUnits(lines.join("\n")))]);
+	});
+
+	it("a sample of both ends is as long as two excerpts at most", () => {
+		const passing = readPassing(1_000);
+		passing.push(fillers(300).join("\n"));
+		expect(passing.end().some).toHaveLength(2_000);
+	});
+
 	it("a failure in the first line has the same sign as in a held text", () => {
 		for (const line of ["FAIL a.test.ts", "Error: no", "✗ it works", "12 tests failed", "exit status 1", "fine"]) {
 			const text = `${line}\nfine\n`;

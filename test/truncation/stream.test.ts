@@ -14,6 +14,13 @@ const anyLines = fc.array(line, { minLength: 40, maxLength: 120 }).map((lines) =
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1} is fine`);
 
 describe("a streamed text", () => {
+	it("shows the failures of a command that has failed", () => {
+		const lines = numbered(2_000);
+		lines[1_000] = "ERROR: disk full";
+		const { text } = shortenPieces(lines.join("\n"), { unit: "chars", max: 500 }, { hasFailed: true });
+		expect(text).toContain("\nERROR: disk full\n");
+	});
+
 	it("is the notice alone where its first line fits without a notice only", () => {
 		const text = numbered(200).join("\n");
 		const notice = `[shortened: ${text.length} characters left out]`;
