@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { failureSigns } from "../../src/truncation/failures.ts";
 import { textUnits } from "../../src/truncation/lines.ts";
@@ -137,7 +138,21 @@ describe("between the start and the end of a stream", () => {
 	it("a sample of both ends is as long as two excerpts at most", () => {
 		const passing = readPassing(1_000);
 		passing.push(fillers(300).join("\n"));
-		expect(passing.end().some).toHaveLength(2_000);
+		const { some } = passing.end();
+		expect(some).toHaveLength(2_000);
+		expect(some).toContain("x\nstep");
+	});
+
+	it("an escape sequence at the end of a stretch is removed as a whole", () => {
+		const stretch = 65_536;
+		const lines = `${"x".repeat(99)}\n`.repeat(655);
+		const passing = readPassing(1_000_000, stripVTControlCharacters);
+		passing.push(`${lines}${"y".repeat(stretch - lines.length - 2)}\u001b[31mred\u001b[0m\nend`);
+		const { units } = passing.end();
+		const shown = Array.from({ length: units.count }, (_, unit) =>
+			units.slice(units.start[unit] as number, units.end[unit] as number),
+		);
+		expect(shown.at(-2)).toMatch(/^y+red$/);
 	});
 
 	it("a failure in the first line has the same sign as in a held text", () => {
