@@ -14,6 +14,8 @@ export const isNew = -1;
 export interface MessageTrace {
 	/** By message of the written document: its index before, or `isNew`. */
 	readonly origins: readonly number[];
+	/** By message of the written document: the pointers of its values. */
+	readonly pointers: readonly (readonly string[])[];
 	/** By message before: the pointers of its values that stay. */
 	readonly places: readonly (readonly string[])[];
 	/** Pointers of the values that the plan inserts among the messages. */
@@ -29,14 +31,23 @@ export function compareDocuments(what: {
 	readonly report: Report;
 }): MessageTrace {
 	const { before, after, plan, base, report } = what;
+	const { messages } = before.transcript;
+	const deepest = messages.reduce(
+		(most, { paths }) => paths.reduce((one, path) => Math.max(one, path.length), most),
+		0,
+	);
 	/** Items that move within their list: where they are afterwards; `undefined` if they are removed or replaced. */
 	const moves: (readonly [Path, Path | undefined])[] = [];
+	// What moves inside a message leaves it in its place.
+	const move = (from: Path, to: Path | undefined) => {
+		if (from.length <= deepest) moves.push([from, to]);
+	};
 	const written = new Set<string>();
 	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
 	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
 		const { edit, children } = tree ?? {};
 		if (edit?.kind === "replace") {
-			moves.push([oldPath, undefined]);
+			move(oldPath, undefined);
 			if (edit.reason === "summary") written.add(jsonPointer(path));
 			if (!equalsJson(edit.replacement, current)) differs(path);
 		} else if (!children) {
@@ -52,13 +63,13 @@ export function compareDocuments(what: {
 				}
 				if (index === old.length) continue;
 				if (child?.edit?.kind === "remove") {
-					moves.push([childPath(oldPath, index), undefined]);
+					move(childPath(oldPath, index), undefined);
 					continue;
 				}
 				// Most items have no edit and stay in their place. Building their paths takes longer than comparing them.
 				if (child || position !== index || !Object.is(old[index], current[position])) {
 					const [from, to] = [childPath(oldPath, index), childPath(path, position)];
-					if (position !== index) moves.push([from, to]);
+					if (position !== index) move(from, to);
 					compare(old[index], current[position], child, to, from);
 				}
 				position += 1;
@@ -74,7 +85,6 @@ export function compareDocuments(what: {
 		} else differs(path);
 	};
 	compare(before.document, after.document, editTree(plan), [], []);
-	const { messages } = before.transcript;
 
 	const moved = new Map(moves.map(([from, to]) => [jsonPointer(from), to && jsonPointer(to)]));
 	const placeOf = (old: Path): string[] => {
@@ -88,11 +98,11 @@ export function compareDocuments(what: {
 	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
 	// If one message of a record is left, it is read as the whole record.
 	const messageIn = once(() => new Map(kept.map(({ place, index }) => [recordOf(place, base), index])));
-	const origins = after.transcript.messages.map(({ paths }) => {
-		const pointers = paths.map(jsonPointer);
+	const pointers = after.transcript.messages.map(({ paths }) => paths.map(jsonPointer));
+	const origins = pointers.map((own) => {
 		const firstIn = (at: ReadonlyMap<string, number>) =>
-			pointers.map((pointer) => at.get(pointer)).find((index) => index !== undefined);
+			own.map((pointer) => at.get(pointer)).find((index) => index !== undefined);
 		return firstIn(messageAt) ?? firstIn(messageIn()) ?? isNew;
 	});
-	return { origins, places, written };
+	return { origins, pointers, places, written };
 }

@@ -11,6 +11,7 @@ import {
 	type Path,
 	recordOf,
 	startsWith,
+	type TextNode,
 	type ToolCall,
 	type Transcript,
 	valueAt,
@@ -108,8 +109,9 @@ function targetsOf(messages: readonly Message[], plan: Plan): ReadonlySet<string
 }
 
 function losesFrame({ path, replacement }: ReplaceEdit, message: Message | undefined): boolean {
-	const texts = message?.results.flatMap((result) => result.texts) ?? [];
-	return texts.some((text) => equalsPath(text.path, path) && withoutFrame(text, String(replacement)) === undefined);
+	const isLost = (text: TextNode) =>
+		text.frame !== undefined && equalsPath(text.path, path) && withoutFrame(text, String(replacement)) === undefined;
+	return message?.results.some(({ texts }) => texts.some(isLost)) ?? false;
 }
 
 /** Messages are inserted into the list of messages; parts into a user message or after the assistant's own words. */
@@ -156,8 +158,8 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 
 /** Messages that stay are read with the same roles and in the same order; new ones are as planned. */
 function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
-	const { origins, places, written } = trace;
-	const read = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer)));
+	const { origins, pointers, places, written } = trace;
+	const read = new Set(pointers.flat());
 	// If one message of a record is left, it is read as the whole record.
 	const isRead = (place: string) => read.has(place) || read.has(recordOf(place, base));
 	places.forEach((left, index) => {
@@ -170,8 +172,8 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	let latest = isNew;
 	const found = new Set<string>();
 	after.transcript.messages.forEach((message, index) => {
-		const pointers = message.paths.map(jsonPointer).flatMap((pointer) => [pointer, recordOf(pointer, base)]);
-		const planned = pointers.filter((pointer) => written.has(pointer));
+		const own = written.size === 0 ? [] : (pointers[index] ?? []);
+		const planned = own.flatMap((pointer) => [pointer, recordOf(pointer, base)]).filter((one) => written.has(one));
 		for (const pointer of planned) found.add(pointer);
 		const origin = origins[index] ?? isNew;
 		if (origin !== isNew) {
