@@ -38,7 +38,7 @@ export function compareDocuments(what: {
 	);
 	/** Items that move within their list: where they are afterwards; `undefined` if they are removed or replaced. */
 	const moves: (readonly [Path, Path | undefined])[] = [];
-	// What moves inside a message leaves it in its place.
+	// A move that is deeper than every message leaves the messages in their places.
 	const move = (from: Path, to: Path | undefined) => {
 		if (from.length <= deepest) moves.push([from, to]);
 	};

@@ -172,6 +172,7 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	let latest = isNew;
 	const found = new Set<string>();
 	after.transcript.messages.forEach((message, index) => {
+		// Most plans insert no message.
 		const own = written.size === 0 ? [] : (pointers[index] ?? []);
 		const planned = own.flatMap((pointer) => [pointer, recordOf(pointer, base)]).filter((one) => written.has(one));
 		for (const pointer of planned) found.add(pointer);

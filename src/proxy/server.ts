@@ -106,6 +106,7 @@ function editorOf(editing: Editing, { log, engine }: ProxyOptions, ledger: Ledge
 /** Edits a conversation that grows by a turn at each call. The first call reads the tokenizer and compiles the engine. */
 function warmUpOf(editing: Editing): () => Promise<void> {
 	const memory = createMemory({ folder: undefined, now: () => 0 });
+	// Like the output of a search, since most outputs have paths, numbers and words.
 	const output = (id: number) => {
 		const line = (number: number) => `src/part-${id}/file-${number}.ts:${7 * number}: read value ${id * number} again`;
 		return Array.from({ length: 120 }, (_, number) => line(number)).join("\n");

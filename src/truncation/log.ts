@@ -53,9 +53,9 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 	if (focus.size > 0) {
 		const wanted = scoreLines(units, lineFeatures(units, focus, priority));
 		// A unit of priority 0 counts as bare, so it gets none.
-		wanted.forEach((worth, unit) => {
-			priority[unit] = (priority[unit] as number) + focusWorth * worth;
-		});
+		for (let unit = 0; unit < count; unit += 1) {
+			priority[unit] = (priority[unit] as number) + focusWorth * (wanted[unit] as number);
+		}
 	}
 	const isLike = (unit: number, from: number, to: number) => {
 		for (let other = from; other < to; other += 1) {

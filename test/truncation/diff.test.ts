@@ -47,7 +47,7 @@ describe("a line of a diff", () => {
 		expect(inHunk(`x${line}`)).toBeLessThan(2);
 	});
 
-	it("has the number of a tool at its start only", () => {
+	it("may begin with the line number that a tool writes, and have it nowhere else", () => {
 		expect([inHunk("1:+++ b/y"), inHunk("  12→+++ b/y")]).toEqual([ofFile, ofFile]);
 		expect(inHunk("++1:+ b/y")).toBeLessThan(2);
 	});

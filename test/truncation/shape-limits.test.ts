@@ -81,26 +81,15 @@ describe("a diff", () => {
 	});
 
 	it.each([
-		...[
-			"-x",
-			"+x",
-			" x",
-			"@ x",
-			" 12→+x",
-			"3:-x",
-			"  12\t x",
-			"12|+x",
-			"Author: me",
-			"X-Header: x",
-			`A${"b".repeat(20)}: x`,
-		],
+		...["-x", "+x", " x", "@ x", " 12→+x", "3:-x", "  12\t x", "12|+x"],
+		...["Author: me", "X-Header: x", `A${"b".repeat(20)}: x`],
 		...["index 1", "commit 1", "From me", "new file", "deleted file", "rename x", "similarity", "Binary"],
-	])("has lines of it: %j", (line) => {
+	])("consists of lines like %j", (line) => {
 		expect(shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(20, line))).toBe("diff");
 	});
 
 	it.each(["x", "x12→+x", "x→+x", "12x+x", "author: me", "Au: x", `A${"b".repeat(21)}: x`, "A+b: x", "indexes"])(
-		"has no lines of another kind: %j",
+		"does not consist of lines like %j",
 		(line) => {
 			expect(shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(20, line))).not.toBe("diff");
 		},
@@ -152,9 +141,9 @@ describe("minified code", () => {
 
 	it("has no 200 lines", () => {
 		expect(shapeOf(times(400, "x=".repeat(800)))).toBe("text");
-		// Of the first line of the end only what is before it is read, so that 200 are.
+		// The end lies within the last line, so 80 lines at the start and 120 behind them are read.
 		expect(shapeOf(times(400, "x=".repeat(800)), "x=".repeat(10_000))).toBe("text");
-		// The last of 120 steps finds no line before the end.
+		// The last of the 120 steps is within the last line too, so one line less is read.
 		expect(shapeOf(times(400, "x=".repeat(800)), "x=".repeat(12_000))).toBe("minified");
 	});
 });
@@ -173,19 +162,9 @@ describe("data in base64", () => {
 
 describe("JSON", () => {
 	it("is an object, a list or a string, or lines of objects and lists", () => {
-		expect(['{"a":1}', " [1]", '"a"', '{"a":1}\n \n[2]'].map(detectShape)).toEqual([
-			"json",
-			"json",
-			"json",
-			"json_lines",
-		]);
-		expect(["12", "true", "null", '{"a":1}\n2', "{"].map(detectShape)).toEqual([
-			"text",
-			"text",
-			"text",
-			"text",
-			"text",
-		]);
+		for (const text of ['{"a":1}', " [1]", '"a"']) expect(detectShape(text), text).toBe("json");
+		expect(detectShape('{"a":1}\n \n[2]')).toBe("json_lines");
+		for (const text of ["12", "true", "null", '{"a":1}\n2', "{"]) expect(detectShape(text), text).toBe("text");
 	});
 });
 

@@ -62,7 +62,7 @@ describe("between the start and the end of a stream", () => {
 		expect(between).toEqual(Array.from({ length: 80 }, (_, index) => 160 + 5 * index));
 	});
 
-	it("40 lines of other words of failure are held too, and none in place of a failure", () => {
+	it("40 lines with other words of failure are held too, and they displace no sure failure", () => {
 		const said = (index: number) =>
 			index % 5 === 0 ? `${word(index)}a ${word(index)}e ${word(index)}i` : `worker ${word(index)}`;
 		const lines = Array.from({ length: 900 }, (_, index) => [`denied ${said(index)}`, ""]).flat();
@@ -93,7 +93,7 @@ describe("between the start and the end of a stream", () => {
 		expect((units.end[last] as number) - (units.start[first] as number)).toBeLessThanOrEqual(16_000);
 	});
 
-	it("the start is held as far as an excerpt can show it", () => {
+	it("the start is held for as many characters as an excerpt may have", () => {
 		const passing = readPassing(200_000);
 		passing.push(fillers(900).join("\n"));
 		const { units } = passing.end();

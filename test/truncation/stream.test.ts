@@ -21,7 +21,7 @@ describe("a streamed text", () => {
 		expect(text).toContain("\nERROR: disk full\n");
 	});
 
-	it("is the notice alone where its first line fits without a notice only", () => {
+	it("is the notice alone if its first line fits only without a notice", () => {
 		const text = numbered(200).join("\n");
 		const notice = `[shortened: ${text.length} characters left out]`;
 		expect([0, 1].map((more) => inChars(text, notice.length + more).text)).toEqual([notice, notice]);
