@@ -63,6 +63,13 @@ export function startBreakEven(
 		return { input: input + saved, cached };
 	};
 
+	const masked = (places: readonly number[], staying: readonly number[]) => {
+		if (places.length === 0) return;
+		lastActed = calls;
+		for (const place of places) saved += saves[place] as number;
+		if (selection === "age") for (const place of staying) waste[place] = 0;
+	};
+
 	return {
 		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */
 		choose(candidates: readonly number[], mustAct: boolean): number {
@@ -85,21 +92,19 @@ export function startBreakEven(
 				gains += (waste[place] as number) + gainOf(place);
 				if (gone < leastFreed || (first > 0 && messages[candidates[first - 1] as number] === message)) continue;
 				const same = Math.min(view.before(message), prefix);
-				const masked = { input: input - gone, cached: same };
-				const gain = gains - (isCold ? 0 : patience) * (costOf(masked) - unmasked);
-				const then = costOf(isCold ? { ...masked, cached: 0 } : masked);
+				const without = { input: input - gone, cached: same };
+				const gain = gains - (isCold ? 0 : patience) * (costOf(without) - unmasked);
+				const then = costOf(isCold ? { ...without, cached: 0 } : without);
 				const ownLater = bill.own + then + ahead * read * (input - gone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;
 				best = first;
 				bestGain = gain;
 			}
-			if (selection === "age" && best < candidates.length) {
-				for (const place of candidates.slice(0, best)) waste[place] = 0;
-			}
-			if (best < candidates.length) lastActed = calls;
-			for (const place of candidates.slice(best)) saved += saves[place] as number;
+			masked(candidates.slice(best), candidates.slice(0, best));
 			return best;
 		},
+		/** Results were masked for another reason than a choice, and these candidates stay. */
+		masked,
 		called(tokens: CallTokens, carried: readonly number[]): void {
 			bill.own += costOf(tokens);
 			bill.raw += costOf(rawCall(tokens.input));

@@ -19,32 +19,63 @@ export interface Replaying {
 	readonly idleSeconds?: number | undefined;
 	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
 	readonly coldAt?: ReadonlySet<number> | undefined;
+	/**
+	 * When each result was masked in what was sent. These results are masked at these moments, at the latest at the end of
+	 * the history; everything else is decided at its end. The cadence counts the maskings that were sent, and no others.
+	 */
+	readonly sent?: Schedule | undefined;
 	/** Input tokens that a fault counts as, beside its cost. By default as many as `thrift` says. */
 	readonly addedToFault?: number | undefined;
 }
 
-/** The schedule of a history extends that of its beginning: nothing masked is ever unmasked. */
+/** The schedule of a history extends that of its beginning, and what was `sent`: nothing masked is ever unmasked. */
 export function replay(
 	history: ReplayHistory,
 	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
 ): Schedule {
 	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault } = how;
+	const end = history.transcript.messages.length;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
+	const sent = how.sent && sentMaskings(history, how.sent);
+	for (const { place, moment } of sent ?? []) schedule[place] = moment;
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
-	const view = startView(history);
+	const cold = history.cold.map((one, index) => (coldAt?.has(index) ? 1 : one));
+	const view = startView({ ...history, cold });
 	const selector = startSelector(history, { mask, prices, addedToFault });
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;
+	let nextSent = 0;
 	const act = (index: number) => {
+		const wasTooMuch = view.total() > ceiling;
+		const isRepeated = repeatSent(index);
 		const isTooMuch = view.total() > ceiling;
-		hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
-		if (isTooMuch && mask.selection === "use") hide(oldestOver(budget - slack), index);
-		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+		if (!sent || index === end) {
+			hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
+			if (isTooMuch && mask.selection === "use") {
+				const over = oldestOver(budget - slack);
+				hide(over, index);
+				cadence.masked(over);
+			}
+		}
+		// A context over the budget in which nothing was masked is still to be reduced.
+		if (sent ? wasTooMuch && isRepeated : isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+	};
+	/** Masks what was sent masked by this moment; tells whether there was any. */
+	const repeatSent = (index: number) => {
+		if (!sent) return false;
+		const places: number[] = [];
+		for (let next = sent[nextSent]; next !== undefined && next.moment <= index; next = sent[nextSent]) {
+			nextSent += 1;
+			places.push(next.place);
+		}
+		hide(places, index);
+		cadence.masked(places);
+		return places.length > 0;
 	};
 	const hide = (leaving: readonly number[], index: number) => {
 		for (const place of leaving) {
-			schedule[place] = index;
+			schedule[place] = Math.min(schedule[place] as number, index);
 			view.mask(place);
 		}
 		if (leaving.length > 0) selector.drop(leaving);
@@ -69,8 +100,25 @@ export function replay(
 		},
 	});
 	// The plain window also counts a turn at the end of the history. A longer history masks the same results, later.
-	if (mask.cadence === "every_turn" && mask.selection === "age") act(history.transcript.messages.length);
+	if (mask.cadence === "every_turn" && mask.selection === "age") act(end);
+	repeatSent(end);
 	return schedule;
+}
+
+interface SentMasking {
+	readonly place: number;
+	readonly moment: number;
+}
+
+/** In the order of their moments: after the result came, and at the latest at the end. */
+function sentMaskings({ transcript, results }: ReplayHistory, sent: Schedule): readonly SentMasking[] {
+	const end = transcript.messages.length;
+	const maskings = results.flatMap(({ message }, place): SentMasking[] => {
+		const moment = sent[place] ?? Number.POSITIVE_INFINITY;
+		if (moment === Number.POSITIVE_INFINITY) return [];
+		return [{ place, moment: Math.min(end, Math.max(message + 1, moment)) }];
+	});
+	return maskings.sort((one, other) => one.moment - other.moment || one.place - other.place);
 }
 
 const none: readonly number[] = [];
@@ -87,13 +135,14 @@ function startCadence(what: {
 	const isBreakEven = mask.cadence === "break_even";
 	const { selection } = mask;
 	const rule = isBreakEven ? startBreakEven(history, { view, prices, selection, gainOf: selector.gainOf }) : undefined;
+	/** At fixed turns, from the first at which a result is older than the window: the same in a masked history. */
+	const stride = () => Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
 	let strides = 0;
 	let carried = none;
 	return {
 		choose(isTooMuch: boolean): readonly number[] {
 			if (mask.cadence === "stride") {
-				// At fixed turns, from the first at which a result is older than the window: the same in a masked history.
-				const now = Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
+				const now = stride();
 				if (now <= strides && !isTooMuch) return none;
 				strides = Math.max(strides, now);
 			}
@@ -102,6 +151,13 @@ function startCadence(what: {
 			const first = rule.choose(all, isTooMuch);
 			carried = first < all.length ? all.slice(0, first) : all;
 			return first < all.length ? all.slice(first) : none;
+		},
+		/** These were masked, not by a choice. All other candidates stay until the next choice. */
+		masked(places: readonly number[]): void {
+			carried = selector.candidates();
+			const isPassed = places.length > 0 || carried.length === 0;
+			if (mask.cadence === "stride" && isPassed) strides = Math.max(strides, stride());
+			rule?.masked(places, carried);
 		},
 		called(tokens: CallTokens): void {
 			rule?.called(tokens, carried);

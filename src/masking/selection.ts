@@ -88,6 +88,7 @@ export function startSelector(
 		drop(masked: readonly number[]): void {
 			const gone = new Set(masked);
 			old = old.filter((place) => !gone.has(place));
+			kept = kept.filter((place) => !gone.has(place));
 			costs?.drop(masked);
 		},
 	};

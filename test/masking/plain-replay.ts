@@ -160,7 +160,13 @@ export function plainReplay(
 		};
 		candidates.slice(first).forEach(hide);
 		if (isTooMuch && mask.selection === "use") {
-			for (const place of old) if (!gone.has(place) && view.total() > budget - slack) hide(place);
+			const over = old.filter((place) => {
+				const isOver = !gone.has(place) && view.total() > budget - slack;
+				if (isOver) hide(place);
+				return isOver;
+			});
+			carried = carried.filter((place) => !gone.has(place));
+			rule.masked(over, carried);
 		}
 		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
 	};
