@@ -5,25 +5,63 @@ import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { unusablePlace } from "../archive/driver.ts";
 import { decideSweep, type Holding, readIntent } from "../archive/retention.ts";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { ToolResult } from "../conversation/transcript.ts";
 import { namesIn } from "../files/disk.ts";
+import { listOf, stringAt } from "../json-text/value.ts";
+import { decodeValues, encodeValues, type ResultState } from "./states.ts";
 
-/** What was decided for one conversation, so that it is decided in the same way again. */
+/** What is known of a conversation: how each result was last sent, and what its reasoning hangs on. */
 export interface Remembered {
-	/** By the key of a result, the value that stands in its place since it was masked. */
-	readonly masked: ReadonlyMap<string, unknown>;
-	/** Keys of the messages after which the provider's cache had expired. */
-	readonly pauses: ReadonlySet<string>;
-	/** Why its requests are not edited any more. */
-	readonly leftAlone: string | undefined;
+	/** By the key of a result. A result without a state was sent whole. */
+	readonly states: ReadonlyMap<string, ResultState>;
+	/** The number of its last request. */
+	readonly requests: number;
+	/** Messages of that request. */
+	readonly messages: number;
+	/** How often results were masked: a plan that was made before the last time is out of date. */
+	readonly maskings: number;
+	/** Numbers of messages at which the provider's cache had expired. */
+	readonly coldAt: ReadonlySet<number>;
+	/** By the key of a reasoning block, the number of the request that produced it; 0 if it did not pass here. */
+	readonly produced: ReadonlyMap<string, number>;
+	/** By the key of a reasoning block, the first request without it. */
+	readonly leftOut: ReadonlyMap<string, number>;
+	/** By the key of the last message of a request, its number. */
+	readonly endings: ReadonlyMap<string, number>;
+	/** Requests up to this number get no new decisions. */
+	readonly frozenUntil: number;
+	/** Whether the provider checks what reasoning is bound to, as an answer has shown. */
+	readonly isEnforced: boolean;
+	/** Whether the provider is asked to leave out invalid reasoning itself. */
+	readonly dropsBlocks: boolean;
 	/** The time of its last request, in ms since 1970, also of other processes. */
 	readonly lastCall: number | undefined;
 }
 
-export interface Decisions {
-	readonly masked?: ReadonlyMap<string, unknown>;
-	readonly pause?: string;
-	readonly leftAlone?: string;
+/** What a request adds. */
+export interface Note {
+	/** Of the request. */
+	readonly number: number;
+	readonly messages?: number | undefined;
+	readonly isCold?: boolean | undefined;
+	/** With the result, whose text the encoded values refer to. `undefined` for the state before: none is known. */
+	readonly states?: readonly StateChange[] | undefined;
+	readonly produced?: readonly (readonly [string, number])[] | undefined;
+	readonly leftOut?: readonly string[] | undefined;
+	/** Reasoning that was left out by a request that the provider has refused. */
+	readonly putBack?: readonly string[] | undefined;
+	readonly ending?: string | undefined;
+	readonly frozenUntil?: number | undefined;
+	readonly isEnforced?: true | undefined;
+	readonly dropsBlocks?: true | undefined;
+}
+
+export interface StateChange {
+	readonly key: string;
+	readonly result: ToolResult;
+	/** `undefined` takes the state back that a refused request began. */
+	readonly state: ResultState | undefined;
 }
 
 export type Memory = ReturnType<typeof createMemory>;
@@ -31,27 +69,29 @@ export type Memory = ReturnType<typeof createMemory>;
 const mostConversations = 500;
 const mostResults = 50_000;
 /** Of one conversation: some 10 000 results. */
-const mostFileBytes = 4_000_000;
+const mostFileBytes = 32_000_000;
 
 /**
- * Remembers decisions by conversation, in `folder` if one is given: a file of JSON lines for each conversation, to which
- * every process only appends. Its time is that of the last request. A file serves better than entries of the archive:
- * one `stat` tells whether another process has decided anything, and its time costs no entry a request. These calls are
- * so short that a request waits for them less than it would for a thread. Throws PalimpsestError `archive_unavailable`
- * where the folder cannot be used.
+ * Remembers by conversation, in `folder` if one is given: a file of JSON lines for each conversation, to which every
+ * process only appends. Its time is that of the last request. A file serves better than entries of the archive: one
+ * `stat` tells whether another process has sent anything, and its time costs no entry a request. These calls are so
+ * short that a request waits for them less than it would for a thread. `isStorable` tells whether a text may be
+ * written: text that the policy redacts is not, and the state is known to this process only.
  */
 export function createMemory({
 	folder,
 	now,
+	isStorable = () => true,
 	uptime = () => secondsOfUptime() * 1_000,
 }: {
 	readonly folder: string | undefined;
 	readonly now: () => number;
+	readonly isStorable?: (text: string) => boolean;
 	/** That of the machine, in ms. */
 	readonly uptime?: () => number;
 }) {
 	const conversations = new Map<string, Entry>();
-	const results = new Map<string, unknown>();
+	const results = new Map<string, ResultState>();
 	const fileOf = (conversation: string) => folder && path.join(folder, `${conversation}.jsonl`);
 
 	const entryOf = (conversation: string): Entry => {
@@ -62,16 +102,33 @@ export function createMemory({
 		return entry;
 	};
 
-	const take = (entry: Entry, decisions: Decisions): void => {
-		for (const [key, replacement] of decisions.masked ?? []) {
-			// The first decision counts: its bytes have been sent.
-			if (!entry.masked.has(key)) entry.masked.set(key, replacement);
+	const take = (entry: Entry, note: Omit<Note, "states">, states: Iterable<readonly [string, ResultState | undefined]>) => {
+		for (const [key, state] of states) {
 			results.delete(key);
-			results.set(key, entry.masked.get(key));
+			if (!state) {
+				entry.states.delete(key);
+				continue;
+			}
+			entry.states.set(key, state);
+			results.set(key, state);
+			if (state.kind === "masked" && state.changed > entry.lastMasking) {
+				entry.maskings += 1;
+				entry.lastMasking = state.changed;
+			}
 		}
 		dropOldest(results, mostResults);
-		if (decisions.pause !== undefined) entry.pauses.add(decisions.pause);
-		entry.leftAlone ??= decisions.leftAlone;
+		entry.requests = Math.max(entry.requests, note.number);
+		if (note.messages !== undefined) {
+			entry.messages = note.messages;
+			if (note.isCold) entry.coldAt.add(note.messages);
+		}
+		for (const [key, number] of note.produced ?? []) if (!entry.produced.has(key)) entry.produced.set(key, number);
+		for (const key of note.leftOut ?? []) if (!entry.leftOut.has(key)) entry.leftOut.set(key, note.number);
+		for (const key of note.putBack ?? []) entry.leftOut.delete(key);
+		if (note.ending !== undefined) entry.endings.set(note.ending, note.number);
+		entry.frozenUntil = Math.max(entry.frozenUntil, note.frozenUntil ?? 0);
+		entry.isEnforced ||= note.isEnforced === true;
+		entry.dropsBlocks ||= note.dropsBlocks === true;
 	};
 
 	const readNew = (entry: Entry, file: string): void => {
@@ -83,7 +140,8 @@ export function createMemory({
 		// Another process may be in the middle of a line.
 		const end = bytes.lastIndexOf(10) + 1;
 		for (const line of bytes.subarray(Math.min(entry.read, end), end).toString("utf8").split("\n")) {
-			take(entry, decisionsIn(line));
+			const read = readLine(line);
+			if (read) take(entry, read.note, read.states);
 		}
 		entry.read = end;
 	};
@@ -108,25 +166,43 @@ export function createMemory({
 	};
 
 	return {
-		/** What is known of a conversation now, by this process or another. */
+		/** Also reads what other processes have noted. After a fault of the disk, what this process knows. */
 		recall(conversation: string): Remembered {
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
-			if (file) using(() => readNew(entry, file));
+			try {
+				if (file) readNew(entry, file);
+			} catch {
+				// The results that have states keep them also where the folder cannot be read.
+			}
 			return entry;
 		},
-		/** The same in any conversation: a host may compact one and go on with its last results. */
-		maskedAnywhere: (key: string): unknown => results.get(key),
+		/** The state of a result in any conversation: a host may compact one and go on with its last results. */
+		stateAnywhere: (key: string): ResultState | undefined => results.get(key),
 		/**
-		 * Afterwards other processes can read the decisions. Where they cannot be written, nothing is masked, but a
-		 * conversation is left alone. Begins a line, since a full disk may have cut the last one.
+		 * Afterwards other processes know it. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then
+		 * nothing is noted. Begins a line, since a full disk may have cut the last one.
 		 */
-		remember(conversation: string, decisions: Decisions): void {
+		note(conversation: string, note: Note): void {
 			const entry = entryOf(conversation);
-			entry.leftAlone ??= decisions.leftAlone;
 			const file = fileOf(conversation);
-			if (file && entry.read <= mostFileBytes) using(() => append(file, `\n${lineOf(decisions)}\n`));
-			take(entry, decisions);
+			if (file && entry.read <= mostFileBytes) {
+				const line = lineOf(note, isStorable);
+				using(() => append(file, `\n${line}\n`));
+				// Read again only what others append.
+				const size = statSync(file, { throwIfNoEntry: false })?.size;
+				if (size === entry.read + Buffer.byteLength(line) + 2) entry.read = size;
+			}
+			take(
+				entry,
+				note,
+				(note.states ?? []).map(({ key, state }) => [key, state] as const),
+			);
+		},
+		/** The same for this process only, where nothing can be written. */
+		noteHere(conversation: string, note: Note): void {
+			const states = (note.states ?? []).map(({ key, state }) => [key, state] as const);
+			take(entryOf(conversation), note, states);
 		},
 		/** Notes the time of a request, from which its cache lives on; only for this process where it cannot be written. */
 		called(conversation: string): void {
@@ -139,7 +215,7 @@ export function createMemory({
 				if (!statSync(file, { throwIfNoEntry: false })) append(file, "{}\n");
 				utimesSync(file, at / 1_000, at / 1_000);
 			} catch {
-				// The results that were masked before stay masked also on a full or read-only disk.
+				// The results that have states keep them also on a full or read-only disk.
 			}
 		},
 		/** Deletes what no request has touched for that long, by the rule of the archive: a wrong clock deletes no large share. */
@@ -175,16 +251,40 @@ export function memoryFolderOf(archive: Archive | undefined): string | undefined
 }
 
 interface Entry extends Remembered {
-	readonly masked: Map<string, unknown>;
-	readonly pauses: Set<string>;
-	leftAlone: string | undefined;
+	readonly states: Map<string, ResultState>;
+	readonly coldAt: Set<number>;
+	readonly produced: Map<string, number>;
+	readonly leftOut: Map<string, number>;
+	readonly endings: Map<string, number>;
+	requests: number;
+	messages: number;
+	maskings: number;
+	lastMasking: number;
+	frozenUntil: number;
+	isEnforced: boolean;
+	dropsBlocks: boolean;
 	lastCall: number | undefined;
 	/** Bytes of its file that were read. */
 	read: number;
 }
 
 function newEntry(): Entry {
-	return { masked: new Map(), pauses: new Set(), leftAlone: undefined, lastCall: undefined, read: 0 };
+	return {
+		states: new Map(),
+		coldAt: new Set(),
+		produced: new Map(),
+		leftOut: new Map(),
+		endings: new Map(),
+		requests: 0,
+		messages: 0,
+		maskings: 0,
+		lastMasking: 0,
+		frozenUntil: 0,
+		isEnforced: false,
+		dropsBlocks: false,
+		lastCall: undefined,
+		read: 0,
+	};
 }
 
 function dropOldest(map: Map<string, unknown>, most: number): void {
@@ -194,26 +294,86 @@ function dropOldest(map: Map<string, unknown>, most: number): void {
 	}
 }
 
-function lineOf({ masked, pause, leftAlone }: Decisions): string {
-	return JSON.stringify({ masked: masked && [...masked], pause, left_alone: leftAlone });
+function lineOf(note: Note, isStorable: (text: string) => boolean): string {
+	const { number, messages, isCold, states = [], produced, leftOut, putBack, ending } = note;
+	const encoded = states.flatMap(({ key, result, state }) => {
+		const written = state ? encodeState(state, result) : null;
+		return isStorable(JSON.stringify(written)) ? [[key, written]] : [];
+	});
+	return JSON.stringify({
+		number,
+		messages,
+		cold: isCold || undefined,
+		states: encoded.length > 0 ? encoded : undefined,
+		produced: produced?.length ? produced : undefined,
+		left_out: leftOut?.length ? leftOut : undefined,
+		put_back: putBack?.length ? putBack : undefined,
+		ending,
+		frozen_until: note.frozenUntil,
+		enforced: note.isEnforced,
+		drops_blocks: note.dropsBlocks,
+	});
 }
 
-/** A line that was cut off by a crash decides nothing. */
-function decisionsIn(line: string): Decisions {
+function encodeState({ values, cut, ...state }: ResultState, result: ToolResult): JsonObject {
+	return { ...state, values: encodeValues(values, result), ...(cut ? { cut: encodeValues(cut, result) } : {}) };
+}
+
+/** `undefined` for a line that was cut off by a crash. Members of newer versions are ignored. */
+function readLine(line: string) {
 	let read: unknown;
 	try {
 		read = JSON.parse(line);
 	} catch {
-		return {};
+		return undefined;
 	}
-	if (!isJsonObject(read)) return {};
-	const { masked, pause, left_alone: leftAlone } = read;
-	const pairs = (Array.isArray(masked) ? masked : []).filter(
+	if (!isJsonObject(read)) return undefined;
+	const { number, messages, cold, states, produced, left_out, put_back, ending, frozen_until } = read;
+	const note: Omit<Note, "states"> = {
+		number: numberOf(number) ?? 0,
+		messages: numberOf(messages),
+		isCold: cold === true,
+		produced: pairsIn(produced).flatMap(([key, value]) => (typeof value === "number" ? [[key, value] as const] : [])),
+		leftOut: stringsIn(left_out),
+		putBack: stringsIn(put_back),
+		ending: typeof ending === "string" ? ending : undefined,
+		frozenUntil: numberOf(frozen_until),
+		...(read.enforced === true ? { isEnforced: true } : {}),
+		...(read.drops_blocks === true ? { dropsBlocks: true } : {}),
+	};
+	const decoded = pairsIn(states).flatMap(([key, value]) => {
+		const state = decodeState(value);
+		return state || value === null ? [[key, state] as const] : [];
+	});
+	return { note, states: decoded };
+}
+
+function decodeState(value: unknown): ResultState | undefined {
+	if (!isJsonObject(value)) return undefined;
+	const { kind, cut } = value;
+	if (kind !== "whole" && kind !== "cut" && kind !== "masked") return undefined;
+	const ref = stringAt(value, "ref");
+	return {
+		kind,
+		since: numberOf(value.since) ?? 0,
+		at: numberOf(value.at) ?? 0,
+		changed: numberOf(value.changed) ?? 0,
+		values: decodeValues(value.values),
+		...(cut === undefined ? {} : { cut: decodeValues(cut) }),
+		...(ref === undefined ? {} : { ref }),
+	};
+}
+
+function pairsIn(value: unknown): [string, unknown][] {
+	return listOf(value).filter(
 		(pair): pair is [string, unknown] => Array.isArray(pair) && pair.length === 2 && typeof pair[0] === "string",
 	);
-	return {
-		masked: new Map(pairs),
-		...(typeof pause === "string" ? { pause } : {}),
-		...(typeof leftAlone === "string" ? { leftAlone } : {}),
-	};
+}
+
+function stringsIn(value: unknown): string[] {
+	return listOf(value).filter((one): one is string => typeof one === "string");
+}
+
+function numberOf(value: unknown): number | undefined {
+	return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }

@@ -1,232 +1,219 @@
 import type { Archive } from "../archive/archive.ts";
-import { applyPlan, equalsJson } from "../conversation/apply.ts";
-import { type CountTokens, measure, sizeOf } from "../conversation/measure.ts";
-import { type ReplaceEdit, startDraft } from "../conversation/plan.ts";
+import { applyPlan } from "../conversation/apply.ts";
+import { groupBy } from "../conversation/lists.ts";
+import { noSize, type ReplaceEdit } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { jsonPointer, type Message, type TextNode, type Transcript, withoutFrame } from "../conversation/transcript.ts";
-import { type PairedResult, pairResults } from "../conversation/turns.ts";
-import { locateMessages } from "../formats/detect.ts";
+import { jsonPointer, type Transcript } from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import { locateMessages, type ReadConversation } from "../formats/detect.ts";
 import { type ReplayHistory, readHistory } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
-import { type MaskResultParameters, maskResult } from "../masking/mask-result.ts";
-import type { Schedule } from "../masking/replay.ts";
-import type { openConversation } from "../operations/conversation.ts";
-import { shortenedRef } from "../operations/find-original.ts";
-import type { Policy, Prices } from "../policy/schema.ts";
+import { editsOf } from "../masking/mask-result.ts";
+import { replay, type Schedule } from "../masking/replay.ts";
+import { affectedThinking } from "../masking/thinking.ts";
+import { applyAndVerify } from "../operations/conversation.ts";
+import { tokenMeter } from "../operations/count.ts";
+import { placeholdersOf, shortenedRef } from "../operations/find-original.ts";
+import { archivingOf, withFreeRefs } from "../operations/originals.ts";
+import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { type KnownCuts, planCuts } from "./cut-on-arrival.ts";
-import { messageKey, resultKeys } from "./identity.ts";
-import type { Decisions, Memory, Remembered } from "./memory.ts";
+import { contextWindowOfModel } from "../tokens/models.ts";
+import { reasoningBinding } from "../tokens/reasoning-binding.ts";
+import type { Originals } from "./archiving.ts";
+import { charsOfState, charsSent, type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+import type { CacheTerms } from "./terms.ts";
 
-/** A result that a request no longer holds as it was. Names and ids are untrusted. */
-export interface EditedResult {
+/** A result that is masked from the next request on. Its original is archived. */
+export interface Decision {
+	readonly place: number;
 	readonly key: string;
-	readonly reason: "masked" | "cut";
-	readonly toolName: string | undefined;
+	readonly values: Values;
 	readonly ref: string | undefined;
-	readonly tokensBefore: number;
-	readonly tokensAfter: number;
+	readonly savedChars: number;
+}
+
+/** What to mask with the next request. The clock and its size decide which of the three counts. */
+export interface Plan {
+	/** How often results had been masked when it was made. */
+	readonly maskings: number;
+	/** If the provider's cache still holds the conversation. */
+	readonly warm: readonly Decision[];
+	/** If it has expired, so that masking is free. */
+	readonly cold: readonly Decision[];
+	/** If the request would pass one of these numbers of the provider's tokens, or a price step. */
+	readonly over: readonly Decision[];
+	readonly limits: readonly number[];
+}
+
+export interface Planning {
+	readonly source: ReadConversation;
+	readonly paired: readonly PairedResult[];
+	readonly keys: readonly string[];
+	/** By place, how the results were sent. */
+	readonly states: readonly (ResultState | undefined)[];
+	readonly maskings: number;
+	readonly coldAt: ReadonlySet<number>;
+	readonly model: string | undefined;
+	readonly terms: CacheTerms;
+	readonly policy: Policy;
+	readonly archive: Archive | undefined;
+	readonly originals: Originals;
+	/** Tokens of the provider for each character that was sent, if an answer has told them. */
+	readonly tokensPerChar: number | undefined;
+	/** Lets others go on between the steps; may throw to end the planning. */
+	readonly pause: () => Promise<void>;
 }
 
 /**
- * Plans which results of a request are masked and which are cut. Results that were masked before stay masked, by the same
- * bytes; the replay decides on the others. `decisions` are to be remembered.
+ * Plans what to mask with the next request: a replay of the history as it was really sent, with one decision at its end.
+ * Every promise on the edited conversation is checked, and the originals are archived, before it returns. Throws if one
+ * of both fails; then nothing is decided.
  */
-export async function planEdits(what: {
-	readonly opened: Awaited<ReturnType<typeof openConversation>>;
-	readonly body: unknown;
-	readonly conversation: string;
-	readonly remembered: Remembered;
-	/** How the agent reads an original. */
-	readonly recall: { readonly by: string } | undefined;
-	/** Whether the provider's cache has expired, so that masking is free. */
-	readonly isCold: boolean;
-	readonly prices: Prices;
-	readonly policy: Policy;
-	readonly memory: Memory;
-	readonly archive: Archive | undefined;
-	/** The cuts of this process, to which it adds. */
-	readonly cuts: KnownCuts;
-}) {
-	const { opened, body, conversation, remembered, recall, isCold, prices, policy, memory, archive } = what;
-	const { transcript, source, meter, wording } = opened;
-	const { countTokens } = meter;
-	const paired = pairResults(transcript);
-	const keys = resultKeys(transcript, conversation);
-	const archiving = opened.archiving && (await namingWholes(opened.archiving, paired, archive));
-	const cuts = planCuts({
-		transcript,
-		policy,
-		wording,
-		countTokens,
-		isPlaceholder: opened.isPlaceholder,
-		archiving,
-		keys,
-		known: what.cuts,
-	});
+export function planNext(what: Planning): Promise<Plan> {
+	return withFreeRefs(() => planOnce(what));
+}
 
+async function planOnce(what: Planning): Promise<Plan> {
+	const { source, paired, keys, states, policy, archive, model, terms, pause } = what;
+	const { meter, estimate } = await tokenMeter(policy, model);
+	const { transcript, document } = source;
 	const { messages } = transcript;
-	const pauseHere = isCold ? messageKey(messages.at(-1) as Message) : undefined;
-	const pauses = new Set(pauseHere === undefined ? remembered.pauses : [...remembered.pauses, pauseHere]);
-	const coldAt = new Set<number>();
-	for (const [index, message] of pauses.size > 0 ? messages.entries() : []) {
-		if (pauses.has(messageKey(message))) coldAt.add(index + 1);
-	}
-
-	const maskingOf = (one: Transcript) => ({
-		...opened,
-		wording: { ...wording, ...withoutHint(policy, archive) },
-		transcript: one,
+	await pause();
+	const kept = archive ? "archived" : "not_archived";
+	const prices = terms.prices;
+	const { coldAt } = what;
+	const common = {
+		wording: wordings(policy, kept),
+		isPlaceholder: placeholdersOf(policy, kept),
 		policy: policy.mask,
 		media: policy.media,
-		countTokens,
-		archiving,
-		replaying: { meter, prices, coldAt },
-	});
-	const readWith = (edits: readonly ReplaceEdit[]): Transcript =>
-		edits.length === 0 ? transcript : source.format.read(locateMessages(applyPlan(body, edits)));
+		countTokens: meter.countTokens,
+		archiving: await namingWholes(archivingOf(archive, document), paired, archive),
+	};
+	const sent: Schedule = Float64Array.from(states, (state) =>
+		state?.kind === "masked" ? Math.min(state.at, messages.length) : Number.POSITIVE_INFINITY,
+	);
+	const bindsReasoning = reasoningBinding(model) !== "none";
+	// Masking is decided on the results as the model saw them: cut.
+	const shown = transcriptShown(what);
+	await pause();
+	const replaying = { meter, prices, coldAt, sent, bindsReasoning };
+	const first = replayMasking({ ...common, transcript: shown, replaying });
+	await pause();
+	const history =
+		shown === transcript ? first.history : readHistory({ ...common, transcript, meter, bindsReasoning });
+	await pause();
 
-	// Masking is decided on the results as they were sent: cut.
-	const shown = readWith(cuts);
-	const first = replayMasking(maskingOf(shown));
-	const history = shown === transcript ? first.history : readHistory({ ...maskingOf(transcript), meter });
-	const before = maskedBefore(keys, paired, { remembered, memory, transcript });
-	let schedule = first.schedule;
-	if ([...before.keys()].some((place) => schedule[place] === Number.POSITIVE_INFINITY)) {
-		// The host has rewritten its history, so that the replay comes to other decisions. What was masked stays so, and the
-		// replay decides on the rest, in a history that holds the placeholders.
-		const places = Float64Array.from(history.results, (_, place) =>
-			before.has(place) ? messages.length : Number.POSITIVE_INFINITY,
-		);
-		const { edits } = planMask(maskingOf(transcript), { history, schedule: places });
-		const covered = edits.map(({ path }) => jsonPointer(path));
-		const others = cuts.filter(({ path }) => !covered.some((one) => jsonPointer(path).startsWith(one)));
-		const again = replayMasking(maskingOf(readWith([...others, ...edits])));
-		schedule = places.map((moment, place) => Math.min(moment, again.schedule[place] as number));
-	}
-	const { edits: masks, momentOf } = planMask(maskingOf(transcript), {
-		history,
-		schedule: unlessUnread(schedule, history),
-	});
+	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);
+	const tokens = (what.tokensPerChar ?? 0) * charsSent(transcript, paired, (place) => states[place]);
+	const limits = [...terms.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
+	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * tokens);
+	const counted = tokens > 0 ? total / tokens : 1 / estimate.scale.factor;
+	const again = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number }) =>
+		newPlaces(replay(first.history, { ...replaying, mask: policy.mask, ...more }), states, history);
+	const places = {
+		warm: newPlaces(first.schedule, states, history),
+		cold: again({ coldAt: new Set([...coldAt, messages.length]) }),
+		over: limit === undefined ? [] : again({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
+	};
+	await pause();
 
+	const all = new Set(Object.values(places).flat());
+	const schedule = Float64Array.from(states, (_, place) =>
+		all.has(place) ? messages.length : Number.POSITIVE_INFINITY,
+	);
+	const masks = planMask({ ...common, transcript, replaying }, { history, schedule }).edits;
+	const edits = policy.thinking === "refuse" && affectedThinking(transcript, masks).length > 0 ? [] : masks;
+	await pause();
+	const { error } = applyAndVerify({ source, plan: edits, meter });
+	if (error) throw error;
+	await pause();
+	const decisions = decisionsOf(edits, { paired, keys, states, history });
+	const replaced = Array.from(decisions.values(), ({ place, ...one }) => ({ ...one, paired: paired[place] as PairedResult }));
+	await what.originals.archive(document, replaced);
+	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
+	return {
+		maskings: what.maskings,
+		warm: decided(places.warm),
+		cold: decided(places.cold),
+		over: decided(places.over),
+		limits,
+	};
+}
+
+/** A price step or a window is in reach if the last request had more than this share of it. */
+const sparedShare = 0.6;
+/** The share of a price step or a window that is filled after masking, so that the next requests stay below it. */
+const roomLeft = 0.8;
+
+async function windowOf(model: string | undefined, { guard }: Policy): Promise<number[]> {
+	const window = guard.context_window_override ?? (model && (await contextWindowOfModel(model))?.tokens);
+	return window ? [window - guard.reserve_tokens] : [];
+}
+
+function transcriptShown({ source, paired, states }: Planning): Transcript {
+	const cuts = paired.flatMap((one, place) => {
+		const state = states[place];
+		const values = state?.kind === "cut" ? state.values : state?.cut;
+		return values ? valueEdits(values, one.result).map((edit) => asEdit(edit, one)) : [];
+	});
+	return cuts.length === 0 ? source.transcript : source.format.read(locateMessages(applyPlan(source.document, cuts)));
+}
+
+function asEdit({ path, replacement }: PlacedValue, paired: PairedResult): ReplaceEdit {
+	return editsOf(paired, "truncate")({ path, replacement, before: noSize, after: noSize, takenOut: undefined });
+}
+
+/** The results that a replay masks at the end of the history. One that no answer follows was never read. */
+function newPlaces(
+	schedule: Schedule,
+	states: readonly (ResultState | undefined)[],
+	{ results, calls }: ReplayHistory,
+): number[] {
+	const lastCall = calls.at(-1) ?? -1;
+	return results.flatMap(({ message }, place) => {
+		const isNew = schedule[place] !== Number.POSITIVE_INFINITY && states[place]?.kind !== "masked";
+		return isNew && message <= lastCall ? [place] : [];
+	});
+}
+
+function decisionsOf(
+	edits: readonly ReplaceEdit[],
+	what: Pick<Planning, "paired" | "keys" | "states"> & { readonly history: ReplayHistory },
+): Map<number, Decision> {
+	const { paired, keys, states, history } = what;
 	const placeOf = new Map<string, number>();
 	history.results.forEach(({ outcome }, place) => {
 		if (typeof outcome !== "string") for (const { path } of outcome) placeOf.set(jsonPointer(path), place);
 	});
-	const draft = startDraft(measure(transcript, meter).messages);
-	for (const cut of cuts) draft.add(cut);
-	const masked = new Map<string, unknown>();
-	const results: EditedResult[] = [];
-	// One hint in a request is enough, in the placeholder that was written first.
-	let needsHint = recall !== undefined && !hasHint(before.values(), recall.by);
-	for (const mask of masks) {
-		const place = placeOf.get(jsonPointer(mask.path)) as number;
-		const key = keys[place] as string;
-		const known = before.get(place);
-		// A copy that opencode stores beside the result.
-		if (mask.unsent) {
-			draft.add(mask);
-			continue;
-		}
-		const fresh = needsHint ? hinted(mask, paired[place] as PairedResult, { ...maskingOf(transcript), wording }) : mask;
-		const edit =
-			known === undefined ? fresh : withReplacement(mask, known, { countTokens, node: paired[place]?.result.texts[0] });
-		if (!draft.add(edit)) continue;
-		if (known === undefined) needsHint = false;
-		if (known === undefined || !remembered.masked.has(key)) masked.set(key, edit.replacement);
-	}
-	for (const edit of draft.plan()) {
-		if (edit.kind !== "replace") continue;
-		const key = keys[placeOf.get(jsonPointer(edit.path)) ?? -1] ?? jsonPointer(edit.path);
-		const { toolName } = edit.result ?? {};
-		const [tokensBefore, tokensAfter] = [edit.before.tokens, edit.after.tokens];
-		const reason = edit.reason === "mask" ? "masked" : "cut";
-		results.push({ key, reason, toolName, ref: edit.takenOut?.ref, tokensBefore, tokensAfter });
-	}
-	const decisions: Decisions = {
-		...(masked.size > 0 ? { masked } : {}),
-		...(pauseHere === undefined ? {} : { pause: pauseHere }),
-	};
-	return { plan: draft.plan(), momentOf, results, decisions };
-}
-
-/** The wordings of a placeholder that only names its original. */
-function withoutHint(policy: Policy, archive: Archive | undefined) {
-	const { placeholder, digestPlaceholder } = wordings(policy, archive ? "archived" : "not_archived");
-	return { placeholder, digestPlaceholder };
-}
-
-function hasHint(replacements: Iterable<unknown>, by: string): boolean {
-	const mark = by.replace(/ ?\{ref\}/, "").replaceAll("`", "");
-	return Array.from(replacements).some((replacement) =>
-		JSON.stringify(replacement).includes(JSON.stringify(mark).slice(1, -1)),
+	// A copy that opencode stores beside the result is not sent.
+	const byPlace = groupBy(
+		edits.filter(({ unsent }) => !unsent),
+		({ path }) => placeOf.get(jsonPointer(path)) as number,
 	);
-}
-
-/** The same edit with the hint, if the placeholder is then still shorter than the result. */
-function hinted(edit: ReplaceEdit, paired: PairedResult, how: MaskResultParameters): ReplaceEdit {
-	const edits = maskResult(paired, { ...how, isError: () => false });
-	const at = jsonPointer(edit.path);
-	return (typeof edits === "string" ? undefined : edits.find(({ path }) => jsonPointer(path) === at)) ?? edit;
-}
-
-/** A result that no answer follows was never read. */
-function unlessUnread(schedule: Schedule, { results, calls }: ReplayHistory): Schedule {
-	const lastCall = calls.at(-1) ?? -1;
-	return Float64Array.from(results, ({ message }, place) =>
-		message > lastCall ? Number.POSITIVE_INFINITY : (schedule[place] as number),
+	return new Map(
+		Array.from(byPlace, ([place, ofPlace]) => {
+			const { result } = paired[place] as PairedResult;
+			const values = valuesOf(ofPlace, result);
+			const savedChars = charsOfState(states[place], result) - charsOfState({ values }, result);
+			const ref = ofPlace.find(({ takenOut }) => takenOut)?.takenOut?.ref;
+			return [place, { place, key: keys[place] as string, values, ref, savedChars }];
+		}),
 	);
-}
-
-/** By place, the values that stand in the places of results since they were masked. */
-function maskedBefore(
-	keys: readonly string[],
-	paired: readonly PairedResult[],
-	known: { readonly remembered: Remembered; readonly memory: Memory; readonly transcript: Transcript },
-): Map<number, unknown> {
-	const { remembered, memory, transcript } = known;
-	const lastAnswer = transcript.messages.findLastIndex(({ role }) => role === "assistant");
-	const before = new Map<number, unknown>();
-	keys.forEach((key, place) => {
-		if ((paired[place] as PairedResult).message > lastAnswer) return;
-		const replacement = remembered.masked.get(key) ?? memory.maskedAnywhere(key);
-		if (replacement !== undefined) before.set(place, replacement);
-	});
-	return before;
-}
-
-function withReplacement(
-	edit: ReplaceEdit,
-	replacement: unknown,
-	{ countTokens, node }: { readonly countTokens: CountTokens; readonly node: TextNode | undefined },
-): ReplaceEdit {
-	if (equalsJson(replacement, edit.replacement)) return edit;
-	const text = textIn(replacement, edit.replacement);
-	const inner = node && withoutFrame(node, text);
-	return { ...edit, replacement, after: sizeOf(inner ?? text, countTokens) };
-}
-
-/** The text of a replacement, which may stand in a part of a list: there it differs from another replacement. */
-function textIn(replacement: unknown, other: unknown): string {
-	if (typeof replacement === "string") return replacement;
-	const at = (value: unknown, key: string) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key];
-	const keys = typeof replacement === "object" && replacement !== null ? Object.keys(replacement) : [];
-	const key = keys.find((one) => !equalsJson(at(replacement, one), at(other, one)));
-	return key === undefined ? JSON.stringify(replacement) : textIn(at(replacement, key), at(other, key));
 }
 
 /** A result that a hook had shortened is masked under the reference of the whole. */
 async function namingWholes(
-	archiving: Archiving,
+	archiving: Archiving | undefined,
 	paired: readonly PairedResult[],
 	archive: Archive | undefined,
-): Promise<Archiving> {
+): Promise<Archiving | undefined> {
 	const wholes = new Map<string, string>();
-	for (const { result } of paired) {
+	for (const { result } of archiving ? paired : []) {
 		const [only, ...others] = result.texts;
 		const ref = only && others.length === 0 ? shortenedRef(only.text) : undefined;
 		if (only && ref !== undefined && (await archive?.has(ref))) wholes.set(only.text, ref);
 	}
-	if (wholes.size === 0) return archiving;
+	if (!archiving || wholes.size === 0) return archiving;
 	return { ...archiving, refOf: (text) => wholes.get(text) ?? archiving.refOf(text) };
 }

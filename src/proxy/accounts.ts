@@ -1,0 +1,62 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
+import path from "node:path";
+import { isJsonObject } from "../conversation/json.ts";
+import { listOf } from "../json-text/value.ts";
+
+export type Accounts = ReturnType<typeof createAccounts>;
+
+const mostAccounts = 1_000;
+
+/**
+ * Remembers the accounts of which an answer has shown that they check what reasoning is bound to: in `folder` if one is
+ * given, as a keyed hash of the upstream and the credential, which says nothing without both.
+ */
+export function createAccounts(folder: string | undefined) {
+	const file = folder && path.join(folder, "accounts.json");
+	let { salt, enforced } = read(file);
+	const nameOf = (upstream: string, headers: IncomingHttpHeaders): string => {
+		const credential = headers["x-api-key"] ?? headers.authorization ?? headers["api-key"] ?? "";
+		return createHmac("sha256", salt).update(JSON.stringify([upstream, credential])).digest("hex");
+	};
+	return {
+		isEnforced: (upstream: string, headers: IncomingHttpHeaders): boolean => enforced.has(nameOf(upstream, headers)),
+		/** Returns whether it is news. Where it cannot be written, this process knows it. */
+		learn(upstream: string, headers: IncomingHttpHeaders): boolean {
+			const name = nameOf(upstream, headers);
+			if (enforced.has(name)) return false;
+			const now = read(file);
+			// Another process may have been the first to write the file.
+			if (now.isThere && now.salt !== salt) ({ salt, enforced } = now);
+			for (const one of now.enforced) enforced.add(one);
+			enforced.add(nameOf(upstream, headers));
+			if (file) write(file, { salt, enforced });
+			return true;
+		},
+	};
+}
+
+function read(file: string | undefined) {
+	try {
+		const value: unknown = file && JSON.parse(readFileSync(file, "utf8"));
+		if (isJsonObject(value) && typeof value.salt === "string") {
+			const enforced = new Set(listOf(value.enforced).filter((one) => typeof one === "string"));
+			return { isThere: true, salt: value.salt, enforced };
+		}
+	} catch {
+		// Nothing is learnt yet.
+	}
+	return { isThere: false, salt: randomBytes(32).toString("hex"), enforced: new Set<string>() };
+}
+
+function write(file: string, { salt, enforced }: { readonly salt: string; readonly enforced: ReadonlySet<string> }): void {
+	try {
+		mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+		const text = JSON.stringify({ salt, enforced: [...enforced].slice(-mostAccounts) });
+		writeFileSync(`${file}.${process.pid}`, text, { mode: 0o600 });
+		renameSync(`${file}.${process.pid}`, file);
+	} catch {
+		// One more refused request teaches the next process.
+	}
+}

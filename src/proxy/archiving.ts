@@ -1,0 +1,88 @@
+import type { Archive, Original } from "../archive/archive.ts";
+import { refusePlaceholders } from "../archive/store.ts";
+import { compactJson } from "../conversation/json.ts";
+import { resultText, valueAt } from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import { refTaken } from "../operations/originals.ts";
+import type { Values } from "./states.ts";
+
+export type Originals = ReturnType<typeof createOriginals>;
+
+/** A result that is sent in another form, which names its original by `ref`. */
+export interface Replaced {
+	readonly paired: PairedResult;
+	readonly values: Values;
+	readonly ref: string | undefined;
+}
+
+/** Archiving an original again marks it as used, so that the retention keeps it as long as its placeholder is sent. */
+const archivedForMs = 24 * 3_600_000;
+
+/** Writes originals beside the requests that hold them. */
+export function createOriginals({
+	archive,
+	now,
+	isPlaceholder,
+}: {
+	readonly archive: Archive | undefined;
+	readonly now: () => number;
+	readonly isPlaceholder: (text: string) => boolean;
+}) {
+	const guarded = archive && refusePlaceholders(archive, isPlaceholder);
+	const archivedAt = new WeakMap<Values, number>();
+	/** Originals of results that were sent cut, and that could not be written yet. */
+	const waiting = new Map<string, Original>();
+	return {
+		/** False while an original waits to be written: then nothing more is cut. */
+		canArchive: () => waiting.size === 0,
+		/** Throws PalimpsestError `archive_unavailable`, then nothing may be masked; and `refTaken`. */
+		async archive(document: unknown, replaced: readonly Replaced[]): Promise<void> {
+			if (!archive || !guarded) return;
+			const at = now();
+			const due = replaced.filter(({ values }) => at - (archivedAt.get(values) ?? Number.NEGATIVE_INFINITY) > archivedForMs);
+			const originals = due.flatMap((one) => originalsOf(document, one, archive));
+			if (originals.length > 0) {
+				// The agent program sends the whole conversation again at its next request.
+				const refs = await guarded.put(originals.map(({ original }) => original), { isHeldElsewhere: true });
+				if (originals.some(({ planned, long }, index) => planned !== long && planned !== refs[index])) throw refTaken;
+			}
+			for (const { values } of due) archivedAt.set(values, at);
+		},
+		/** The same for results that are sent already. What cannot be written waits for the next request. */
+		async keep(document: unknown, replaced: readonly Replaced[]): Promise<void> {
+			try {
+				if (guarded && waiting.size > 0) await guarded.put([...waiting.values()], { isHeldElsewhere: true });
+				waiting.clear();
+				await this.archive(document, replaced);
+			} catch (error) {
+				if (error === refTaken) return;
+				for (const one of replaced) {
+					if (!archive || archivedAt.has(one.values)) continue;
+					for (const { original, long } of originalsOf(document, one, archive)) waiting.set(long, original);
+				}
+				throw error;
+			}
+		},
+	};
+}
+
+function originalsOf(document: unknown, { paired, values, ref }: Replaced, archive: Archive) {
+	const { result, call } = paired;
+	return Array.from(values.keys()).flatMap((place) => {
+		const number = Number(place.slice(place.indexOf(" ") + 1));
+		const isMedia = place.startsWith("media");
+		const medium = isMedia ? result.media[number] : undefined;
+		const text = medium
+			? compactJson(valueAt(document, medium.path))
+			: place === "whole"
+				? resultText(result)
+				: result.texts[number]?.text;
+		if (text === undefined || ref === undefined) return [];
+		const long = archive.longRefOf(text);
+		const planned = values.size > 1 ? long : ref;
+		// A hook has archived the whole of a result that it had shortened.
+		if (planned !== long && planned !== archive.refOf(text)) return [];
+		const kind = isMedia ? ("media" as const) : ("result" as const);
+		return [{ planned, long, original: { kind, text, toolCallId: result.callId, toolName: call?.name } }];
+	});
+}

@@ -1,0 +1,104 @@
+import { resultCharacters, type Transcript } from "../conversation/transcript.ts";
+import type { KnownKeys } from "./identity.ts";
+import type { Plan } from "./plan.ts";
+
+/** A conversation that goes on: its last request as the host sent it, and what was planned on it. */
+export interface Branch extends KnownKeys {
+	readonly transcript: Transcript;
+	readonly chars: number;
+	/** Made for this history or for its beginning. */
+	plan?: Plan | undefined;
+	planning?: Promise<void> | undefined;
+	/** Plans on the last request, once the planning that is under way has ended. */
+	next?: (() => Promise<Plan>) | undefined;
+	/** Tokens of the provider for each character that was sent, from the usage of the last answer. */
+	tokensPerChar?: number | undefined;
+}
+
+export type Histories = ReturnType<typeof createHistories>;
+
+/** Branches of a conversation that go on in turns, such as those of a fork. */
+const mostBranches = 3;
+const mostConversations = 64;
+/** Of all histories: some 30 conversations of 1 MB. */
+const mostChars = 32_000_000;
+
+/** The last histories of each conversation. A plan counts only for a request that continues the history it was made for. */
+export function createHistories() {
+	const conversations = new Map<string, readonly Branch[]>();
+	return {
+		/** The branch with the longest history that a request continues. */
+		continuedBy(conversation: string, transcript: Transcript): Branch | undefined {
+			const branches = conversations.get(conversation) ?? [];
+			const found = branches.filter((branch) => continues(transcript, branch.transcript));
+			return found.toSorted((a, b) => b.transcript.messages.length - a.transcript.messages.length)[0];
+		},
+		/** Takes a request as the last one of the branch that it continues, or of a new branch. */
+		keep(conversation: string, request: KnownKeys & { readonly transcript: Transcript }, branch: Branch | undefined): Branch {
+			const kept: Branch = Object.assign(branch ?? {}, { ...request, chars: charsOf(request.transcript) });
+			const others = (conversations.get(conversation) ?? []).filter((one) => one !== kept);
+			conversations.delete(conversation);
+			conversations.set(conversation, [kept, ...others].slice(0, mostBranches));
+			dropOldest();
+			return kept;
+		},
+	};
+
+	function dropOldest(): void {
+		let chars = 0;
+		for (const branches of conversations.values()) for (const branch of branches) chars += branch.chars;
+		for (const [key, branches] of conversations) {
+			if (conversations.size === 1 || (chars <= mostChars && conversations.size <= mostConversations)) return;
+			conversations.delete(key);
+			for (const branch of branches) chars -= branch.chars;
+		}
+	}
+}
+
+/** One planning at a time for each branch; of the requests that come meanwhile, the last is planned on. */
+export function planOn(branch: Branch, make: () => Promise<Plan>, failed: (error: unknown) => void): Promise<void> {
+	if (branch.planning) {
+		branch.next = make;
+		return branch.planning;
+	}
+	const run = async (): Promise<void> => {
+		for (let work: typeof branch.next = make; work; work = branch.next) {
+			branch.next = undefined;
+			try {
+				branch.plan = await work();
+			} catch (error) {
+				failed(error);
+			}
+		}
+		branch.planning = undefined;
+	};
+	branch.planning = run();
+	return branch.planning;
+}
+
+/** Compares texts, which is faster than hashing them. */
+function continues({ messages }: Transcript, { messages: before }: Transcript): boolean {
+	if (messages.length < before.length) return false;
+	return before.every((old, index) => {
+		const one = messages[index];
+		if (!one || one.role !== old.role || one.counted.length !== old.counted.length) return false;
+		if (one.results.length !== old.results.length || one.calls.length !== old.calls.length) return false;
+		if (!one.counted.every((text, at) => text === old.counted[at])) return false;
+		if (!one.calls.every(({ id }, at) => id === old.calls[at]?.id)) return false;
+		return one.results.every(({ texts, callId }, at) => {
+			const other = old.results[at];
+			if (callId !== other?.callId || texts.length !== other?.texts.length) return false;
+			return texts.every(({ text }, number) => text === other.texts[number]?.text);
+		});
+	});
+}
+
+function charsOf({ messages, surroundings }: Transcript): number {
+	let chars = 0;
+	for (const text of surroundings) chars += text.length;
+	for (const { counted, results } of messages) {
+		for (const text of counted) chars += text.length;
+		for (const result of results) chars += resultCharacters(result);
+	}
+	return chars;
+}

@@ -1,0 +1,174 @@
+import type { JsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../conversation/json.ts";
+import type { ReplaceEdit } from "../conversation/plan.ts";
+import {
+	jsonPointer,
+	type Path,
+	resultCharacters,
+	resultText,
+	type ToolResult,
+	type Transcript,
+} from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+
+/**
+ * How a result was last sent. The provider's cache and the model's reasoning hang on it, so it stays until a decision
+ * changes it, and its values never change.
+ */
+export interface ResultState {
+	readonly kind: "whole" | "cut" | "masked";
+	/** Number of the request with which it began. */
+	readonly since: number;
+	/** Messages of that request. */
+	readonly at: number;
+	/** Number of the request in which it replaced another state that had been sent; 0 for the first state of a result. */
+	readonly changed: number;
+	readonly values: Values;
+	/** What was sent in its place before it was masked. */
+	readonly cut?: Values | undefined;
+	/** Of the original; `undefined` if none is archived. */
+	readonly ref?: string | undefined;
+}
+
+/** By place, the JSON value that is sent there. The text of the place is needed for values that were read from a file. */
+export type Values = ReadonlyMap<Place, Value>;
+
+type Value = (text: string) => unknown;
+
+/** All content of a result, or one of its texts or media by number. */
+type Place = "whole" | `text ${number}` | `media ${number}`;
+
+export function valuesOf(edits: readonly ReplaceEdit[], result: ToolResult): Values {
+	const values = new Map<Place, Value>();
+	for (const { path, replacement } of edits) {
+		const place = placeOf(path, result);
+		if (place) values.set(place, () => replacement);
+	}
+	return values;
+}
+
+export interface PlacedValue {
+	readonly kind: "replace";
+	readonly path: Path;
+	readonly replacement: unknown;
+}
+
+/** The edits that put values in. A place that the result no longer has gets none. */
+export function valueEdits(values: Values, result: ToolResult): PlacedValue[] {
+	return Array.from(values).flatMap(([place, value]) => {
+		const path = pathOf(place, result);
+		return path ? [{ kind: "replace" as const, path, replacement: value(textAt(place, result)) }] : [];
+	});
+}
+
+/** Characters of what is sent: the conversation with the states of its results. */
+export function charsSent(
+	{ messages, surroundings }: Transcript,
+	paired: readonly PairedResult[],
+	stateOf: (place: number) => ResultState | undefined,
+): number {
+	let chars = surroundings.reduce((sum, text) => sum + text.length, 0);
+	for (const { counted } of messages) for (const text of counted) chars += text.length;
+	paired.forEach(({ result }, place) => {
+		chars += charsOfState(stateOf(place), result);
+	});
+	return chars;
+}
+
+export function charsOfState(state: Pick<ResultState, "values"> | undefined, result: ToolResult): number {
+	const written = state ? valueEdits(state.values, result).map(({ replacement }) => replacement) : [];
+	if (written.length === 0) return resultCharacters(result);
+	return written.reduce<number>((sum, value) => {
+		return sum + (typeof value === "string" ? value.length : JSON.stringify(value).length);
+	}, 0);
+}
+
+/** Without texts of the conversation: pieces of an original are named by their places in it. Plain JSON. */
+export function encodeValues(values: Values, result: ToolResult): JsonObject {
+	const entries = Array.from(values, ([place, value]) => {
+		const text = textAt(place, result);
+		return [place, encode(value(text), text)] as const;
+	});
+	return Object.fromEntries(entries);
+}
+
+/** Takes what `encodeValues` made; ignores what it cannot have made. */
+export function decodeValues(encoded: unknown): Values {
+	const values = new Map<Place, Value>();
+	for (const [place, value] of Object.entries(isJsonObject(encoded) ? encoded : {})) {
+		if (!/^(?:whole|(?:text|media) \d+)$/.test(place)) continue;
+		let decoded: { readonly value: unknown } | undefined;
+		values.set(place as Place, (text) => {
+			decoded ??= { value: decode(value, text) };
+			return decoded.value;
+		});
+	}
+	return values;
+}
+
+function placeOf(path: Path, { whole, texts, media }: ToolResult): Place | undefined {
+	const at = jsonPointer(path);
+	if (whole && jsonPointer(whole.path) === at) return "whole";
+	const text = texts.findIndex((node) => jsonPointer(node.path) === at);
+	if (text !== -1) return `text ${text}`;
+	const medium = media.findIndex((node) => jsonPointer(node.path) === at);
+	return medium === -1 ? undefined : `media ${medium}`;
+}
+
+function pathOf(place: Place, { whole, texts, media }: ToolResult): Path | undefined {
+	if (place === "whole") return whole?.path;
+	const number = Number(place.slice(place.indexOf(" ")));
+	return (place.startsWith("text") ? texts[number] : media[number])?.path;
+}
+
+function textAt(place: Place, result: ToolResult): string {
+	if (place === "whole") return resultText(result);
+	return (place.startsWith("text") && result.texts[Number(place.slice("text ".length))]?.text) || "";
+}
+
+/** Strings up to this length are placeholders, which hold no text of a conversation. */
+const shortString = 300;
+const piecesKey = "~";
+
+function encode(value: unknown, source: string): unknown {
+	if (typeof value === "string") {
+		return value.length <= shortString ? value : { [piecesKey]: piecesOf(value, source) };
+	}
+	if (Array.isArray(value)) return value.map((item) => encode(item, source));
+	if (!isJsonObject(value)) return value;
+	return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, encode(member, source)]));
+}
+
+function decode(value: unknown, source: string): unknown {
+	if (Array.isArray(value)) return value.map((item) => decode(item, source));
+	if (!isJsonObject(value)) return value;
+	const pieces = value[piecesKey];
+	if (Array.isArray(pieces)) return pieces.map((piece) => textOfPiece(piece, source)).join("");
+	return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, decode(member, source)]));
+}
+
+function textOfPiece(piece: unknown, source: string): string {
+	if (!Array.isArray(piece)) return String(piece);
+	const [start, length] = piece as [number, number];
+	return source.slice(start, start + length);
+}
+
+/** Lines that the source has too become its ranges; neighbouring ranges become one. */
+function piecesOf(text: string, source: string): (string | readonly [number, number])[] {
+	const pieces: (string | [number, number])[] = [];
+	let from = 0;
+	for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
+		const ahead = source.indexOf(line, from);
+		const found = ahead === -1 ? source.indexOf(line) : ahead;
+		const last = pieces.at(-1);
+		if (found === -1) {
+			if (typeof last === "string") pieces[pieces.length - 1] = last + line;
+			else pieces.push(line);
+			continue;
+		}
+		from = found + line.length;
+		if (Array.isArray(last) && last[0] + last[1] === found) last[1] += line.length;
+		else pieces.push([found, line.length]);
+	}
+	return pieces;
+}
