@@ -1,9 +1,9 @@
 import { usersWords } from "../compaction/users-words.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import { cacheTerms } from "../proxy/cache-time.ts";
 import type { Editing } from "../proxy/edit.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
+import { cacheTerms } from "../proxy/terms.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /**

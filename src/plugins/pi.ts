@@ -6,8 +6,8 @@ import { usersWords } from "../compaction/users-words.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import { cacheTerms } from "../proxy/cache-time.ts";
 import { formatsOfApi } from "../proxy/edit.ts";
+import { cacheTerms } from "../proxy/terms.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /** The part of pi's `ExtensionAPI` that is used here. Source: docs/extensions.md of `@earendil-works/pi-coding-agent` 0.74. */

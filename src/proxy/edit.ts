@@ -1,20 +1,19 @@
 import type { Archive } from "../archive/archive.ts";
 import { refusePlaceholders } from "../archive/store.ts";
-import { measure } from "../conversation/measure.ts";
 import type { Edit, Plan } from "../conversation/plan.ts";
-import type { Transcript } from "../conversation/transcript.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { applyAndVerify, completePlan, openConversation } from "../operations/conversation.ts";
 import { refTaken, withFreeRefs } from "../operations/originals.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type CacheTerms, cacheTerms } from "./cache-time.ts";
 import type { KnownCuts } from "./cut-on-arrival.ts";
 import { conversationKey, messageKey } from "./identity.ts";
 import { createMemory, type Memory, memoryFolderOf, type Remembered } from "./memory.ts";
+import { partsAfter, partsOf, type RequestParts } from "./parts.ts";
 import { type EditedResult, planEdits } from "./plan.ts";
 import { recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
+import { type CacheTerms, cacheTerms } from "./terms.ts";
 
 export interface Editing {
 	readonly policy: Policy;
@@ -44,12 +43,6 @@ export async function openEditing(
 	return { ...rest, policy, archive, memory, now, archived: new Map(), cuts: new Map() };
 }
 
-export interface SizedPart {
-	/** Equal for equal content. */
-	readonly key: string;
-	readonly tokens: number;
-}
-
 export interface EditOutcome {
 	/** The edited body; `undefined` if the request goes out as it came. */
 	readonly text: string | undefined;
@@ -70,12 +63,6 @@ export interface RequestFacts {
 	readonly results: readonly EditedResult[];
 	/** Measured at the first call, so that a request need not wait for it. Then the conversation is let go. */
 	readonly parts: () => RequestParts;
-}
-
-/** What surrounds the messages, and then each message, as they came and as they go out. */
-export interface RequestParts {
-	readonly unedited: readonly SizedPart[];
-	readonly sent: readonly SizedPart[];
 }
 
 export const formatsOfApi = {
@@ -158,7 +145,7 @@ async function editOnce<Written>(
 		isCold,
 		results,
 		parts: once(() => {
-			const unedited = partsOf(transcript, opened);
+			const unedited = partsOf(transcript, meter, opened.requestOverhead(meter.countTokens));
 			return { unedited, sent: partsAfter(unedited, edits) };
 		}),
 	});
@@ -202,8 +189,6 @@ async function editOnce<Written>(
 /** Between the steps of an edit, which take some 50 ms for 1 MB: other requests and pings do not wait for all of them. */
 export const othersGoOn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-type Opened = Awaited<ReturnType<typeof openConversation>>;
-
 function holdsMessages(body: unknown): boolean {
 	const { messages, contents, input } = (body ?? {}) as Record<string, unknown>;
 	return [messages, contents, input].some(Array.isArray);
@@ -221,35 +206,12 @@ function isHeldOut(conversation: string, share: number): boolean {
 
 const noMessage: Parameters<typeof messageKey>[0] = { role: "other", counted: [], calls: [], results: [] };
 
-function partsOf(transcript: Transcript, { meter, requestOverhead }: Opened): SizedPart[] {
-	const { messages, surroundingTokens } = measure(transcript, meter, requestOverhead(meter.countTokens));
-	const surroundings = messageKey({ ...noMessage, counted: transcript.surroundings });
-	return [
-		{ key: surroundings, tokens: surroundingTokens },
-		...transcript.messages.map((message, index) => ({
-			key: messageKey(message),
-			tokens: messages[index]?.tokens ?? 0,
-		})),
-	];
-}
-
 function once<T>(make: () => T): () => T {
 	let state: { readonly make: () => T } | { readonly made: T } = { make };
 	return () => {
 		if ("make" in state) state = { made: state.make() };
 		return state.made;
 	};
-}
-
-function partsAfter(parts: readonly SizedPart[], edits: readonly Edit[]): SizedPart[] {
-	const after = [...parts];
-	for (const { message, reason, before, after: left, takenOut } of edits) {
-		const part = after[message + 1];
-		if (!part) continue;
-		const key = `${part.key} ${reason} ${takenOut?.ref ?? ""}`;
-		after[message + 1] = { key, tokens: part.tokens - before.tokens + left.tokens };
-	}
-	return after;
 }
 
 const mostArchived = 100_000;

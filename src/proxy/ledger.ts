@@ -1,5 +1,6 @@
-import type { RequestFacts, SizedPart } from "./edit.ts";
+import type { RequestFacts } from "./edit.ts";
 import { type Fault, faults } from "./editor.ts";
+import { commonTokens, type SizedPart, tokensOf } from "./parts.ts";
 import type { EditedResult } from "./plan.ts";
 import type { Route } from "./routes.ts";
 import { inputBill, type Usage } from "./usage.ts";
@@ -201,16 +202,6 @@ function figuresOf(sums: Sums) {
 		billed_unedited: Math.round(unedited),
 		ratio: Math.round(ratio * 1_000) / 1_000,
 	};
-}
-
-function tokensOf(parts: readonly SizedPart[]): number {
-	return parts.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-/** Providers cache the longest common start of two requests, taken here by whole messages, as in `replay`. */
-function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
-	const end = parts.findIndex(({ key }, index) => key !== before[index]?.key);
-	return tokensOf(end === -1 ? parts : parts.slice(0, end));
 }
 
 function noteEdit(account: Account, result: EditedResult, isCold: boolean): void {

@@ -3,8 +3,8 @@ import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { objectOf } from "../json-text/value.ts";
-import type { CacheTerms } from "./cache-time.ts";
 import type { Api } from "./routes.ts";
+import type { CacheTerms } from "./terms.ts";
 
 /** The tokens that a provider says it has billed. */
 export interface Usage {

@@ -188,17 +188,22 @@ function startOf(pattern: RegExp, before: RegExp): RegExp {
 	return new RegExp(`${before.source}(?:${pattern.source})(?![a-z]{2})`);
 }
 
-/** A name without providers and without the suffixes of Bedrock, OpenRouter and Claude Code. */
-function withoutProvider(model: string): string {
+/** A name without providers and without the suffixes of Bedrock, Vertex (`@20261101`), OpenRouter and Claude Code. */
+export function withoutProvider(model: string): string {
 	const last = model.trim().toLowerCase().split("/").at(-1) as string;
 	// Claude Code has names that are only a tier.
 	const name = last.replace(/^(?=(?:opus|sonnet|haiku)(?:\[|$))/, "claude-");
-	return name.replace(/\[\w*\]$/, "").replace(/(?:-v?\d+:\d+|:[a-z]+)$/, "");
+	return name.replace(/\[\w*\]$/, "").replace(/(?:@[\w.-]+|-v?\d+:\d+|:[a-z]+)$/, "");
 }
 
 /** Days and months of a release are no versions. */
 function withoutDates(rest: string): string {
 	return rest.replace(/-(?:20\d\d-\d\d-\d\d|\d\d-20\d\d|0\d-\d\d|\d{4,8})(?![\dbk])/g, "");
+}
+
+/** The version in a name without its family, without the dates of a release. */
+export function versionOfName(rest: string): number | undefined {
+	return versionIn(withoutDates(rest));
 }
 
 /** The first number that is no size: 4.5 of `-sonnet-4-5`, 3.1 of `-v3p1-8b`, 2.5 of `-k2.5`. */
@@ -228,19 +233,25 @@ export type CataloguedPrice =
  * and Bedrock's names. Prices have the catalogue's names, such as `input_mtok` and `cache_read_mtok`.
  */
 export async function findInCatalogue(model: string) {
-	if (model.trim() === "") return undefined;
+	return model.trim() === "" ? undefined : (await loadCatalogue())(model);
+}
+
+/** A search in the catalogue that does not wait. Loading it takes some 70 ms. */
+export async function loadCatalogue() {
 	const { calcPrice } = await import("@pydantic/genai-prices");
-	for (const { name, provider } of spellings(model.trim().toLowerCase())) {
-		const options = provider === undefined ? {} : { providerId: provider };
-		const found = calcPrice({ input_tokens: 1 }, name, options);
-		// The first find decides, even without a window: that of another provider may differ.
-		if (found !== null) {
-			const contextWindow = positiveInteger(found.model.context_window);
-			const prices: Readonly<Record<string, CataloguedPrice | undefined>> = found.model_price;
-			return { provider: found.provider.id, contextWindow, prices };
+	return (model: string) => {
+		for (const { name, provider } of spellings(model.trim().toLowerCase())) {
+			const options = provider === undefined ? {} : { providerId: provider };
+			const found = calcPrice({ input_tokens: 1 }, name, options);
+			// The first find decides, even without a window: that of another provider may differ.
+			if (found !== null) {
+				const contextWindow = positiveInteger(found.model.context_window);
+				const prices: Readonly<Record<string, CataloguedPrice | undefined>> = found.model_price;
+				return { provider: found.provider.id, contextWindow, prices };
+			}
 		}
-	}
-	return undefined;
+		return undefined;
+	};
 }
 
 function* spellings(model: string): Generator<{ readonly name: string; readonly provider?: string }> {

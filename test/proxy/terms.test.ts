@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cacheTerms } from "../../src/proxy/cache-time.ts";
+import { cacheTerms } from "../../src/proxy/terms.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();

@@ -1,0 +1,74 @@
+import { isJsonObject } from "../conversation/json.ts";
+import { measure, type TokenMeter } from "../conversation/measure.ts";
+import type { Edit } from "../conversation/plan.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { messageKey } from "./identity.ts";
+
+export interface SizedPart {
+	/** Equal for equal content. */
+	readonly key: string;
+	readonly tokens: number;
+}
+
+/** What surrounds the messages, and then each message, as they came and as they go out. */
+export interface RequestParts {
+	readonly unedited: readonly SizedPart[];
+	readonly sent: readonly SizedPart[];
+}
+
+/** The parts of a request. `overhead` are the tokens that a request has beside its texts. */
+export function partsOf(transcript: Transcript, meter: TokenMeter, overhead: number): SizedPart[] {
+	const { messages, surroundingTokens } = measure(transcript, meter, overhead);
+	const counted = transcript.surroundings.map(withoutBillingHeader);
+	return [
+		{ key: messageKey({ role: "other", counted, calls: [], results: [] }), tokens: surroundingTokens },
+		...transcript.messages.map((message, index) => ({
+			key: messageKey(message),
+			tokens: messages[index]?.tokens ?? 0,
+		})),
+	];
+}
+
+/** The parts after some edits of their messages. */
+export function partsAfter(parts: readonly SizedPart[], edits: readonly Edit[]): SizedPart[] {
+	const after = [...parts];
+	for (const { message, reason, before, after: left, takenOut } of edits) {
+		const part = after[message + 1];
+		if (!part) continue;
+		const key = `${part.key} ${reason} ${takenOut?.ref ?? ""}`;
+		after[message + 1] = { key, tokens: part.tokens - before.tokens + left.tokens };
+	}
+	return after;
+}
+
+export function tokensOf(parts: readonly SizedPart[]): number {
+	return parts.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** Tokens of the longest common start of two requests: providers cache it. By whole messages, as in `replay`. */
+export function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
+	const end = parts.findIndex(({ key }, index) => key !== before[index]?.key);
+	return tokensOf(end === -1 ? parts : parts.slice(0, end));
+}
+
+const billingHeader = "x-anthropic-billing-header:";
+
+/**
+ * Claude Code begins `system` with a block of its own that differs in each request (`x-anthropic-billing-header: …;
+ * cch=…`). Anthropic takes it out before it looks into its cache, so it is no part of the prefix.
+ */
+function withoutBillingHeader(text: string): string {
+	if (!text.includes(billingHeader)) return text;
+	try {
+		const blocks: unknown = JSON.parse(text);
+		if (!Array.isArray(blocks)) return text;
+		return JSON.stringify(blocks.filter((block) => !isBillingHeader(block)));
+	} catch {
+		// A system prompt that is a string.
+		return text;
+	}
+}
+
+function isBillingHeader(block: unknown): boolean {
+	return isJsonObject(block) && typeof block.text === "string" && block.text.startsWith(billingHeader);
+}
