@@ -1,9 +1,15 @@
 import { isJsonObject, type JsonObject } from "./json.ts";
-import type { Edit, InsertEdit, Plan } from "./plan.ts";
+import type { InsertEdit, RemoveEdit, ReplaceEdit } from "./plan.ts";
 import type { Path } from "./transcript.ts";
 
+/** What of an edit changes the document. */
+export type Change =
+	| Pick<ReplaceEdit, "kind" | "path" | "replacement">
+	| Pick<RemoveEdit, "kind" | "path">
+	| Pick<InsertEdit, "kind" | "path" | "value">;
+
 /** The new document shares all values without edits with the input. Throws if a path of the plan does not exist in it. */
-export function applyPlan(document: unknown, plan: Plan): unknown {
+export function applyPlan(document: unknown, plan: readonly Change[]): unknown {
 	return rebuild(document, editTree(plan));
 }
 
@@ -52,12 +58,12 @@ function rebuildObject(object: JsonObject, children: ReadonlyMap<string | number
 }
 
 export interface EditTree {
-	edit?: Exclude<Edit, InsertEdit>;
-	inserts?: InsertEdit[];
+	edit?: Exclude<Change, { readonly kind: "insert" }>;
+	inserts?: Extract<Change, { readonly kind: "insert" }>[];
 	children?: Map<string | number, EditTree>;
 }
 
-export function editTree(plan: Plan): EditTree {
+export function editTree(plan: readonly Change[]): EditTree {
 	const root: EditTree = {};
 	for (const edit of plan) {
 		let node = root;

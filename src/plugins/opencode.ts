@@ -1,8 +1,10 @@
 import { usersWords } from "../compaction/users-words.ts";
+import { applyPlan } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { Editing } from "../proxy/edit.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
+import { cacheTerms } from "../proxy/terms.ts";
 import { cacheTerms } from "../proxy/terms.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
@@ -38,23 +40,23 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 		if (logged instanceof Promise) logged.catch(() => {});
 	};
 	const editor = createSessionEditor({ folder: directory ?? process.cwd(), host: "opencode", options, report });
-	/** By session, the conversation that was last sent with edits. */
-	const edited = new Map<string, string>();
+	/** By session, what to do if the provider refuses what was last sent. */
+	const refusals = new Map<string, () => void>();
 
 	return {
 		"experimental.chat.messages.transform": async (_: unknown, output: { readonly messages: Stored[] }) => {
 			const { messages } = output;
 			const { info = {} } = messages.findLast(({ info }) => info.role === "user") ?? {};
 			const done = await editor.edit((editing) => ({
-				...howSent(objectOf(info.model), editing),
+				...howSent(objectOf(info.model), editing, editor),
 				body: { messages: [...messages] },
 				formats: ["opencode"],
-				write: (_plan, document) => (document as { readonly messages: readonly Stored[] }).messages,
+				write: (edits) => (applyPlan({ messages: [...messages] }, edits) as { readonly messages: readonly Stored[] }).messages,
 			}));
 			if (done?.written === undefined) return;
 			for (const [index, message] of done.written.entries()) messages[index] = message;
 			const session = stringAt(info as JsonObject, "sessionID");
-			if (session !== undefined && done.facts.conversation !== undefined) edited.set(session, done.facts.conversation);
+			if (session !== undefined) refusals.set(session, done.refused);
 		},
 		"tool.execute.after": async (
 			input: { readonly tool: string; readonly callID?: string; readonly args?: unknown },
@@ -85,10 +87,9 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 			if (event.type !== "session.error") return;
 			const { sessionID, error } = objectOf(event.properties);
 			const { name, data } = objectOf(error);
-			const conversation = edited.get(String(sessionID));
-			// The provider may have refused our edit, for example for a signature that is bound to the text that stood there.
 			const isRefused = name === "APIError" && objectOf(data).statusCode === 400;
-			if (isRefused && conversation !== undefined) await editor.leaveAlone(conversation, "its edits were refused");
+			if (isRefused) refusals.get(String(sessionID))?.();
+			refusals.delete(String(sessionID));
 		},
 	};
 }
@@ -156,26 +157,26 @@ async function setup(context: SetupContext, options = context.options): Promise<
 }
 
 async function editMessages({ model, messages }: SessionEvent, editor: SessionEditor): Promise<void> {
+	const body = { messages: readableMessages(messages) };
 	const done = await editor.edit((editing) => ({
-		...howSent(objectOf(model), editing),
-		body: { messages: readableMessages(messages) },
+		...howSent(objectOf(model), editing, editor),
+		body,
 		formats: ["vercel-model"],
-		write: (_plan, document) =>
-			withEdits(messages, (document as { readonly messages: readonly JsonObject[] }).messages),
+		write: (edits) =>
+			withEdits(messages, (applyPlan(body, edits) as { readonly messages: readonly JsonObject[] }).messages),
 	}));
 	for (const [index, message] of (done?.written ?? []).entries()) messages[index] = message;
 }
 
 /** The model of a request, and how its provider caches. opencode asks Anthropic's models to cache for five minutes. */
-function howSent(model: JsonObject, { policy, archive, recallCommand }: Editing) {
+function howSent(model: JsonObject, { policy, archive }: Editing, { recallCommand }: SessionEditor) {
 	const id = stringAt(model, "modelID") ?? stringAt(model, "id");
 	const isAnthropic = /claude|anthropic/i.test(`${stringAt(model, "providerID")} ${id}`);
 	const asked = { cache_control: { type: "ephemeral" } };
 	return {
 		model: id,
-		terms: cacheTerms(asked, isAnthropic ? "anthropic" : "openai", policy.prices),
+		terms: cacheTerms(asked, isAnthropic ? "anthropic" : "openai", policy.prices, { model: id }),
 		recall: archive && policy.archive.recall_hint ? recallInShell(recallCommand) : undefined,
-		decides: true,
 	};
 }
 
@@ -203,8 +204,14 @@ interface ModelMessage {
 
 /** The messages in the shape of the AI SDK, part for part: only the names of the members differ. */
 function readableMessages(messages: readonly ModelMessage[]): JsonObject[] {
-	return messages.map(({ role, content }) => ({ role, content: content.map(readablePart) }));
+	return messages.map(({ role, content }) => ({
+		role,
+		content: content.map((part, at) => ({ ...readablePart(part), [placeKey]: at })),
+	}));
 }
+
+/** The place of a part in its message, since reasoning may be taken out. */
+const placeKey = "palimpsest_place";
 
 function readablePart(part: JsonObject): JsonObject {
 	const { type, id: toolCallId, name: toolName } = part;
@@ -215,7 +222,8 @@ function readablePart(part: JsonObject): JsonObject {
 		const ofError = typeof value === "string" ? "error-text" : "error-json";
 		return { type, toolCallId, toolName, output: { type: isError ? ofError : kind, value } };
 	}
-	if (type === "text" || type === "reasoning") return { type, text: part.text };
+	if (type === "text") return { type, text: part.text };
+	if (type === "reasoning") return { type, text: part.text, providerOptions: part.providerMetadata ?? part.providerOptions };
 	// Media and what is not known here.
 	return { type: "text", text: "" };
 }
@@ -224,13 +232,15 @@ function readablePart(part: JsonObject): JsonObject {
 function withEdits(messages: readonly ModelMessage[], edited: readonly JsonObject[]): readonly ModelMessage[] {
 	return messages.map((message, index) => {
 		const parts = listOf(edited[index]?.content).map(objectOf);
-		const content = message.content.map((part, at) => {
-			if (part.type !== "tool-result") return part;
+		const content = parts.flatMap((edit) => {
+			const part = message.content[Number(edit[placeKey])];
+			if (part?.type !== "tool-result") return part ?? [];
 			const result = objectOf(part.result);
-			const { value } = objectOf(parts[at]?.output);
+			const { value } = objectOf(edit.output);
 			return value === result.value ? part : { ...part, result: { ...result, value } };
 		});
-		if (content.every((part, at) => part === message.content[at])) return message;
+		const isSame = content.length === message.content.length && content.every((part, at) => part === message.content[at]);
+		if (isSame) return message;
 		// An instance of a class, whose methods stay.
 		return Object.assign(Object.create(Object.getPrototypeOf(message)), message, { content });
 	});

@@ -3,6 +3,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { readWords } from "../compaction/kept-words.ts";
 import { usersWords } from "../compaction/users-words.ts";
+import { applyPlan } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
@@ -50,32 +51,30 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 		editor ??= createSessionEditor({ folder: cwd, options, report });
 		return editor;
 	};
-	/** What was last sent with edits. */
-	let edited: string | undefined;
+	/** What to do if the provider refuses what was last sent. */
+	let refused: (() => void) | undefined;
 
 	pi.on("before_provider_request", async ({ payload }, context) => {
-		edited = undefined;
+		refused = undefined;
 		const api = apis[stringAt(context.model ?? {}, "api") ?? ""];
 		if (api === undefined || !isJsonObject(payload)) return undefined;
 		const done = await editorIn(context).edit(({ policy, archive }) => ({
 			body: payload,
 			formats: formatsOfApi[api],
-			terms: cacheTerms(payload, api, policy.prices),
+			terms: cacheTerms(payload, api, policy.prices, { model: stringAt(context.model ?? {}, "id") }),
 			model: stringAt(context.model ?? {}, "id"),
 			recall:
 				archive && policy.archive.recall_hint && pi.getActiveTools().includes(recallTool)
 					? { by: recallTool }
 					: undefined,
-			decides: true,
-			write: (_plan, document) => document,
+			write: (edits) => applyPlan(payload, edits),
 		}));
-		if (done?.written !== undefined) edited = done.facts.conversation;
+		if (done?.written !== undefined) refused = done.refused;
 		return done?.written;
 	});
 
-	pi.on("after_provider_response", async ({ status }, context) => {
-		// The provider may have refused our edit, for example for a signature that is bound to the text that stood there.
-		if (status === 400 && edited !== undefined) await editorIn(context).leaveAlone(edited, "its edits were refused");
+	pi.on("after_provider_response", async ({ status }) => {
+		if (status === 400) refused?.();
 	});
 
 	pi.on("tool_result", async ({ toolName, toolCallId, input, content }, context) => {

@@ -9,8 +9,8 @@ import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
 import { isShownWhole } from "../proxy/cut-on-arrival.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
-import { type ConversationEdit, type Editing, editConversation, openEditing } from "../proxy/edit.ts";
-import { inTime } from "../proxy/editor.ts";
+import type { HostRequest } from "../proxy/compose.ts";
+import { describe, type Editing, inTime, openEditing, prepare } from "../proxy/editing.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */
@@ -46,41 +46,46 @@ export function createSessionEditor(what: {
 	const command = Array.isArray(options.command) ? options.command : ownCommand(ownScript());
 	const commandLine = command.map(String).map(shellArgument).join(" ");
 	const mostChars = Number(options.mostChars) > 0 ? Number(options.mostChars) : usualMostChars;
+	const reported = new Set<string>();
+	const reportOnce = (line: string): void => {
+		if (!reported.has(line)) report(line);
+		reported.add(line);
+	};
 	let opening: Promise<Editing> | undefined;
 	const opened = () => {
-		opening ??= open({ folder, host, locale: options.locale, recallCommand: `${commandLine} recall` });
+		const onFault = (_: unknown, reason: string) => reportOnce(`palimpsest made no new decisions: ${reason}`);
+		opening ??= open({ folder, host, locale: options.locale, onFault });
 		return opening;
 	};
-	const reported = new Set<string>();
 	const orNothing = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
 		try {
 			return await inTime(work(), longestWaitMs);
 		} catch (error) {
-			const line = `palimpsest left something as it was: ${describe(error)}`;
-			if (!reported.has(line)) report(line);
-			reported.add(line);
+			reportOnce(`palimpsest left something as it was: ${describe(error)}`);
 			return undefined;
 		}
 	};
-	// One after the other: each has to know what the one before has decided.
-	let last: Promise<unknown> = Promise.resolve();
+	let planning: Promise<void> = Promise.resolve();
 
 	return {
-		commandLine,
-		/** What is sent instead of the messages; `undefined` if they are sent as they came. */
-		edit<Written>(conversation: (editing: Editing) => ConversationEdit<Written>) {
-			const turn = last.then(() =>
-				orNothing(async () => {
-					const editing = await opened();
-					return editConversation(conversation(editing), editing);
-				}),
-			);
-			last = turn;
-			return turn;
-		},
-		/** From now on its messages are sent as they come. */
-		leaveAlone: (conversation: string, reason: string) =>
-			orNothing(async () => (await opened()).memory.remember(conversation, { leftAlone: reason })),
+		/** Reads an original in a shell when its reference follows. */
+		recallCommand: `${commandLine} recall`,
+		/** What is sent instead of the messages. `written` is `undefined` if they are sent as the host has them. */
+		edit: <Written>(conversation: (editing: Editing) => Omit<HostRequest<Written>, "decides" | "isEnforced">) =>
+			orNothing(async () => {
+				const editing = await opened();
+				// A plugin cannot send a refused request again, so reasoning that no longer fits is left out at once.
+				const request = { ...conversation(editing), decides: true, isEnforced: true };
+				const { composed, planAhead } = await prepare(request, editing);
+				planning = planAhead();
+				if (!composed) return undefined;
+				const { written, variants } = composed;
+				/** The provider refused it: its decisions are taken back, and the next requests get none. */
+				const refused = () => (variants.earlier() ?? variants.own())?.accepted();
+				return { written, refused };
+			}),
+		/** Resolves once what the last request calls for is archived and planned. */
+		settled: () => planning,
 		/** The texts of a result within the limit, which they share; `undefined` if nothing is cut. */
 		async shorten(
 			texts: readonly string[],
@@ -130,9 +135,9 @@ async function open(how: {
 	readonly folder: string;
 	readonly host: string | undefined;
 	readonly locale: string | undefined;
-	readonly recallCommand: string;
+	readonly onFault: Editing["onFault"];
 }): Promise<Editing> {
-	const { folder, host, recallCommand } = how;
+	const { folder, host, onFault } = how;
 	const { openArchiveOfPolicy } = await import("../archive/open.ts");
 	const { env: environment } = process;
 	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
@@ -140,7 +145,7 @@ async function open(how: {
 	const settings = locale === undefined ? [] : [`locale=${locale}`];
 	const policy = proxyPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
 	const archive = await openArchiveOfPolicy(archiveLocation({ environment }), policy);
-	return openEditing({ policy, archive, recallCommand, holdout: 0, now: Date.now });
+	return openEditing({ policy, archive, holdout: 0, now: Date.now, onFault });
 }
 
 /** Node and the command of this package. The process is the host's. */
@@ -150,10 +155,4 @@ function ownScript(): readonly string[] {
 
 function shellCommandOf(input: unknown): string {
 	return isJsonObject(input) && typeof input.command === "string" ? input.command : "";
-}
-
-/** Errors of other code may quote the conversation. */
-function describe(error: unknown): string {
-	if (error instanceof PalimpsestError) return error.message.split("\n", 1)[0] ?? error.code;
-	return `${error instanceof Error ? error.name : "an unknown error"} in palimpsest.`;
 }

@@ -5,30 +5,29 @@ import { type PairedResult, pairResults } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { writePlaceholder } from "../masking/placeholder.ts";
 import { placeholdersOf } from "../operations/find-original.ts";
-import { originalsOf } from "../operations/originals.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import type { CacheTerms } from "./terms.ts";
 import { isLarge, planCuts } from "./cut-on-arrival.ts";
+import type { Originals } from "./archiving.ts";
 import type { Branch, Histories } from "./histories.ts";
 import { conversationKey, messageKey, resultKeys } from "./identity.ts";
 import type { Memory, Note, Remembered, StateChange } from "./memory.ts";
 import type { Decision } from "./plan.ts";
 import { asksForCheck, type Block, blocksLeftOut, boundBlocks, dropBlocks, removals } from "./reasoning.ts";
-import { type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+import { charsSent, type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 
-/** What every request of a proxy or a plugin shares. */
-export interface Editing {
+/** What all requests of a proxy or a plugin share. */
+export interface Shared {
 	readonly policy: Policy;
 	readonly archive: Archive | undefined;
 	readonly memory: Memory;
 	readonly histories: Histories;
+	readonly originals: Originals;
 	readonly now: () => number;
 	/** Share of conversations that are never edited. */
 	readonly holdout: number;
-	/** Whether originals can be written. While they cannot, nothing more is cut or masked. */
-	readonly canArchive: () => boolean;
 }
 
 /** A request as its host sends it. */
@@ -59,7 +58,7 @@ export type Opened = ReturnType<typeof openRequest>;
 /** Reads a request and finds what is known of its conversation. Takes no longer than reading and writing its JSON. */
 export function openRequest(
 	{ body, formats, terms, decides }: Pick<HostRequest<unknown>, "body" | "formats" | "terms" | "decides">,
-	{ policy, memory, histories, now, holdout }: Editing,
+	{ policy, memory, histories, now, holdout }: Shared,
 ) {
 	const source: ReadConversation = readConversation(body, policy.mask.observations, formats);
 	const { transcript } = source;
@@ -72,7 +71,7 @@ export function openRequest(
 		source,
 		transcript,
 		conversation,
-		branch,
+		branch: branch as Branch | undefined,
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
 		isCold: decides && lastCall !== undefined && lifetime > 0 && now() - lastCall > lifetime,
@@ -90,11 +89,11 @@ export interface Composed<Written> {
 	readonly decided: ReadonlySet<number>;
 	readonly why: Why | undefined;
 	readonly noDecision: NoDecision | undefined;
-	/** Characters of what is sent. */
-	readonly chars: number;
-	/** Reasoning blocks that are left out. */
-	readonly leftOut: number;
-	readonly branch: Branch;
+	readonly leftOut: readonly Block[];
+	/** `undefined` for a request that only counts tokens. */
+	readonly branch: Branch | undefined;
+	readonly charsSent: () => number;
+	/** Whether the request asks the API to leave out invalid reasoning. */
 	readonly asksToDrop: boolean;
 	readonly variants: Variants<Written>;
 }
@@ -102,19 +101,22 @@ export interface Composed<Written> {
 /** What made results go that were there before. */
 export type Why = "it pays" | "the cache had expired" | "a price step or the window";
 
-/** Other forms of a request, for one that the provider has refused. Each also notes that it is sent. */
-export interface Variants<Written> {
-	/** Without the reasoning that no longer fits; `undefined` if none is in it. */
-	readonly withoutInvalid: () => Written | undefined;
-	/** The API leaves out what no longer fits; `undefined` if the request cannot ask for that. */
-	readonly dropping: () => Written | undefined;
-	readonly withoutReasoning: () => Written | undefined;
-	/** Without the decisions of this request, which are taken back; `undefined` if there are none. */
-	readonly earlier: () => Earlier<Written> | undefined;
+/** Another form of a request, for one that the provider has refused. */
+export interface Variant<Written> extends Omit<Composed<Written>, "variants"> {
+	/** Notes that the provider took it. */
+	readonly accepted: () => void;
 }
 
-export interface Earlier<Written> {
-	readonly written: Written | undefined;
+interface Variants<Written> {
+	/** Without the reasoning that no longer fits; `undefined` if none is in it. */
+	readonly withoutInvalid: () => Variant<Written> | undefined;
+	/** The API leaves out what no longer fits; `undefined` if the request cannot ask for that. */
+	readonly dropping: () => Variant<Written> | undefined;
+	readonly withoutReasoning: () => Variant<Written> | undefined;
+	/** Without the decisions of this request, which are then taken back; `undefined` if there are none. */
+	readonly earlier: () => Variant<Written> | undefined;
+	/** As the host sent it. */
+	readonly own: () => Variant<Written> | undefined;
 }
 
 /** After a refused decision, requests of the conversation without another one. */
@@ -125,12 +127,12 @@ const frozenFor = 20;
  * What it adds is noted before it is sent, so that every process sends the same.
  */
 export function compose<Written>(
-	opened: Extract<Opened, { conversation: string }>,
+	opened: OpenedConversation,
 	request: HostRequest<Written>,
-	editing: Editing,
+	shared: Shared,
 ): Composed<Written> {
-	const { source, transcript, conversation, paired, keys, isCold, isHeldOut } = opened;
-	const { policy, memory, histories } = editing;
+	const { transcript, conversation, paired, keys, isCold, isHeldOut } = opened;
+	const { policy, memory, histories } = shared;
 	const { body, recall, decides } = request;
 	const remembered = memory.recall(conversation);
 	const number = remembered.requests + 1;
@@ -139,11 +141,11 @@ export function compose<Written>(
 	const began = { since: number, at: messages.length, changed: 0 };
 	const known = isHeldOut ? keys.map(() => undefined) : knownStates(opened, remembered, memory);
 
-	let noDecision = reasonAgainst(opened, number <= remembered.frozenUntil, editing);
+	let noDecision = reasonAgainst(opened, number <= remembered.frozenUntil, shared);
 	const fresh = new Map<number, ResultState>();
 	let why: Why | undefined;
 	if (noDecision === undefined) {
-		for (const [place, cut] of cutsOf(opened, known, editing)) fresh.set(place, { ...began, ...cut });
+		for (const [place, cut] of cutsOf(opened, known, shared)) fresh.set(place, { ...began, ...cut });
 		const chosen = decides ? choose(opened, known, { remembered, terms: request.terms }) : undefined;
 		why = chosen?.why;
 		for (const [place, { values, ref }] of chosen?.decisions ?? []) {
@@ -207,56 +209,67 @@ export function compose<Written>(
 		edits.push(...removals(body, left), ...(drop ? [drop] : []));
 		return edits.length === 0 ? undefined : request.write(edits);
 	};
-	const noteAlso = (note: Omit<Note, "number">) => noteQuietly(memory, conversation, { number, ...note });
-	return {
+	const composed: Omit<Composed<Written>, "variants"> = {
 		number,
 		written: write(stateOf, out),
 		states: paired.map((_, place) => stateOf(place)),
 		decided: new Set(fresh.keys()),
 		why,
-		noDecision,
+		noDecision: noDecision ?? (opened.branch?.hasFailed ? "failed" : undefined),
 		leftOut: out,
+		charsSent: once(() => charsSent(transcript, paired, stateOf)),
 		asksToDrop: drops !== undefined,
 		branch: decides ? histories.keep(conversation, { transcript, paired, keys }, opened.branch) : undefined,
+	};
+	const variant = (written: Written | undefined, left: readonly Block[], note: Omit<Note, "number">): Variant<Written> => ({
+		...composed,
+		written,
+		leftOut: left,
+		asksToDrop: composed.asksToDrop || note.dropsBlocks === true,
+		accepted: () => noteQuietly(memory, conversation, { number, ...note }),
+	});
+	return {
+		...composed,
 		variants: {
 			withoutInvalid() {
 				invalid = invalidAmong(allBlocks(), stateOf);
 				if (invalid.length === out.length) return undefined;
-				noteAlso({ leftOut: keysOf(invalid), isEnforced: true });
-				return write(stateOf, invalid);
+				return variant(write(stateOf, invalid), invalid, { leftOut: keysOf(invalid), isEnforced: true });
 			},
 			dropping() {
 				const drop = drops ? undefined : dropBlocks.edit(body);
-				if (!drop) return undefined;
-				noteAlso({ leftOut: keysOf(invalid), isEnforced: true, dropsBlocks: true });
-				return write(stateOf, invalid, drop);
+				const note = { leftOut: keysOf(invalid), isEnforced: true, dropsBlocks: true } as const;
+				return drop && variant(write(stateOf, invalid, drop), invalid, note);
 			},
 			withoutReasoning() {
-				if (allBlocks().length === 0) return undefined;
-				noteAlso({ leftOut: keysOf(allBlocks()), isEnforced: true });
-				return write(stateOf, allBlocks());
+				const all = allBlocks();
+				const note = { leftOut: keysOf(all), isEnforced: true } as const;
+				return all.length === 0 ? undefined : variant(write(stateOf, all), all, note);
 			},
 			earlier() {
-				if (fresh.size === 0) return undefined;
+				if (!decides || fresh.size === 0) return undefined;
 				const before = (place: number) => known[place];
 				const left = chosenOut(invalidAmong(blocks, before));
 				const stays = new Set(keysOf(left));
-				noteAlso({
-					states: Array.from(fresh.keys(), (place) => {
-						// A result that was refused cut is sent whole.
-						const state = known[place] ?? { ...began, kind: "whole" as const, values: new Map() };
-						return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
-					}),
-					putBack: keysOf(out).filter((key) => !stays.has(key)),
-					frozenUntil: number + frozenFor,
+				const states = Array.from(fresh.keys(), (place) => {
+					// A result that was refused cut is sent whole.
+					const state = known[place] ?? { ...began, kind: "whole" as const, values: new Map() };
+					return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
 				});
-				return { written: write(before, left) };
+				const putBack = keysOf(out).filter((key) => !stays.has(key));
+				const note = { states, putBack, frozenUntil: number + frozenFor };
+				return { ...variant(write(before, left), left, note), states: [...known], decided: new Set(), why: undefined };
+			},
+			own() {
+				if (composed.written === undefined) return undefined;
+				const sent = { states: known.map(() => undefined), decided: new Set<number>(), why: undefined };
+				return { ...variant(undefined, [], { frozenUntil: number + frozenFor }), ...sent, asksToDrop: false };
 			},
 		},
 	};
 }
 
-type OpenedConversation = Extract<Opened, { readonly conversation: string }>;
+export type OpenedConversation = Extract<Opened, { readonly conversation: string }>;
 
 /** By the name of the conversation, so that every process holds out the same ones. */
 function isHeldOut(conversation: string, share: number): boolean {
@@ -266,11 +279,11 @@ function isHeldOut(conversation: string, share: number): boolean {
 function reasonAgainst(
 	{ isHeldOut }: OpenedConversation,
 	isFrozen: boolean,
-	{ archive, canArchive }: Editing,
+	{ archive, originals }: Shared,
 ): NoDecision | undefined {
 	if (isHeldOut) return "held_out";
 	if (isFrozen) return "frozen";
-	return archive && !canArchive() ? "archive" : undefined;
+	return archive && !originals.canArchive() ? "archive" : undefined;
 }
 
 /** By place. A result that another conversation has sent masked or cut stays so. */
@@ -301,7 +314,7 @@ function unsentPlaces({ transcript, paired, branch }: OpenedConversation): numbe
 function cutsOf(
 	opened: OpenedConversation,
 	known: readonly (ResultState | undefined)[],
-	{ policy, archive }: Editing,
+	{ policy, archive }: Shared,
 ): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
 	const { source, transcript, paired } = opened;
 	const places = unsentPlaces(opened).filter((place) => !known[place] && isLarge((paired[place] as PairedResult).result, policy));

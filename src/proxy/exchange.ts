@@ -1,65 +1,180 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { othersGoOn, type RequestFacts } from "./edit.ts";
-import type { Editor } from "./editor.ts";
-import { type Asked, discard, passOn, type Upstream } from "./forward.ts";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { once } from "../conversation/lists.ts";
+import type { Log } from "../operations/edit-record.ts";
+import type { Accounts } from "./accounts.ts";
+import type { Composed, Variant } from "./compose.ts";
+import { describe, type Editing, type Prepared, prepare } from "./editing.ts";
+import type { Sent } from "./facts.ts";
+import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
+import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
 import type { Ledger } from "./ledger.ts";
+import type { CachingRecord } from "./observed-caching.ts";
+import { dropBlocks, isBindingRefusal } from "./reasoning.ts";
 import type { Route } from "./routes.ts";
+import { cacheTerms } from "./terms.ts";
 import { readUsage } from "./usage.ts";
 
-interface Exchange {
+/** What all requests of a proxy share. */
+export interface Serving {
+	readonly editing: Editing;
+	readonly accounts: Accounts;
+	readonly caching: CachingRecord;
+	readonly ledger: Ledger;
+	readonly log: Log | undefined;
+	/** Reads an original in a shell when its reference follows. */
+	readonly recallCommand: string;
+	/** Whether the host was told that it talks to Anthropic itself, so that it may send threads. */
+	readonly refusesThreads: boolean;
+}
+
+interface Exchange extends Serving {
 	readonly response: ServerResponse;
 	readonly route: Route;
 	readonly upstream: Upstream;
-	readonly editor: Editor;
-	readonly ledger: Ledger;
 }
 
-/** Sends a request as it came, and its answer back. */
+type AskedWhole = Omit<Asked, "body"> & {
+	readonly body: { readonly bytes: Buffer };
+	readonly headers: IncomingHttpHeaders;
+};
+
+/** Forwards a request unedited, and its answer back. */
 export async function pass(asked: Asked, exchange: Exchange): Promise<void> {
 	exchange.ledger.count("passed");
 	const answer = await askOrRefuse(asked, exchange);
 	if (answer) await passOn(answer, exchange.response);
 }
 
-/** Sends a request with old results masked. If the upstream refuses the edit, sends it as it came. */
-export async function exchangeEdited(
-	asked: Omit<Asked, "body"> & { readonly body: { readonly bytes: Buffer }; readonly encoding: string | undefined },
-	exchange: Exchange,
-): Promise<void> {
-	const { route, editor, ledger } = exchange;
-	const { body, encoding } = asked;
-	const came = { ...asked, body: { bytes: body.bytes, decoded: false } };
-	const { text, facts } = await editor.edit(body.bytes, { encoding, route });
+/** Milliseconds after which planning begins although the answer has not ended. */
+const planAfterMs = 100;
+
+/** Sends a request with its known states and what was decided for it. */
+export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Promise<void> {
+	const { response, ledger, refusesThreads } = exchange;
+	const prepared = await prepareOrPass(asked, exchange);
 	if (asked.signal.aborted) return;
-	let wasEdited = text !== undefined;
-	const sent = text === undefined ? came : { ...asked, body: { bytes: Buffer.from(text), decoded: true } };
-	// The parts are measured for the ledger while the upstream works.
-	const measured = othersGoOn().then(() => void facts?.parts());
-	let [answer] = await Promise.all([askOrRefuse(sent, exchange), measured]);
-	if (answer?.statusCode === 400 && wasEdited) {
-		// The upstream may have refused our edit, for example for a signature that is bound to the text that stood there.
-		discard(answer);
-		ledger.count("sent_again");
-		wasEdited = false;
-		answer = await askOrRefuse(came, exchange);
-		const isOurs = answer !== undefined && (answer.statusCode ?? 500) < 400;
-		if (isOurs && facts?.conversation !== undefined) editor.leaveAlone(facts.conversation, "its edits were refused");
+	if (prepared === "thread" && refusesThreads) return send(response, 400, threadRefusal);
+	if (prepared === "thread") ledger.count("threads");
+	if (prepared === "as_sent" || prepared === "thread") return pass({ ...asked, body: { ...asked.body, decoded: false } }, exchange);
+	const { composed } = prepared;
+	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
+	const planAhead = once(() => void prepared.planAhead());
+	const timer = setTimeout(planAhead, planAfterMs);
+	try {
+		const sent = await askWith(asked, composed, exchange);
+		if (sent) await passAndBill(sent, prepared, exchange);
+	} finally {
+		clearTimeout(timer);
+		planAhead();
 	}
-	if (!answer) return;
-	if (wasEdited) ledger.count("edited");
-	const isBilled = facts !== undefined && route.kind === "edited" && (answer.statusCode ?? 500) < 300;
-	if (isBilled) await passAndBill(answer, { ...exchange, facts, wasEdited });
-	else await passOn(answer, exchange.response);
+}
+
+async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Prepared<string> | "as_sent" | "thread"> {
+	const { route, editing, accounts, caching, upstream, recallCommand } = exchange;
+	const { policy, archive, onFault } = editing;
+	try {
+		const read = await readRequest(asked.body.bytes, {
+			route,
+			policy,
+			encoding: asked.headers["content-encoding"],
+			recallCommand: archive && policy.archive.recall_hint ? recallCommand : undefined,
+			termsOf: (body) => termsOf(body, route, { policy, caching }),
+			isEnforced: route.api === "anthropic" && accounts.isEnforced(upstream.origin, asked.headers),
+		});
+		if (read.kind === "conversation") return await prepare(read.request, editing);
+		if (read.kind === "as_sent" && read.problem !== undefined) onFault("encoding", read.problem);
+		return read.kind;
+	} catch (error) {
+		onFault("failed", describe(error));
+		return "as_sent";
+	}
+}
+
+function termsOf(body: unknown, route: Route, { policy, caching }: Pick<Editing, "policy"> & Pick<Serving, "caching">) {
+	const { model } = route;
+	const first = cacheTerms(body, route.api, policy.prices, { model });
+	return cacheTerms(body, route.api, policy.prices, { model, observed: caching.of(route.api, first.model) });
+}
+
+/** An answer, and the form of the request that it answers. */
+interface Answered {
+	readonly answer: IncomingMessage;
+	readonly sent: Sent | undefined;
+}
+
+async function askWith(
+	asked: AskedWhole,
+	composed: Composed<string> | undefined,
+	exchange: Exchange,
+): Promise<Answered | undefined> {
+	const answer = await askOrRefuse(askedFor(asked, composed), exchange);
+	if (answer?.statusCode !== 400 || !composed) return answer && { answer, sent: composed };
+	const isTouched = composed.written !== undefined;
+	return isTouched ? askAgain(answer, composed, { asked, exchange }) : { answer, sent: composed };
+}
+
+function askedFor(asked: AskedWhole, form: Pick<Sent, "written"> & { readonly asksToDrop: boolean } | undefined): Asked {
+	const { written } = form ?? {};
+	const { body, rawHeaders } = asked;
+	const headers = form?.asksToDrop ? withBeta(rawHeaders, dropBlocks.beta) : rawHeaders;
+	if (typeof written !== "string") return { ...asked, body: { bytes: body.bytes, decoded: false } };
+	return { ...asked, rawHeaders: headers, body: { bytes: Buffer.from(written), decoded: true } };
+}
+
+/** Tries other forms of a refused request. A refusal of all of them is the host's to see. */
+async function askAgain(
+	refusal: IncomingMessage,
+	{ variants, ...composed }: Composed<string>,
+	{ asked, exchange }: { readonly asked: AskedWhole; readonly exchange: Exchange },
+): Promise<Answered | undefined> {
+	const { ledger, log, accounts, upstream } = exchange;
+	const held = await heldAnswer(refusal);
+	const isBinding = isBindingRefusal(held.headers, held.text);
+	if (isBinding && accounts.learn(upstream.origin, asked.headers)) {
+		const message =
+			"This account checks what reasoning is bound to. Reasoning that an edit makes invalid is left out from now on.";
+		log?.({ level: "notice", message, data: { event: "reasoning_enforced" } });
+	}
+	const forms = isBinding
+		? [variants.withoutInvalid, variants.dropping, variants.withoutReasoning]
+		: [variants.earlier, variants.own];
+	for (const formOf of forms) {
+		const form: Variant<string> | undefined = formOf();
+		if (!form) continue;
+		ledger.count("sent_again");
+		const answer = await askOrRefuse(askedFor(asked, form), exchange);
+		if (!answer) return undefined;
+		if (answer.statusCode === 400) {
+			await heldAnswer(answer);
+			continue;
+		}
+		form.accepted();
+		const kind = isBinding ? "for its reasoning" : "with its new decisions";
+		const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
+		log?.({ level: "warning", message, data: { event: "sent_again" } });
+		return { answer, sent: form };
+	}
+	return { answer: held.again(), sent: composed };
 }
 
 async function passAndBill(
-	answer: IncomingMessage,
-	what: Exchange & { readonly facts: RequestFacts; readonly wasEdited: boolean },
+	{ answer, sent }: Answered,
+	{ composed, facts }: Prepared<string>,
+	{ response, route, ledger, caching }: Exchange,
 ): Promise<void> {
-	const { response, route, ledger, facts, wasEdited } = what;
+	const wasEdited = sent?.written !== undefined;
+	const isOk = (answer.statusCode ?? 500) < 300;
+	if (isOk && wasEdited) ledger.count("edited");
+	if (!isOk || route.kind !== "edited") return void (await passOn(answer, response));
 	const reader = readUsage(answer, route.api);
 	await passOn(answer, response, reader.push);
-	ledger.enter(facts, { route, wasEdited, usage: await reader.end() });
+	const usage = await reader.end();
+	void caching;
+	if (composed?.branch && usage) {
+		const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
+		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
+	}
+	ledger.enter(await facts(sent), { route, wasEdited, usage });
 }
 
 /** Answers 502 itself if the upstream cannot be reached. */
@@ -82,7 +197,11 @@ export function refuse(
 	response: ServerResponse,
 	{ status, message }: { readonly status: number; readonly message: string },
 ): void {
-	const body = JSON.stringify({ type: "error", error: { type: "palimpsest_proxy", code: status, message } });
+	send(response, status, { type: "error", error: { type: "palimpsest_proxy", code: status, message } });
+}
+
+function send(response: ServerResponse, status: number, value: unknown): void {
+	const body = JSON.stringify(value);
 	response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
 	response.end(body);
 }

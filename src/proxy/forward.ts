@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import https from "node:https";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
+import { decodeBody } from "./body.ts";
 import { upstreamPath } from "./routes.ts";
 
 /** RFC 9110, section 7.6.1; `Expect` is answered by Node. */
@@ -48,6 +49,7 @@ export function connectTo(base: URL) {
 		});
 
 	return {
+		origin: base.origin,
 		/** Resolves with the head of the answer. Rejects if the upstream cannot be reached. */
 		async ask(asked: Asked): Promise<IncomingMessage> {
 			try {
@@ -129,8 +131,29 @@ export function passOn(
 	});
 }
 
-/** Reads the rest of an answer that nobody gets, so that its connection can be used again. */
-export function discard(answer: IncomingMessage): void {
-	answer.on("error", () => {});
-	answer.resume();
+/** The largest refusal that is read. */
+const mostHeldBytes = 1024 * 1024;
+
+/** Reads an answer to its end, so that it can be looked at, and passed on later or never. */
+export async function heldAnswer(answer: IncomingMessage) {
+	const pieces: Buffer[] = [];
+	let bytes = 0;
+	try {
+		for await (const piece of answer as AsyncIterable<Buffer>) {
+			bytes += piece.length;
+			if (bytes <= mostHeldBytes) pieces.push(piece);
+		}
+	} catch {
+		// The client sees what has arrived.
+	}
+	const { statusCode, statusMessage, rawHeaders, headers } = answer;
+	const body = Buffer.concat(pieces);
+	return {
+		headers,
+		text: ((await decodeBody(body, headers["content-encoding"], mostHeldBytes)) ?? body).toString("utf8"),
+		/** The same answer. */
+		again(): IncomingMessage {
+			return Object.assign(Readable.from([body]), { statusCode, statusMessage, rawHeaders, headers }) as IncomingMessage;
+		},
+	};
 }

@@ -8,6 +8,8 @@ export interface Branch extends KnownKeys {
 	readonly chars: number;
 	/** Made for this history or for its beginning. */
 	plan?: Plan | undefined;
+	/** Whether the last planning has failed. */
+	hasFailed?: boolean | undefined;
 	planning?: Promise<void> | undefined;
 	/** Plans on the last request, once the planning that is under way has ended. */
 	next?: (() => Promise<Plan>) | undefined;
@@ -66,7 +68,9 @@ export function planOn(branch: Branch, make: () => Promise<Plan>, failed: (error
 			branch.next = undefined;
 			try {
 				branch.plan = await work();
+				branch.hasFailed = false;
 			} catch (error) {
+				branch.hasFailed = true;
 				failed(error);
 			}
 		}

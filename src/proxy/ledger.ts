@@ -1,4 +1,5 @@
 import type { RequestFacts } from "./edit.ts";
+import type { NoDecision } from "./compose.ts";
 import { type Fault, faults } from "./editor.ts";
 import { commonTokens, type SizedPart, tokensOf } from "./parts.ts";
 import type { EditedResult } from "./plan.ts";
@@ -27,7 +28,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 	const started = now();
 	const conversations = new Map<string, Account>();
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
-	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, left_alone: 0 };
+	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0 };
+	const undecided: Partial<Record<NoDecision, number>> = {};
 	const all = { edited: newSums(), held_out: newSums() };
 
 	const accountOf = ({ conversation, start }: RequestFacts, route: Route): Account => {
@@ -48,6 +50,9 @@ export function createLedger({ now }: { readonly now: () => number }) {
 	return {
 		fault: (kind: Fault) => {
 			faultCounts[kind] += 1;
+		},
+		withoutDecision: (reason: NoDecision) => {
+			undecided[reason] = (undecided[reason] ?? 0) + 1;
 		},
 		count: (kind: keyof typeof counts) => {
 			counts[kind] += 1;

@@ -1,6 +1,5 @@
 import { isJsonObject } from "../conversation/json.ts";
 import { measure, type TokenMeter } from "../conversation/measure.ts";
-import type { Edit } from "../conversation/plan.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { messageKey } from "./identity.ts";
 
@@ -29,14 +28,20 @@ export function partsOf(transcript: Transcript, meter: TokenMeter, overhead: num
 	];
 }
 
-/** The parts after some edits of their messages. */
-export function partsAfter(parts: readonly SizedPart[], edits: readonly Edit[]): SizedPart[] {
+/** A change of a message that is sent otherwise than the host sent it. */
+export interface PartChange {
+	readonly message: number;
+	/** Differs for different forms. */
+	readonly name: string;
+	readonly saved: number;
+}
+
+/** The parts after some changes of their messages. */
+export function partsAfter(parts: readonly SizedPart[], changes: readonly PartChange[]): SizedPart[] {
 	const after = [...parts];
-	for (const { message, reason, before, after: left, takenOut } of edits) {
+	for (const { message, name, saved } of changes) {
 		const part = after[message + 1];
-		if (!part) continue;
-		const key = `${part.key} ${reason} ${takenOut?.ref ?? ""}`;
-		after[message + 1] = { key, tokens: part.tokens - before.tokens + left.tokens };
+		if (part) after[message + 1] = { key: `${part.key} ${name}`, tokens: part.tokens - saved };
 	}
 	return after;
 }

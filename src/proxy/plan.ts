@@ -97,11 +97,11 @@ async function planOnce(what: Planning): Promise<Plan> {
 	// Masking is decided on the results as the model saw them: cut.
 	const shown = transcriptShown(what);
 	await pause();
-	const replaying = { meter, prices, coldAt, sent, bindsReasoning };
+	const replaying = { meter, prices, coldAt, sent };
 	const first = replayMasking({ ...common, transcript: shown, replaying });
 	await pause();
 	const history =
-		shown === transcript ? first.history : readHistory({ ...common, transcript, meter, bindsReasoning });
+		shown === transcript ? first.history : readHistory({ ...common, transcript, meter });
 	await pause();
 
 	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);

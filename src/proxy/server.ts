@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout } from "node:timers/promises";
 import type { Archive } from "../archive/archive.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
+import { createAccounts } from "./accounts.ts";
 import { readBody } from "./body.ts";
-import { type Editing, editRequest, openEditing } from "./edit.ts";
-import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
-import { exchangeEdited, pass, refuse } from "./exchange.ts";
+import { type Editing, type Fault, openEditing } from "./editing.ts";
+import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { createLedger, type Ledger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
-import { createMemory } from "./memory.ts";
+import { mostEditedBytes } from "./host-request.ts";
+import { createCachingRecord } from "./observed-caching.ts";
 import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
 export interface ProxyOptions {
@@ -31,8 +31,10 @@ export interface ProxyOptions {
 	readonly log?: Log | undefined;
 	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
+	/** Answers Anthropic's threads with a refusal, after which the host sends its whole conversation. */
+	readonly refusesThreads?: boolean | undefined;
 	/** For tests, which inject faults and time. */
-	readonly engine?: Partial<Pick<EditorOptions, "engine" | "worked">> | undefined;
+	readonly engine?: Partial<Pick<Editing, "planner" | "worked">> | undefined;
 }
 
 /** Throws PalimpsestError `invalid_argument` for an upstream that is no base URL, and for a port in use. */
@@ -45,15 +47,23 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base)]));
 	const { log, archive, now = Date.now } = options;
 	const ledger = createLedger({ now });
-	const { policy, memoryFolder, recallCommand = "palimpsest recall", holdout = 0 } = options;
-	const editing = await openEditing({ policy, archive, memoryFolder, recallCommand, holdout, now });
-	const warmUp = warmUpOf(editing);
-	await warmUp();
-	const running = {
+	const { policy, memoryFolder, recallCommand = "palimpsest recall", holdout = 0, engine, refusesThreads = false } = options;
+	const onFault = (fault: Fault, reason: string): void => {
+		ledger.fault(fault);
+		const message = `No new decisions for a request: ${reason}`;
+		log?.({ level: "warning", message, data: { event: "proxy_fault", fault } });
+	};
+	const editing = await openEditing({ policy, archive, memoryFolder, holdout, now, onFault, ...engine });
+	const running: Running = {
 		options,
 		upstreams,
 		ledger,
-		editor: editorOf(editing, options, ledger),
+		log,
+		editing,
+		recallCommand,
+		refusesThreads,
+		accounts: createAccounts(editing.memoryFolder),
+		caching: createCachingRecord(),
 		pages: livePages({ ledger, archive }),
 	};
 	const server = createServer(serverOptions, (request, response) => {
@@ -73,8 +83,6 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		socket.end("HTTP/1.1 426 Upgrade Required\r\nUpgrade: HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 	});
 	const port = await listen(server, { host: "127.0.0.1", port: options.port });
-	const isWaiting = () => server.listening && ledger.totals().requests === 0;
-	void warmUpFurther(() => running.editor.inTurn(warmUp), isWaiting);
 	return {
 		port,
 		totals: ledger.totals,
@@ -90,57 +98,10 @@ export async function startProxy(options: ProxyOptions): Promise<{
 /** A model may think for long, and a client may send a large body slowly. */
 const serverOptions = { requestTimeout: 0, keepAliveTimeout: 125_000, maxHeaderSize: 65_536 };
 
-interface Running {
+interface Running extends Serving {
 	readonly options: ProxyOptions;
 	readonly upstreams: ReadonlyMap<Api, Upstream>;
-	readonly editor: Editor;
-	readonly ledger: Ledger;
 	readonly pages: ReturnType<typeof livePages>;
-}
-
-function editorOf(editing: Editing, { log, engine }: ProxyOptions, ledger: Ledger): Editor {
-	const faults = { log, onFault: ledger.fault, onLeftAlone: () => ledger.count("left_alone") };
-	return createEditor({ ...editing, ...faults, worked: engine?.worked ?? workedMs, engine: engine?.engine });
-}
-
-/** Edits a conversation that grows by a turn at each call. The first call reads the tokenizer and compiles the engine. */
-function warmUpOf(editing: Editing): () => Promise<void> {
-	const memory = createMemory({ folder: undefined, now: () => 0 });
-	// Like the output of a search, since most outputs have paths, numbers and words.
-	const output = (id: number) => {
-		const line = (number: number) => `src/part-${id}/file-${number}.ts:${7 * number}: read value ${id * number} again`;
-		return Array.from({ length: 120 }, (_, number) => line(number)).join("\n");
-	};
-	const turn = (id: number) => {
-		const input = { command: `grep -rn value-${id} src/part-${id}` };
-		return [
-			{ role: "assistant", content: [{ type: "tool_use", id: `call_${id}`, name: "bash", input }] },
-			{ role: "user", content: [{ type: "tool_result", tool_use_id: `call_${id}`, content: output(id) }] },
-		];
-	};
-	const messages = [{ role: "user", content: "Look." }, ...Array.from({ length: 30 }, (_, id) => turn(id)).flat()];
-	const route = { api: "anthropic", kind: "edited" } as const;
-	const cold = { ...editing, archive: undefined, memory, archived: new Map<string, number>(), cuts: new Map() };
-	return async () => {
-		messages.push(...turn(messages.length));
-		await editRequest(JSON.stringify({ messages }), route, cold).catch(() => undefined);
-	};
-}
-
-const warmUps = { count: 60, pauseMs: 5 };
-
-/** Lets the engine be optimised until the first request: an agent program takes a second or more to send it. */
-async function warmUpFurther(warmUp: () => Promise<void>, isWaiting: () => boolean): Promise<void> {
-	for (let done = 0; done < warmUps.count; done += 1) {
-		await setTimeout(warmUps.pauseMs);
-		if (!isWaiting()) return;
-		await warmUp();
-	}
-}
-
-function workedMs(): number {
-	const { user, system } = process.cpuUsage();
-	return (user + system) / 1_000;
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, running: Running): Promise<void> {
@@ -161,7 +122,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	// The client left.
 	if (!read) return;
 	if (read.kind === "too_large") return pass({ ...asked, body: { stream: read.stream } }, exchange);
-	await exchangeEdited({ ...asked, body: read, encoding: headers["content-encoding"] }, exchange);
+	await exchangeEdited({ ...asked, body: read, headers }, exchange);
 }
 
 /** A body whose digest stands in the headers goes out as it came. */

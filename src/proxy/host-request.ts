@@ -1,0 +1,89 @@
+import { isJsonObject } from "../conversation/json.ts";
+import { decodeText } from "../files/access.ts";
+import { writeValues } from "../json-text/edit.ts";
+import { readTextDocument } from "../json-text/read.ts";
+import { objectOf, stringAt } from "../json-text/value.ts";
+import type { Policy } from "../policy/schema.ts";
+import { decodeBody, hasTooManyValues } from "./body.ts";
+import type { HostRequest } from "./compose.ts";
+import { recallOffered } from "./recall-hint.ts";
+import type { Route } from "./routes.ts";
+import { cacheTerms } from "./terms.ts";
+
+export const formatsOfApi = {
+	anthropic: ["anthropic-messages"],
+	openai: ["openai-chat", "openai-responses"],
+	gemini: ["gemini"],
+} as const;
+
+/** `as_sent`: it holds no conversation that may be edited, or cannot be read. `thread`: it holds only what is new. */
+type ReadRequest =
+	| { readonly kind: "conversation"; readonly request: HostRequest<string> }
+	| { readonly kind: "as_sent"; readonly problem: string | undefined }
+	| { readonly kind: "thread" };
+
+/** Decoded. A larger body passes through. */
+export const mostEditedBytes = 64 * 1024 * 1024;
+
+/** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is no JSON. */
+export async function readRequest(
+	bytes: Buffer,
+	how: {
+		readonly encoding: string | undefined;
+		readonly route: Route;
+		readonly policy: Policy;
+		/** `undefined` if nothing is archived. */
+		readonly recallCommand: string | undefined;
+		readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
+		readonly isEnforced: boolean;
+	},
+): Promise<ReadRequest> {
+	const { encoding, route, recallCommand, isEnforced } = how;
+	const decoded = encoding === undefined ? bytes : await decodeBody(bytes, encoding, mostEditedBytes);
+	if (!decoded) return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
+	if (hasTooManyValues(decoded)) return { kind: "as_sent", problem: "it has more members and items than a conversation" };
+	const document = readTextDocument(decodeText(decoded, "the request"), "the request");
+	const body = document.value;
+	if (document.kind !== "json" || !holdsMessages(body)) return { kind: "as_sent", problem: undefined };
+	if (isJsonObject(objectOf(body).thread)) return { kind: "thread" };
+	const request: HostRequest<string> = {
+		body,
+		formats: formatsOfApi[route.api],
+		terms: how.termsOf(body),
+		model: route.model ?? stringAt(objectOf(body), "model"),
+		recall: recallCommand === undefined ? undefined : recallOffered(body, recallCommand),
+		decides: route.kind !== "counted",
+		isEnforced,
+		write: (edits) => writeValues(document, edits),
+	};
+	return { kind: "conversation", request };
+}
+
+function holdsMessages(body: unknown): boolean {
+	const { messages, contents, input } = objectOf(body);
+	return [messages, contents, input].some(Array.isArray);
+}
+
+/** The answer of Anthropic's API to a thread that it does not serve: the host then sends the whole turn. */
+export const threadRefusal = {
+	type: "error",
+	error: {
+		type: "invalid_request_error",
+		message: "thread: This proxy does not keep threads. Send the whole conversation.",
+		details: { error_code: "thread_unsupported_request" },
+	},
+	details: { error_code: "thread_unsupported_request" },
+};
+
+/** Adds a beta feature of Anthropic's API to the headers of a request. */
+export function withBeta(rawHeaders: readonly string[], beta: string): string[] {
+	const headers = [...rawHeaders];
+	for (let at = 0; at + 1 < headers.length; at += 2) {
+		if (headers[at]?.toLowerCase() !== "anthropic-beta") continue;
+		const names = (headers[at + 1] as string).split(",").map((name) => name.trim());
+		if (!names.includes(beta)) headers[at + 1] = `${headers[at + 1]},${beta}`;
+		return headers;
+	}
+	return [...headers, "anthropic-beta", beta];
+}
+
