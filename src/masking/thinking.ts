@@ -33,22 +33,27 @@ export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: M
 	let latest = Number.NEGATIVE_INFINITY;
 	return transcript.messages.flatMap(({ thinking }, message) => {
 		const here = byMessage.get(message) ?? [];
+		// A message that is put in front of this one comes before all of it.
+		const isInFront = (edit: Edit) => edit.kind === "insert" && edit.inserts === "message";
+		for (const edit of here.filter(isInFront)) latest = Math.max(latest, momentOf(edit));
 		const before = latest;
 		for (const edit of here) latest = Math.max(latest, momentOf(edit));
 		if (dropped.has(message)) return [];
 		const bound = thinking.filter((block) => block.bound);
 		// A message may have several steps, and reasoning behind a result.
-		const affected =
-			before > message ? bound : bound.filter(({ path }) => here.some((edit) => isBefore(edit.path, path)));
+		const affected = before > message ? bound : bound.filter(({ path }) => here.some((edit) => isBefore(edit, path)));
 		return affected.map((block) => ({ message, block }));
 	});
 }
 
-/** Whether a path leads to an earlier item of the same list. */
-function isBefore(path: Path, other: Path): boolean {
-	const fork = path.findIndex((segment, index) => segment !== other[index]);
-	const [a, b] = [path[fork], other[fork]];
-	return typeof a === "number" && typeof b === "number" && a < b;
+/** Whether an edit is of an earlier item of the same list, or puts one in front of this item. */
+function isBefore({ kind, path }: Edit, other: Path): boolean {
+	const isInsert = kind === "insert";
+	const place = isInsert ? path.slice(0, -1) : path;
+	const fork = place.findIndex((segment, index) => segment !== other[index]);
+	const at = isInsert && fork === -1 ? place.length : fork;
+	const [a, b] = [path[at], other[at]];
+	return typeof a === "number" && typeof b === "number" && (isInsert && fork === -1 ? a <= b : a < b);
 }
 
 /** Plans to remove those blocks. A block stays (`left`) if it is fixed, or if its message or its list would become empty. */

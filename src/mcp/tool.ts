@@ -23,13 +23,19 @@ import { heldArguments, readArguments } from "./body.ts";
 
 type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compaction";
 
-type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
+type JsonSchema = {
+	readonly [key: string]: unknown;
+	readonly properties?: Record<string, JsonSchema>;
+	readonly anyOf?: readonly JsonSchema[];
+};
 
 /** The JSON Schema costs every conversation tokens, so it only names choices and fields. `callPolicy` checks values. */
 export function policyInput(sections: readonly Section[]) {
 	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};
 	const chosen = ["preset", "locale", ...sections].map((name) => {
-		const { type, enum: choices, properties: fields } = properties[name] ?? {};
+		const { type, anyOf, enum: words, properties: fields } = properties[name] ?? {};
+		// A field that may be absent.
+		const choices = words ?? anyOf?.find((one) => one.enum)?.enum;
 		if (choices !== undefined) return [name, { enum: choices }];
 		return [name, { type, ...(fields && { description: Object.keys(fields).join(", ") }) }];
 	});

@@ -22,7 +22,7 @@ import {
 	strategyLlm,
 	unchanged,
 } from "./compaction-request.ts";
-import { concludePlan, retryWithoutArchive } from "./conversation.ts";
+import { concludePlan, policyOfRewrite, retryWithoutArchive } from "./conversation.ts";
 import { guardConversation } from "./guard.ts";
 
 /**
@@ -31,7 +31,8 @@ import { guardConversation } from "./guard.ts";
  * `thinking_bound`, `strategy_failed`.
  */
 export function compactConversation(request: CompactRequest): Promise<CompactOutcome> {
-	return retryWithoutArchive({ ...request, answer: askOnce(request.answer) }, compactOnce);
+	const policy = policyOfRewrite(request.policy);
+	return retryWithoutArchive({ ...request, policy, answer: askOnce(request.answer) }, compactOnce);
 }
 
 /** Caches answers of the model, so that the attempt without the archive does not pay for the same summary again. */

@@ -18,7 +18,7 @@ import {
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
-import { asSent, type CountingReport, countingReport, modelOfCall, tokenMeter } from "./count.ts";
+import { asSent, bindsReasoning, type CountingReport, countingReport, modelOfCall, tokenMeter } from "./count.ts";
 import { type EditRecord, editRecord, type Log, planEvents } from "./edit-record.ts";
 import { placeholdersOf } from "./find-original.ts";
 import {
@@ -79,6 +79,7 @@ export async function openConversation(request: ConversationRequest) {
 	return {
 		source,
 		model,
+		bindsReasoning: bindsReasoning(request.model, source, policy),
 		meter,
 		estimate,
 		...asSent(source, { model, tools: request.tools }),
@@ -104,10 +105,16 @@ export async function concludePlan(
 	},
 ) {
 	const { conversation, policy, log, archive, spellingsOf } = request;
-	const { source, transcript, meter, wording, isPlaceholder } = opened;
+	const { source, transcript, meter, wording, isPlaceholder, bindsReasoning } = opened;
 	const { measurement, estimate, rewrites, pinned, notes = [] } = planned;
 	const { scale } = estimate;
-	const { plan, thinking } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
+	const { plan, thinking } = completePlan({
+		source,
+		policy,
+		bindsReasoning,
+		countTokens: meter.countTokens,
+		...planned,
+	});
 	let { document, error } = applyAndVerify({ source, plan, meter, rewrites, pinned });
 	let groups: readonly ArchivedGroup[] = [];
 	if (archive && plan.length > 0 && !error) {
@@ -160,28 +167,37 @@ export async function retryWithoutArchive<
 	return { ...without, report: { ...without.report, notes: [...without.report.notes, note] } };
 }
 
+/** For an operation after which a session goes on from a rewritten history: `thinking` acts as `auto` unless it is set. */
+export function policyOfRewrite(policy: Policy): Policy {
+	return policy.thinking === null ? { ...policy, thinking: "auto" } : policy;
+}
+
 export function completePlan(what: {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
 	readonly policy: Policy;
 	readonly countTokens: CountTokens;
 	readonly momentOf?: MomentOf | undefined;
+	/** By default as the conversation and the policy name the model. */
+	readonly bindsReasoning?: boolean | undefined;
 }) {
 	const { source, plan, policy, countTokens, momentOf } = what;
 	// If edits are refused, no earlier call made one.
 	const affected = affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
 	if (policy.thinking === "refuse" && affected.length > 0) {
-		const message = `${affected.length} reasoning blocks stand behind what would be edited and are bound to it, and the policy says thinking = "refuse". Allow it with thinking = "keep" or "strip_after_edit".`;
+		const message = `${affected.length} reasoning blocks come after what would be edited and are bound to it, and the policy says thinking = "refuse". Allow it with thinking = "auto", "keep" or "strip_after_edit".`;
 		throw new PalimpsestError("thinking_bound", message);
 	}
 	const { document, transcript } = source;
-	const strips = policy.thinking === "strip_after_edit";
+	const binds = () => what.bindsReasoning ?? bindsReasoning(undefined, source, policy);
+	const isAuto = policy.thinking === "auto";
+	const strips = affected.length > 0 && (isAuto ? binds() : policy.thinking === "strip_after_edit");
 	const strip = strips ? planStripThinking({ document, transcript, affected, countTokens }) : undefined;
 	const all = [...plan, ...(strip?.edits ?? [])];
 	const { links } = source.format;
 	return {
 		plan: links ? withRelinks(links, source.located, all) : all,
-		thinking: thinkingReport(affected, strip?.left),
+		thinking: thinkingReport(affected, strip?.left, isAuto),
 	};
 }
 
@@ -240,8 +256,12 @@ interface ThinkingReport {
 	readonly advice: string;
 }
 
-/** `left` is `undefined` if the policy wanted none removed. */
-function thinkingReport(affected: readonly AffectedThinking[], left: readonly AffectedThinking[] | undefined) {
+/** `left` is `undefined` if none was to be removed; with `isAuto`, because the model is not known to bind them. */
+function thinkingReport(
+	affected: readonly AffectedThinking[],
+	left: readonly AffectedThinking[] | undefined,
+	isAuto: boolean,
+) {
 	if (affected.length === 0) return undefined;
 	const pathsOf = (blocks: readonly AffectedThinking[]) =>
 		blocks.slice(0, mostShown).map(({ block }) => jsonPointer(block.path));
@@ -250,17 +270,21 @@ function thinkingReport(affected: readonly AffectedThinking[], left: readonly Af
 		paths: pathsOf(affected),
 		stripped: left ? affected.length - left.length : 0,
 		left: pathsOf(left ?? []),
-		advice: adviceOn(left),
+		advice: adviceOn(left, isAuto),
 	};
 }
 
 /** Claude's API can itself leave out the blocks that no longer fit. */
 const dropBlock = 'have the API leave them out (`thinking.block_binding.prefix_mismatch_behavior: "drop_block"`)';
 
-function adviceOn(left: readonly AffectedThinking[] | undefined): string {
-	if (!left) {
-		return `A provider that binds reasoning to what stands before it (Claude 5.1 and later) may refuse them with status 400: set thinking = "strip_after_edit" in the policy, or ${dropBlock}.`;
+function adviceOn(left: readonly AffectedThinking[] | undefined, isAuto: boolean): string {
+	if (!left && isAuto) {
+		return `They were left in, since the conversation names no model that is known to bind reasoning. If a provider refuses them with status 400, name the \`model\`, set thinking = "strip_after_edit" in the policy, or ${dropBlock}.`;
 	}
-	if (left.length === 0) return "They were taken out.";
-	return `${left.length} of them stayed, since a call needs them or nothing else stands in their message. A provider that binds reasoning to what stands before it may refuse those with status 400: ${dropBlock}.`;
+	if (!left) {
+		return `A provider that binds reasoning to what comes before it (Claude 5.1 and later) may refuse them with status 400: set thinking = "auto" or "strip_after_edit" in the policy, or ${dropBlock}.`;
+	}
+	const why = isAuto ? ", since the model of the conversation binds reasoning to what comes before it" : "";
+	if (left.length === 0) return `They were taken out${why}.`;
+	return `${left.length} of them stayed, because a call needs them or their message has nothing else. A provider that binds reasoning to what comes before it may refuse those with status 400: ${dropBlock}.`;
 }

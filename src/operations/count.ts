@@ -6,6 +6,7 @@ import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { type EncodingName, encodingNames } from "../tokens/encodings.ts";
 import { type CountMethod, estimateTokens, type TokenEstimate } from "../tokens/estimate.ts";
+import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import { requestOverhead } from "../tokens/request.ts";
 
 export interface TextCount extends CountingReport {
@@ -48,9 +49,25 @@ export function countingReport({ encoding, method, scale }: TokenEstimate): Coun
 
 /** The model of a call: as the caller names it, else the request body, else the policy. */
 export function modelOfCall(named: string | undefined, document: unknown, policy: Policy): string | undefined {
+	return named ?? modelOfBody(document) ?? policy.guard.model ?? undefined;
+}
+
+function modelOfBody(document: unknown): string | undefined {
 	const body = objectOf(requestBody(document));
 	// Bedrock's Converse has `modelId`.
-	return named ?? stringAt(body, "model") ?? stringAt(body, "modelId") ?? policy.guard.model ?? undefined;
+	return stringAt(body, "model") ?? stringAt(body, "modelId");
+}
+
+/**
+ * Whether the model of a conversation accepts reasoning only behind unchanged messages. It is the model that a call or
+ * its body names, else that of the last answer on record, else the policy's.
+ */
+export function bindsReasoning(named: string | undefined, source: ReadConversation, policy: Policy): boolean {
+	const { messages } = source.transcript;
+	const answered = () => messages.findLast(({ usage }) => usage?.model !== undefined)?.usage?.model;
+	const model =
+		named ?? modelOfBody(source.document) ?? modelOfSession(source) ?? answered() ?? policy.guard.model ?? undefined;
+	return reasoningBinding(model) !== "none";
 }
 
 /** Claude Code and pi; Copilot CLI; Codex; opencode. */

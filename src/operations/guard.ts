@@ -12,6 +12,7 @@ import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
 import { type LadderStep, planGuard } from "../guarding/guard.ts";
 import { pricesNow } from "../masking/history.ts";
 import { cleanValue } from "../masking/placeholder.ts";
+import { madeNow } from "../masking/thinking.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import { calibrate, checkGivenTokens, type GivenTokens, mostUserTokens, openBudget } from "./context-window.ts";
@@ -27,6 +28,8 @@ import { textLibraries } from "./text-libraries.ts";
 
 export interface GuardRequest extends ConversationRequest, GivenTokens {
 	readonly lastResponse?: unknown;
+	/** Whether the conversation was sent as it is until now, so that every edit is made now. By default the policy edited it. */
+	readonly sentUnedited?: boolean | undefined;
 }
 
 export interface GuardReport extends ChangeReport {
@@ -65,7 +68,7 @@ export function guardConversation(request: GuardRequest): Promise<Outcome<GuardR
 }
 
 async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
-	const { log, lastResponse, idleSeconds } = request;
+	const { log, lastResponse, idleSeconds, sentUnedited = false } = request;
 	const inputTokens = checkGivenTokens(request);
 	const opened = await openConversation(request);
 	const { policy, window, budget } = await openBudget(request);
@@ -94,7 +97,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		plan: [...guard.plan, ...followUp.edits],
 		measurement,
 		estimate,
-		momentOf: guard.momentOf,
+		momentOf: sentUnedited ? madeNow : guard.momentOf,
 		pinned: keeps ? pinnedWords(markWhole(usersTexts(source).flat())) : undefined,
 		notes: window.notes,
 	});

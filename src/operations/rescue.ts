@@ -4,7 +4,7 @@ import { readConversation } from "../formats/detect.ts";
 import { byAge } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { startOfLastAnswer } from "./context-window.ts";
-import type { ConversationRequest, Outcome } from "./conversation.ts";
+import { type ConversationRequest, type Outcome, policyOfRewrite } from "./conversation.ts";
 import { modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
 import { type GuardReport, guardConversation } from "./guard.ts";
 
@@ -17,17 +17,24 @@ interface RescueRequest extends ConversationRequest {
 
 /**
  * Makes a session fit a share of its model's window, so that its program can go on in it: truncates and masks as the policy
- * says, then nearly everything that is old, and drops messages only if that is not enough. Counts by the usage that the
+ * says, then nearly everything that is old, and drops messages only if that is not enough. Reasoning that a model binds is
+ * taken out where it is no longer valid, unless the policy says otherwise. Counts by the usage that the
  * session recorded, so that the program's own instructions and tools are in it. `fits` says whether it reached the share.
  * Throws PalimpsestError `context_window_unknown`, `not_a_conversation`, `thinking_bound`.
  */
 export async function rescueConversation(request: RescueRequest): Promise<Outcome<GuardReport>> {
 	const { target, ...rest } = request;
-	const { conversation, policy } = request;
+	const { conversation } = request;
+	const policy = policyOfRewrite(request.policy);
 	const source = readConversation(conversation, policy.mask.observations);
 	const model = modelOfCall(request.model, conversation, policy) ?? modelOfSession(source);
 	const input_tokens = await recordedTokens({ transcript: source.transcript, policy, model });
-	const given = { ...rest, model, ...(input_tokens === undefined ? {} : { usage: { input_tokens } }) };
+	const given = {
+		...rest,
+		model,
+		sentUnedited: true,
+		...(input_tokens === undefined ? {} : { usage: { input_tokens } }),
+	};
 	let outcome: Outcome<GuardReport> | undefined;
 	for (const step of policiesOf(policy, target)) {
 		outcome = await guardConversation({ ...given, policy: step });

@@ -95,6 +95,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 		source: "Measurements on recorded conversations, in docs/evidence.md.",
 		policy: {
 			locale: "en",
+			thinking: "auto",
 			mask: {
 				window_turns: 1,
 				keep_errors: true,

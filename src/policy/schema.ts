@@ -325,9 +325,9 @@ export const policySchema = z.strictObject({
 		["keep", "mask"],
 		"Images, audio and documents in old tool results: left as they are, or replaced by a line that describes them.",
 	),
-	thinking: choice(
-		["keep", "strip_after_edit", "refuse"],
-		"Some providers refuse signed reasoning after an edit of earlier messages. Such blocks are left and reported (`keep`), removed (`strip_after_edit`), or a reason to change nothing (`refuse`).",
+	thinking: absentOr(
+		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),
+		"Signed reasoning that an edit of earlier messages makes invalid, which some models then refuse. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that are known to check it (Claude Fable and Mythos from 5.1, Opus, Sonnet and Haiku from 5.5), else left. `refuse`: nothing is changed. Absent: `auto` for `rescue` and compaction, which no session outlives otherwise, else `keep`.",
 	),
 	on_archive_failure: choice(
 		["refuse", "mask_without_recall"],

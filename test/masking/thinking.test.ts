@@ -64,6 +64,25 @@ describe("affectedThinking", () => {
 		]);
 	});
 
+	it("finds thoughts of a message in front of which another is put, and those after an item put into their list", () => {
+		const put = (message: number, path: readonly (string | number)[], inserts: "message" | "part") => {
+			const insert = { kind: "insert", reason: "summary", before: noSize, after: noSize, value: {} } as const;
+			return affectedBy([{ ...insert, message, path, inserts }]);
+		};
+		expect(put(2, [2], "message")).toEqual([
+			[2, 0],
+			[2, 2],
+			[4, 0],
+		]);
+		expect(put(2, [2, "content", 0], "part")).toEqual(put(2, [2], "message"));
+		expect(put(2, [2, "content", 1], "part")).toEqual([
+			[2, 2],
+			[4, 0],
+		]);
+		expect(put(2, [2, "content", 3], "part")).toEqual([[4, 0]]);
+		expect(put(5, [5], "message")).toEqual([]);
+	});
+
 	it("ignores edits of what is not sent, and of no message", () => {
 		expect(affectedBy([editAt(1, 0, { unsent: true })])).toEqual([]);
 		expect(affectedBy([editAt(-1, 0)])).toEqual([]);

@@ -94,7 +94,7 @@ describe("definitions", () => {
 			const tool = tools.find((one) => one.name === name) as Tool;
 			expect(policyOf(tool)?.properties).toMatchObject({
 				media: { enum: ["keep", "mask"] },
-				thinking: { enum: ["keep", "strip_after_edit", "refuse"] },
+				thinking: { enum: ["auto", "keep", "strip_after_edit", "refuse"] },
 			});
 		}
 	});

@@ -32,7 +32,7 @@ describe("reasoning behind an edit", () => {
 			paths: Array.from({ length: 20 }, (_, index) => `/${2 * index + 3}/content/0`),
 			stripped: 0,
 			left: [],
-			advice: expect.stringMatching(/status 400: set thinking = "strip_after_edit" in the policy, or have the API/),
+			advice: expect.stringMatching(/status 400: set thinking = "auto" or "strip_after_edit" in the policy, or have/),
 		});
 		expect(report.thinking?.advice).toContain("drop_block");
 	});

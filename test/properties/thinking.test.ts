@@ -127,6 +127,19 @@ describe("strip_after_edit leaves exactly the reasoning that the provider accept
 		},
 	);
 
+	test.prop([conversations, masks, histories], { numRuns: 100 })(
+		"of a conversation with a model that binds it, where the policy says auto",
+		async (given, mask, keeps) => {
+			const policy = policyOf({ thinking: "auto", mask });
+			const edit: Edit = async (messages) => {
+				const conversation = { model: "claude-opus-5-5", messages };
+				const outcome = await maskConversation({ conversation, policy });
+				return { ...outcome, conversation: (outcome.conversation as typeof conversation).messages };
+			};
+			await run(given, edit, { drops: false, keeps });
+		},
+	);
+
 	afterAll(() => {
 		process.stderr.write(`Reasoning: ${JSON.stringify(seen)}\n`);
 		expect(seen.stripped).toBeGreaterThan(500);
