@@ -112,7 +112,7 @@ export async function proxyStatus({
 	const line = (name: string, one: typeof edited) =>
 		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${number(one.billed)} of ${number(one.billed_unedited)} (${one.ratio} ×)`;
 	const lines = [
-		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again as they came, ${requests.left_alone} conversations left alone`,
+		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again as they came`,
 		`faults: ${Object.entries(faults)
 			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
 			.join(", ")}`,

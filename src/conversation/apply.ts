@@ -57,14 +57,14 @@ function rebuildObject(object: JsonObject, children: ReadonlyMap<string | number
 	return Object.fromEntries(Object.entries(rebuilt).filter(([key]) => !removed.includes(key)));
 }
 
-export interface EditTree {
-	edit?: Exclude<Change, { readonly kind: "insert" }>;
-	inserts?: Extract<Change, { readonly kind: "insert" }>[];
-	children?: Map<string | number, EditTree>;
+export interface EditTree<One extends Change = Change> {
+	edit?: Exclude<One, { readonly kind: "insert" }>;
+	inserts?: Extract<One, { readonly kind: "insert" }>[];
+	children?: Map<string | number, EditTree<One>>;
 }
 
-export function editTree(plan: readonly Change[]): EditTree {
-	const root: EditTree = {};
+export function editTree<One extends Change>(plan: readonly One[]): EditTree<One> {
+	const root: EditTree<One> = {};
 	for (const edit of plan) {
 		let node = root;
 		for (const segment of edit.path) {
@@ -73,9 +73,11 @@ export function editTree(plan: readonly Change[]): EditTree {
 			node.children.set(segment, child);
 			node = child;
 		}
-		if (edit.kind !== "insert") node.edit = edit;
-		else if (node.inserts) node.inserts.push(edit);
-		else node.inserts = [edit];
+		if (edit.kind !== "insert") node.edit = edit as Exclude<One, { readonly kind: "insert" }>;
+		else {
+			node.inserts ??= [];
+			node.inserts.push(edit as Extract<One, { readonly kind: "insert" }>);
+		}
 	}
 	return root;
 }

@@ -1,7 +1,7 @@
 import { type EditTree, editTree, equalsJson } from "./apply.ts";
 import { isJsonObject } from "./json.ts";
 import { once } from "./lists.ts";
-import type { Plan } from "./plan.ts";
+import type { Edit, Plan } from "./plan.ts";
 import { childPath, jsonPointer, type Path, recordOf, type Transcript } from "./transcript.ts";
 
 export type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
@@ -44,7 +44,7 @@ export function compareDocuments(what: {
 	};
 	const written = new Set<string>();
 	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
-	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
+	const compare = (old: unknown, current: unknown, tree: EditTree<Edit> | undefined, path: Path, oldPath: Path): void => {
 		const { edit, children } = tree ?? {};
 		if (edit?.kind === "replace") {
 			move(oldPath, undefined);

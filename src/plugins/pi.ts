@@ -7,7 +7,7 @@ import { applyPlan } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import { formatsOfApi } from "../proxy/edit.ts";
+import { formatsOfApi } from "../proxy/host-request.ts";
 import { cacheTerms } from "../proxy/terms.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 

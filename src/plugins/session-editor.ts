@@ -3,7 +3,6 @@ import { archiveLocation } from "../archive/open.ts";
 import type { PartRequest } from "../archive/part.ts";
 import { loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
-import { PalimpsestError } from "../errors.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";

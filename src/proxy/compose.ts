@@ -161,6 +161,7 @@ export function compose<Written>(
 	const allBlocks = once(() => boundBlocks(body, transcript, remembered));
 	const blocks = tracks ? allBlocks() : [];
 	const invalidAmong = (among: readonly Block[], stateAt: (place: number) => ResultState | undefined): Block[] => {
+		if (among.length === 0) return [];
 		const changes = paired.flatMap(({ result, message }, place) => {
 			const { changed = 0 } = stateAt(place) ?? {};
 			const path = changed > 0 ? (result.whole ?? result.texts[0] ?? result.media[0])?.path : undefined;
@@ -378,17 +379,18 @@ function addHint(
 	},
 ): void {
 	const { known, fresh, recall, policy, number } = what;
-	const masked = paired.flatMap(({ result, call }, place) => {
-		const state = fresh.get(place) ?? known[place];
-		return state?.kind === "masked" ? [{ place, state, result, call }] : [];
-	});
 	const mark = JSON.stringify(recall.by.replace(/ ?\{ref\}/, "").replaceAll("`", "")).slice(1, -1);
-	const hasHint = masked.some(({ state, result }) =>
-		valueEdits(state.values, result).some(({ replacement }) => JSON.stringify(replacement).includes(mark)),
-	);
-	if (hasHint) return;
+	const masked: { readonly place: number; readonly state: ResultState }[] = [];
+	for (const [place, { result }] of paired.entries()) {
+		const state = fresh.get(place) ?? known[place];
+		if (state?.kind !== "masked") continue;
+		const [edit] = valueEdits(state.values, result);
+		if (JSON.stringify(edit?.replacement ?? null).includes(mark)) return;
+		masked.push({ place, state });
+	}
 	const wording = wordings(policy, { recalledBy: recall.by });
-	for (const { place, state, result, call } of masked) {
+	for (const { place, state } of masked) {
+		const { result, call } = paired[place] as PairedResult;
 		const isFresh = fresh.has(place);
 		if (!isFresh && branch) continue;
 		const { whole } = result;

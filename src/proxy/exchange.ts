@@ -48,7 +48,7 @@ export async function pass(asked: Asked, exchange: Exchange): Promise<void> {
 /** Milliseconds after which planning begins although the answer has not ended. */
 const planAfterMs = 100;
 
-/** Sends a request with its known states and what was decided for it. */
+/** Sends a request with its known states and what was decided for it. Resolves once what comes next is planned. */
 export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Promise<void> {
 	const { response, ledger, refusesThreads } = exchange;
 	const prepared = await prepareOrPass(asked, exchange);
@@ -58,14 +58,14 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	if (prepared === "as_sent" || prepared === "thread") return pass({ ...asked, body: { ...asked.body, decoded: false } }, exchange);
 	const { composed } = prepared;
 	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
-	const planAhead = once(() => void prepared.planAhead());
-	const timer = setTimeout(planAhead, planAfterMs);
+	const planAhead = once(() => prepared.planAhead());
+	const timer = setTimeout(() => void planAhead(), planAfterMs);
 	try {
 		const sent = await askWith(asked, composed, exchange);
 		if (sent) await passAndBill(sent, prepared, exchange);
 	} finally {
 		clearTimeout(timer);
-		planAhead();
+		await planAhead();
 	}
 }
 

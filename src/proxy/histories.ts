@@ -1,4 +1,4 @@
-import { resultCharacters, type Transcript } from "../conversation/transcript.ts";
+import { type Message, resultCharacters, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 
@@ -83,18 +83,25 @@ export function planOn(branch: Branch, make: () => Promise<Plan>, failed: (error
 /** Compares texts, which is faster than hashing them. */
 function continues({ messages }: Transcript, { messages: before }: Transcript): boolean {
 	if (messages.length < before.length) return false;
-	return before.every((old, index) => {
-		const one = messages[index];
-		if (!one || one.role !== old.role || one.counted.length !== old.counted.length) return false;
-		if (one.results.length !== old.results.length || one.calls.length !== old.calls.length) return false;
-		if (!one.counted.every((text, at) => text === old.counted[at])) return false;
-		if (!one.calls.every(({ id }, at) => id === old.calls[at]?.id)) return false;
-		return one.results.every(({ texts, callId }, at) => {
-			const other = old.results[at];
-			if (callId !== other?.callId || texts.length !== other?.texts.length) return false;
-			return texts.every(({ text }, number) => text === other.texts[number]?.text);
-		});
-	});
+	for (let index = 0; index < before.length; index += 1) {
+		if (!isSame(messages[index] as Message, before[index] as Message)) return false;
+	}
+	return true;
+}
+
+function isSame(one: Message, other: Message): boolean {
+	if (one.role !== other.role || one.counted.length !== other.counted.length) return false;
+	if (one.results.length !== other.results.length || one.calls.length !== other.calls.length) return false;
+	for (let at = 0; at < one.counted.length; at += 1) if (one.counted[at] !== other.counted[at]) return false;
+	for (let at = 0; at < one.calls.length; at += 1) if (one.calls[at]?.id !== other.calls[at]?.id) return false;
+	for (let at = 0; at < one.results.length; at += 1) {
+		const [result, known] = [one.results[at] as ToolResult, other.results[at] as ToolResult];
+		if (result.callId !== known.callId || result.texts.length !== known.texts.length) return false;
+		for (let text = 0; text < result.texts.length; text += 1) {
+			if (result.texts[text]?.text !== known.texts[text]?.text) return false;
+		}
+	}
+	return true;
 }
 
 function charsOf({ messages, surroundings }: Transcript): number {

@@ -1,8 +1,8 @@
-import type { RequestFacts } from "./edit.ts";
 import type { NoDecision } from "./compose.ts";
-import { type Fault, faults } from "./editor.ts";
+import { type Fault, faults } from "./editing.ts";
+import type { EditedResult, RequestFacts } from "./facts.ts";
 import { commonTokens, type SizedPart, tokensOf } from "./parts.ts";
-import type { EditedResult } from "./plan.ts";
+
 import type { Route } from "./routes.ts";
 import { inputBill, type Usage } from "./usage.ts";
 

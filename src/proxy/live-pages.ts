@@ -61,7 +61,7 @@ async function statusPage(status: ProxyStatus): Promise<string> {
 	const body = `<main>
 <h1>Palimpsest proxy</h1>
 <p>${requests.requests} requests, ${requests.edited} of them edited, since ${time(status.started)}. ${share(edited)}</p>
-<p>Sent again as they came: ${requests.sent_again}. Conversations left alone: ${requests.left_alone}. Faults: ${faultText.join(", ")}.</p>
+<p>Sent again as they came: ${requests.sent_again}. Faults: ${faultText.join(", ")}.</p>
 ${heldOut.requests > 0 ? `<p>Held out, never edited: ${heldOut.requests} requests, ${count(heldOut.tokens_sent)} tokens sent.</p>` : ""}
 ${conversations.slice(0, mostDetailed).map(conversationText).join("\n")}
 </main>`;

@@ -18,7 +18,6 @@ import { archivingOf, withFreeRefs } from "../operations/originals.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { contextWindowOfModel } from "../tokens/models.ts";
-import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import type { Originals } from "./archiving.ts";
 import { charsOfState, charsSent, type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 import type { CacheTerms } from "./terms.ts";
@@ -93,7 +92,6 @@ async function planOnce(what: Planning): Promise<Plan> {
 	const sent: Schedule = Float64Array.from(states, (state) =>
 		state?.kind === "masked" ? Math.min(state.at, messages.length) : Number.POSITIVE_INFINITY,
 	);
-	const bindsReasoning = reasoningBinding(model) !== "none";
 	// Masking is decided on the results as the model saw them: cut.
 	const shown = transcriptShown(what);
 	await pause();

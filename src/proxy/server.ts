@@ -5,10 +5,10 @@ import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
 import { createAccounts } from "./accounts.ts";
 import { readBody } from "./body.ts";
-import { type Editing, type Fault, openEditing } from "./editing.ts";
+import { type Editing, type Fault, inTime, openEditing } from "./editing.ts";
 import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
-import { createLedger, type Ledger, type ProxyTotals } from "./ledger.ts";
+import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { mostEditedBytes } from "./host-request.ts";
 import { createCachingRecord } from "./observed-caching.ts";
@@ -41,6 +41,8 @@ export interface ProxyOptions {
 export async function startProxy(options: ProxyOptions): Promise<{
 	readonly port: number;
 	readonly totals: () => ProxyTotals;
+	/** Resolves when nothing is planned or archived beside the requests. */
+	readonly settled: () => Promise<void>;
 	readonly close: () => Promise<void>;
 }> {
 	const bases = checkUpstreams(options.upstreams);
@@ -64,10 +66,11 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		refusesThreads,
 		accounts: createAccounts(editing.memoryFolder),
 		caching: createCachingRecord(),
+		underWay: new Set(),
 		pages: livePages({ ledger, archive }),
 	};
 	const server = createServer(serverOptions, (request, response) => {
-		void handle(request, response, running).catch((error) => {
+		const work: Promise<void> = handle(request, response, running).catch((error) => {
 			const name = error instanceof Error ? error.name : typeof error;
 			log?.({
 				level: "error",
@@ -76,6 +79,8 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			});
 			fail(response);
 		});
+		running.underWay.add(work);
+		void work.finally(() => running.underWay.delete(work));
 	});
 	// Codex tries a WebSocket first, and turns to plain requests at once after this answer.
 	server.on("upgrade", (_request, socket) => {
@@ -83,17 +88,26 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		socket.end("HTTP/1.1 426 Upgrade Required\r\nUpgrade: HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 	});
 	const port = await listen(server, { host: "127.0.0.1", port: options.port });
+	const settled = async (): Promise<void> => {
+		while (running.underWay.size > 0) await Promise.allSettled(running.underWay);
+	};
 	return {
 		port,
 		totals: ledger.totals,
+		settled,
 		async close() {
 			const closed = new Promise((resolve) => server.close(resolve));
 			server.closeAllConnections();
 			for (const upstream of upstreams.values()) upstream.close();
 			await closed;
+			// The originals of the last results are being written.
+			await inTime(settled(), longestEndMs);
 		},
 	};
 }
+
+/** That the end of the proxy waits for its archive. */
+const longestEndMs = 2_000;
 
 /** A model may think for long, and a client may send a large body slowly. */
 const serverOptions = { requestTimeout: 0, keepAliveTimeout: 125_000, maxHeaderSize: 65_536 };
@@ -102,6 +116,8 @@ interface Running extends Serving {
 	readonly options: ProxyOptions;
 	readonly upstreams: ReadonlyMap<Api, Upstream>;
 	readonly pages: ReturnType<typeof livePages>;
+	/** Requests that are answered, or planned on. */
+	readonly underWay: Set<Promise<void>>;
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, running: Running): Promise<void> {

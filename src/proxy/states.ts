@@ -55,10 +55,12 @@ export interface PlacedValue {
 
 /** The edits that put values in. A place that the result no longer has gets none. */
 export function valueEdits(values: Values, result: ToolResult): PlacedValue[] {
-	return Array.from(values).flatMap(([place, value]) => {
+	const edits: PlacedValue[] = [];
+	for (const [place, value] of values) {
 		const path = pathOf(place, result);
-		return path ? [{ kind: "replace" as const, path, replacement: value(textAt(place, result)) }] : [];
-	});
+		if (path) edits.push({ kind: "replace", path, replacement: value(textAt(place, result)) });
+	}
+	return edits;
 }
 
 /** Characters of what is sent: the conversation with the states of its results. */
@@ -122,7 +124,7 @@ function pathOf(place: Place, { whole, texts, media }: ToolResult): Path | undef
 }
 
 function textAt(place: Place, result: ToolResult): string {
-	if (place === "whole") return resultText(result);
+	if (place === "whole") return result.texts.length === 1 ? (result.texts[0]?.text ?? "") : resultText(result);
 	return (place.startsWith("text") && result.texts[Number(place.slice("text ".length))]?.text) || "";
 }
 

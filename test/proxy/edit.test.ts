@@ -2,7 +2,6 @@ import { appendFile, readdir, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { editRequest, openEditing } from "../../src/proxy/edit.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
 import { mountSmallDisk } from "../archive/small-disk.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -23,6 +22,7 @@ async function sentBodies(api: SessionApi, turns: ReturnType<typeof turnsOf>, ar
 		const request = requestOf(api, turns.slice(0, count));
 		came.push(String(request.body));
 		await send(proxy.url, request);
+		await proxy.settled();
 	}
 	return { came, sent: upstream.received.map(({ body }) => body.toString()) };
 }

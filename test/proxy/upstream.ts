@@ -56,7 +56,7 @@ export async function startProxyTo(url: string, options: Partial<ProxyOptions> =
 		port: 0,
 		upstreams: { anthropic: url, openai: url, gemini: url },
 		policy,
-		// No test but those of it depends on the speed of the machine.
+		// No test depends on the speed of the machine.
 		engine: { worked: () => 0 },
 		...options,
 	});
