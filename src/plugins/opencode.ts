@@ -173,7 +173,7 @@ function howSent(model: JsonObject, { policy, archive, recallCommand }: Editing)
 	const asked = { cache_control: { type: "ephemeral" } };
 	return {
 		model: id,
-		terms: cacheTerms(asked, isAnthropic ? "anthropic" : "openai", policy.prices),
+		terms: cacheTerms(asked, isAnthropic ? "anthropic" : "openai", policy.prices, { model: id }),
 		recall: archive && policy.archive.recall_hint ? recallInShell(recallCommand) : undefined,
 		decides: true,
 	};

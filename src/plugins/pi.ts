@@ -60,7 +60,7 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 		const done = await editorIn(context).edit(({ policy, archive }) => ({
 			body: payload,
 			formats: formatsOfApi[api],
-			terms: cacheTerms(payload, api, policy.prices),
+			terms: cacheTerms(payload, api, policy.prices, { model: stringAt(context.model ?? {}, "id") }),
 			model: stringAt(context.model ?? {}, "id"),
 			recall:
 				archive && policy.archive.recall_hint && pi.getActiveTools().includes(recallTool)

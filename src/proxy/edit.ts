@@ -4,11 +4,13 @@ import type { Edit, Plan } from "../conversation/plan.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { applyAndVerify, completePlan, openConversation } from "../operations/conversation.ts";
+import { modelOfCall } from "../operations/count.ts";
 import { refTaken, withFreeRefs } from "../operations/originals.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { KnownCuts } from "./cut-on-arrival.ts";
 import { conversationKey, messageKey } from "./identity.ts";
 import { createMemory, type Memory, memoryFolderOf, type Remembered } from "./memory.ts";
+import { type CachingRecord, createCachingRecord } from "./observed-caching.ts";
 import { partsAfter, partsOf, type RequestParts } from "./parts.ts";
 import { type EditedResult, planEdits } from "./plan.ts";
 import { recallOffered } from "./recall-hint.ts";
@@ -27,6 +29,8 @@ export interface Editing {
 	/** When this process has archived an original, by its long reference. */
 	readonly archived: Map<string, number>;
 	readonly cuts: KnownCuts;
+	/** What the upstreams were seen to cache. */
+	readonly caching: CachingRecord;
 }
 
 const day = 24 * 3_600_000;
@@ -40,7 +44,16 @@ export async function openEditing(
 	const { policy, archive, memoryFolder = memoryFolderOf(archive), now, ...rest } = what;
 	const memory = createMemory({ folder: memoryFolder, now });
 	await memory.sweep(policy.archive.max_age_days * day);
-	return { ...rest, policy, archive, memory, now, archived: new Map(), cuts: new Map() };
+	return {
+		...rest,
+		policy,
+		archive,
+		memory,
+		now,
+		archived: new Map(),
+		cuts: new Map(),
+		caching: createCachingRecord(),
+	};
 }
 
 export interface EditOutcome {
@@ -82,12 +95,13 @@ export async function editRequest(text: string, route: Route, editing: Editing):
 	const body = document.value;
 	if (document.kind !== "json" || !holdsMessages(body)) return { text: undefined, facts: undefined };
 	await othersGoOn();
+	const model = modelOfCall(route.model, body, policy);
 	const { written, facts } = await editConversation(
 		{
 			body,
 			formats: formatsOfApi[route.api],
-			terms: cacheTerms(body, route.api, policy.prices),
-			model: route.model,
+			terms: cacheTerms(body, route.api, policy.prices, { model, observed: editing.caching.of(route.api, model) }),
+			model,
 			recall: archive && policy.archive.recall_hint ? recallOffered(body, recallCommand) : undefined,
 			// A request that counts tokens decides nothing: the provider's cache does not see it.
 			decides: route.kind !== "counted",
