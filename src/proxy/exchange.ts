@@ -3,6 +3,7 @@ import { othersGoOn, type RequestFacts } from "./edit.ts";
 import type { Editor } from "./editor.ts";
 import { type Asked, discard, passOn, type Upstream } from "./forward.ts";
 import type { Ledger } from "./ledger.ts";
+import type { CachingRecord } from "./observed-caching.ts";
 import type { Route } from "./routes.ts";
 import { readUsage } from "./usage.ts";
 
@@ -12,6 +13,7 @@ interface Exchange {
 	readonly upstream: Upstream;
 	readonly editor: Editor;
 	readonly ledger: Ledger;
+	readonly caching: CachingRecord;
 }
 
 /** Sends a request as it came, and its answer back. */
@@ -56,10 +58,13 @@ async function passAndBill(
 	answer: IncomingMessage,
 	what: Exchange & { readonly facts: RequestFacts; readonly wasEdited: boolean },
 ): Promise<void> {
-	const { response, route, ledger, facts, wasEdited } = what;
+	const { response, route, ledger, caching, facts, wasEdited } = what;
 	const reader = readUsage(answer, route.api);
 	await passOn(answer, response, reader.push);
-	ledger.enter(facts, { route, wasEdited, usage: await reader.end() });
+	const usage = await reader.end();
+	const { repeated } = ledger.enter(facts, { route, wasEdited, usage });
+	const isExpected = facts.terms.caching !== "not_asked";
+	if (usage) caching.learn(route.api, facts.terms.model, { usage, repeated, isExpected });
 }
 
 /** Answers 502 itself if the upstream cannot be reached. */

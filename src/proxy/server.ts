@@ -4,6 +4,7 @@ import type { Archive } from "../archive/archive.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
+import { openCatalogue } from "../tokens/model-prices.ts";
 import { readBody } from "./body.ts";
 import { type Editing, editRequest, openEditing } from "./edit.ts";
 import { createEditor, type Editor, type EditorOptions, mostEditedBytes } from "./editor.ts";
@@ -12,6 +13,7 @@ import { connectTo, type Upstream } from "./forward.ts";
 import { createLedger, type Ledger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { createMemory } from "./memory.ts";
+import type { CachingRecord } from "./observed-caching.ts";
 import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
 export interface ProxyOptions {
@@ -48,11 +50,13 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const { policy, memoryFolder, recallCommand = "palimpsest recall", holdout = 0 } = options;
 	const editing = await openEditing({ policy, archive, memoryFolder, recallCommand, holdout, now });
 	const warmUp = warmUpOf(editing);
-	await warmUp();
+	// No request waits for the catalogue of models.
+	await Promise.all([warmUp(), openCatalogue()]);
 	const running = {
 		options,
 		upstreams,
 		ledger,
+		caching: editing.caching,
 		editor: editorOf(editing, options, ledger),
 		pages: livePages({ ledger, archive }),
 	};
@@ -95,6 +99,7 @@ interface Running {
 	readonly upstreams: ReadonlyMap<Api, Upstream>;
 	readonly editor: Editor;
 	readonly ledger: Ledger;
+	readonly caching: CachingRecord;
 	readonly pages: ReturnType<typeof livePages>;
 }
 
