@@ -13,7 +13,7 @@ import { isLoopback } from "../http/address.ts";
 import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
 import { logLevels } from "../policy/names.ts";
 import { defaultUpstreams, proxyPolicy } from "../proxy/defaults.ts";
-import type { ProxyStatus, ProxyTotals } from "../proxy/ledger.ts";
+import { billText, type ProxyStatus, totalsText } from "../proxy/ledger.ts";
 import { apis, type Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
 import {
@@ -110,7 +110,7 @@ export async function proxyStatus({
 	const { requests, faults, edited, held_out: heldOut, conversations } = status;
 	const number = (value: number) => value.toLocaleString("en");
 	const line = (name: string, one: typeof edited) =>
-		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${number(one.billed)} of ${number(one.billed_unedited)} (${one.ratio} ×)`;
+		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${billText(one)}`;
 	const lines = [
 		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again as they came`,
 		`faults: ${Object.entries(faults)
@@ -165,7 +165,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			} finally {
 				await proxy.close();
 			}
-			say(summaryOf(proxy.totals()));
+			say(totalsText(proxy.totals()));
 		});
 	} finally {
 		await rm(folder, { recursive: true, force: true });
@@ -272,11 +272,4 @@ function withoutSettings(text: string): string {
 
 export function inWindowsShell(word: string): string {
 	return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, "$1$1")}"`;
-}
-
-/** One line on all requests. */
-function summaryOf({ requests, tokensSent, tokensLeftOut, billed, billedUnedited }: ProxyTotals): string {
-	const ratio = billedUnedited > 0 ? billed / billedUnedited : 1;
-	const counted = (count: number) => Math.round(count).toLocaleString("en");
-	return `${counted(requests)} requests, ${counted(tokensSent)} tokens sent, ${counted(tokensLeftOut)} left out, billed ${ratio.toFixed(2)} × raw`;
 }

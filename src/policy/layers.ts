@@ -2,7 +2,7 @@ import { parse, TomlError } from "smol-toml";
 import { checkPolicyLayer, inspectPolicyLayer, type PolicyInspection, policyFields } from "./check.ts";
 import { invalidPolicy, quote, suggestion } from "./errors.ts";
 import { presets } from "./presets.ts";
-import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
+import { type Policy, type PolicyLayer, type Prices, policySchema } from "./schema.ts";
 
 /** Lays the preset that the last layer names over the schema's defaults, and the layers over both. Frozen, since it is shared. */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
@@ -19,10 +19,18 @@ const parsed = new Map<string, Policy>();
 function parseOnce(layer: PolicyLayer): Policy {
 	const key = JSON.stringify(layer);
 	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
+	setPrices.set(policy.prices, new Set(Object.keys(layer.prices ?? {})));
 	parsed.delete(key);
 	if (parsed.size >= 16) parsed.delete(parsed.keys().next().value ?? "");
 	parsed.set(key, policy);
 	return policy;
+}
+
+const setPrices = new WeakMap<Prices, ReadonlySet<string>>();
+
+/** The fields of `[prices]` that a layer sets. Where none does, the prices of the model count. */
+export function pricesSetIn(prices: Prices): ReadonlySet<string> {
+	return setPrices.get(prices) ?? new Set();
 }
 
 function frozen<Value>(value: Value): Value {

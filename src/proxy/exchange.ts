@@ -169,12 +169,14 @@ async function passAndBill(
 	const reader = readUsage(answer, route.api);
 	await passOn(answer, response, reader.push);
 	const usage = await reader.end();
-	void caching;
 	if (composed?.branch && usage) {
 		const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
 	}
-	ledger.enter(await facts(sent), { route, wasEdited, usage });
+	const known = await facts(sent);
+	const { repeated } = ledger.enter(known, { route, wasEdited, usage });
+	const { caching: asked, model } = known.terms;
+	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: asked !== "not_asked" });
 }
 
 /** Answers 502 itself if the upstream cannot be reached. */

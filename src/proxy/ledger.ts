@@ -1,10 +1,10 @@
-import type { NoDecision } from "./compose.ts";
+import type { NoDecision, Why } from "./compose.ts";
 import { type Fault, faults } from "./editing.ts";
 import type { EditedResult, RequestFacts } from "./facts.ts";
-import { commonTokens, type SizedPart, tokensOf } from "./parts.ts";
-
+import { type RequestParts, tokensOf } from "./parts.ts";
 import type { Route } from "./routes.ts";
-import { inputBill, type Usage } from "./usage.ts";
+import { billUnedited, estimatedBill } from "./unedited-bill.ts";
+import { inputBill, promptTokens, type Usage } from "./usage.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {
@@ -12,8 +12,17 @@ export interface ProxyTotals {
 	readonly tokensSent: number;
 	readonly tokensLeftOut: number;
 	readonly billed: number;
-	/** What the same requests would have billed as they came, if the provider had cached all that stayed the same. */
+	/** What the same requests would have billed as they came; those that cannot be told are not in it. */
 	readonly billedUnedited: number;
+	/** Of conversations of which it cannot be told what they would have billed as they came, and what they billed. */
+	readonly untoldRequests: number;
+	readonly untoldBilled: number;
+	/** Priced without a cache, since the upstream never tells of tokens read from one. */
+	readonly uncachedRequests: number;
+	/** Tokens of reasoning that was left out of requests, counted in each of them. */
+	readonly reasoningLeftOut: number;
+	/** Requests that got no new decisions, by the reason. */
+	readonly undecided: Readonly<Partial<Record<NoDecision, number>>>;
 }
 
 const mostConversations = 200;
@@ -47,6 +56,18 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		return account;
 	};
 
+	/** From now on its bill is shown alone, without what it would have been. */
+	const claimNothing = (account: Account): void => {
+		if (!account.isTold) return;
+		account.isTold = false;
+		const { requests, billed, billed_unedited } = account.sums;
+		for (const sums of [account.sums, all.edited]) {
+			sums.billed_unedited = Math.max(0, sums.billed_unedited - billed_unedited);
+			sums.untold_requests += requests;
+			sums.untold_billed += billed;
+		}
+	};
+
 	return {
 		fault: (kind: Fault) => {
 			faultCounts[kind] += 1;
@@ -57,51 +78,57 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		count: (kind: keyof typeof counts) => {
 			counts[kind] += 1;
 		},
-		/** Enters a request whose answer has ended. `usage` is the provider's; without it, the bill is estimated. */
+		/**
+		 * Enters a request whose answer has ended. `usage` is the provider's; without it, the bill is estimated. Returns the
+		 * tokens that were sent before and again.
+		 */
 		enter(
 			facts: RequestFacts,
 			given: { readonly route: Route; readonly wasEdited: boolean; readonly usage: Usage | undefined },
-		): void {
+		): { readonly repeated: number } {
 			const { route, wasEdited, usage } = given;
+			const { terms, isCold } = facts;
 			const account = accountOf(facts, route);
-			const { prices } = facts.terms;
 			const { unedited, sent: edited } = facts.parts();
-			const sentParts = wasEdited ? edited : unedited;
-			const counted = tokensOf(sentParts);
-			const came = tokensOf(unedited);
-			const real = usage && usage.input + usage.cacheRead + usage.cacheWrite;
+			const parts = { unedited, sent: wasEdited ? edited : unedited };
+			const counted = tokensOf(parts.sent);
+			const real = usage && promptTokens(usage);
 			// The provider counts in tokens of its own. Placeholders have more of them in a character than results.
 			const isLike = !wasEdited || account.scale === undefined;
 			if (real && counted > 0 && isLike) account.scale = real / counted;
-			const { scale = 1 } = account;
-			const estimate = (parts: readonly SizedPart[], before: readonly SizedPart[]) => {
-				const cached = facts.isCold ? 0 : commonTokens(parts, before);
-				return (cached * prices.cache_read + (tokensOf(parts) - cached) * prices.cache_write) * scale;
-			};
-			const billed = usage ? inputBill(usage, facts.terms) : estimate(sentParts, account.sent);
+			const { scale = 1, before } = account;
+			const request = { parts, before, usage, scale, terms, isCold };
+			const billed = usage ? inputBill(usage, terms) : estimatedBill(request);
+			const raw = billUnedited(request);
 			account.wasEdited ||= wasEdited;
-			const billedUnedited = account.wasEdited ? estimate(unedited, account.unedited) : billed;
+			if (account.wasEdited && raw.isUnexplained) claimNothing(account);
+			const { isTold } = account;
+			const billedUnedited = account.wasEdited ? raw.billed : billed;
 			const sums = {
 				requests: 1,
 				tokens_sent: Math.round(real ?? counted),
-				tokens_left_out: wasEdited ? Math.max(0, Math.round(came * scale - (real ?? counted))) : 0,
+				tokens_left_out: wasEdited ? Math.max(0, Math.round(tokensOf(unedited) * scale - (real ?? counted))) : 0,
 				output_tokens: usage?.output ?? 0,
 				cache_read_tokens: usage?.cacheRead ?? 0,
 				cache_write_tokens: usage?.cacheWrite ?? 0,
 				billed,
-				billed_unedited: billedUnedited,
+				billed_unedited: isTold ? billedUnedited : 0,
+				untold_requests: isTold ? 0 : 1,
+				untold_billed: isTold ? 0 : billed,
+				uncached_requests: terms.caching === "never_read" ? 1 : 0,
+				reasoning_left_out: wasEdited ? facts.reasoningLeftOut : 0,
 			};
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
-			account.unedited = unedited;
-			account.sent = sentParts;
+			account.before = parts;
 			account.model = facts.model ?? account.model;
 			account.last = now();
 			account.state = wasEdited ? "edited" : facts.why === "edited" ? "sent_again" : facts.why;
 			const { tokens_sent: sent, tokens_left_out: leftOut } = sums;
 			if (account.points.length < mostRequests)
 				account.points.push([sent, leftOut, Math.round(billed), Math.round(billedUnedited)]);
-			for (const result of wasEdited ? facts.results : []) noteEdit(account, result, facts.isCold);
+			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
+			return { repeated: raw.repeated };
 		},
 		totals(): ProxyTotals {
 			const { edited, held_out } = all;
@@ -111,6 +138,11 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				tokensLeftOut: edited.tokens_left_out + held_out.tokens_left_out,
 				billed: edited.billed + held_out.billed,
 				billedUnedited: edited.billed_unedited + held_out.billed_unedited,
+				untoldRequests: edited.untold_requests + held_out.untold_requests,
+				untoldBilled: edited.untold_billed + held_out.untold_billed,
+				uncachedRequests: edited.uncached_requests + held_out.uncached_requests,
+				reasoningLeftOut: edited.reasoning_left_out + held_out.reasoning_left_out,
+				undecided: { ...undecided },
 			};
 		},
 		/** Plain JSON, without any text of a conversation. */
@@ -118,6 +150,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			started,
 			requests: { ...counts },
 			faults: { ...faultCounts },
+			/** Requests that got no new decisions, by the reason. */
+			undecided: { ...undecided },
 			edited: figuresOf(all.edited),
 			held_out: figuresOf(all.held_out),
 			conversations: [...conversations].reverse().map(([id, account], index) => ({
@@ -128,8 +162,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				first: account.first,
 				last: account.last,
 				...figuresOf(account.sums),
-				/** By request: tokens sent, tokens left out, billed, billed unedited. */
-				points: index < mostDetailed ? account.points : [],
+				/** By request: tokens sent, tokens left out, billed, billed unedited (0 if that cannot be told). */
+				points: index < mostDetailed ? pointsOf(account) : [],
 				results: index < mostDetailed ? [...account.results.values()] : [],
 			})),
 		}),
@@ -145,21 +179,22 @@ interface Account {
 	model: string | undefined;
 	state: RequestFacts["why"] | "sent_again";
 	readonly sums: Sums;
-	readonly points: number[][];
+	readonly points: (readonly [number, number, number, number])[];
 	/** By key, what happened to it last. */
 	readonly results: Map<string, ResultEntry>;
 	wasEdited: boolean;
 	/** Tokens of the provider for each of ours, from the last request that was not edited. */
 	scale: number | undefined;
+	/** Whether it can be told what the requests would have billed as they came. */
+	isTold: boolean;
 	/** The last request, as it came and as it went out. */
-	unedited: readonly SizedPart[];
-	sent: readonly SizedPart[];
+	before: RequestParts | undefined;
 }
 
 interface ResultEntry {
 	readonly request: number;
 	readonly what: "masked" | "cut";
-	readonly why: "it pays" | "the cache had expired" | "it is large";
+	readonly why: Why | "it is large";
 	readonly tool: string | null;
 	readonly ref: string | null;
 	readonly tokens_before: number;
@@ -167,7 +202,6 @@ interface ResultEntry {
 }
 
 function newAccount({ api }: Route, at: number): Account {
-	const parts: readonly SizedPart[] = [];
 	const about = { api, first: at, last: at, model: undefined, state: "nothing_to_edit" } as const;
 	return {
 		...about,
@@ -176,8 +210,8 @@ function newAccount({ api }: Route, at: number): Account {
 		results: new Map(),
 		wasEdited: false,
 		scale: undefined,
-		unedited: parts,
-		sent: parts,
+		isTold: true,
+		before: undefined,
 	};
 }
 
@@ -190,6 +224,13 @@ const newSums = () => ({
 	cache_write_tokens: 0,
 	billed: 0,
 	billed_unedited: 0,
+	/** Requests of which it cannot be told what they would have billed as they came, and what they billed. */
+	untold_requests: 0,
+	untold_billed: 0,
+	/** Requests priced without a cache, since the upstream never tells of tokens read from one. */
+	uncached_requests: 0,
+	/** Tokens of reasoning that was left out, counted in each request. */
+	reasoning_left_out: 0,
 });
 
 type Sums = ReturnType<typeof newSums>;
@@ -198,25 +239,79 @@ function addTo(sums: Sums, more: Sums): void {
 	for (const key of Object.keys(sums) as (keyof Sums)[]) sums[key] += more[key];
 }
 
+/** `billed_unedited` and `ratio` are those of the requests of which they can be told; null if there are none. */
 function figuresOf(sums: Sums) {
-	const { billed, billed_unedited: unedited } = sums;
-	const ratio = unedited > 0 ? billed / unedited : 1;
+	const { requests, billed, billed_unedited: unedited, untold_requests: untold, untold_billed: billedUntold } = sums;
+	const isTold = requests === 0 || untold < requests;
+	const ratio = unedited > 0 ? (billed - billedUntold) / unedited : 1;
 	return {
 		...sums,
 		billed: Math.round(billed),
-		billed_unedited: Math.round(unedited),
-		ratio: Math.round(ratio * 1_000) / 1_000,
+		untold_billed: Math.round(billedUntold),
+		billed_unedited: isTold ? Math.round(unedited) : null,
+		ratio: isTold ? Math.round(ratio * 1_000) / 1_000 : null,
 	};
 }
 
-function noteEdit(account: Account, result: EditedResult, isCold: boolean): void {
-	const { key, reason, toolName, ref, tokensBefore, tokensAfter } = result;
+/** What was billed, and what it would have been, for people. */
+export function billText(figures: ReturnType<typeof figuresOf>): string {
+	const { billed, billed_unedited: unedited, ratio, untold_requests: untold, uncached_requests: uncached } = figures;
+	const number = (value: number) => value.toLocaleString("en");
+	return [
+		number(billed),
+		unedited === null ? "" : ` of ${number(unedited)} (${ratio} ×)`,
+		untold === 0 ? "" : `; of ${number(untold)} requests it cannot be told what they would have billed as they came`,
+		uncached === 0 ? "" : `; ${number(uncached)} requests priced without a cache, since the upstream tells of no reads`,
+	].join("");
+}
+
+/** One line on all requests. */
+export function totalsText(totals: ProxyTotals): string {
+	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited } = totals;
+	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
+	const counted = (count: number) => Math.round(count).toLocaleString("en");
+	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
+	const untold = `${counted(untoldRequests)} requests whose bill as they came cannot be told`;
+	return [
+		`${counted(requests)} requests`,
+		`${counted(tokensSent)} tokens sent`,
+		`${counted(tokensLeftOut)} left out`,
+		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
+		...(untoldRequests > 0 ? [untold] : []),
+		...(uncachedRequests > 0 ? [`${counted(uncachedRequests)} without a cache: the upstream tells of no reads`] : []),
+		...undecidedText(totals.undecided),
+	].join(", ");
+}
+
+const reasons: Readonly<Record<NoDecision, string>> = {
+	held_out: "held out",
+	frozen: "after a refusal",
+	archive: "the archive cannot be written",
+	memory: "the memory cannot be written",
+	failed: "planning failed",
+};
+
+/** How many requests got no new decisions, and why; empty if none. */
+export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
+	const entries = Object.entries(undecided) as [NoDecision, number][];
+	if (entries.length === 0) return [];
+	const sum = entries.reduce((total, [, count]) => total + count, 0);
+	const why = entries.map(([reason, count]) => `${reasons[reason]}: ${count}`).join(", ");
+	return [`${sum} requests without new decisions (${why})`];
+}
+
+function pointsOf({ points, isTold }: Account): Account["points"] {
+	return isTold ? points : points.map(([sent, leftOut, billed]) => [sent, leftOut, billed, 0]);
+}
+
+function noteEdit(account: Account, result: EditedResult): void {
+	const { key, reason, why = "it pays", toolName, ref, tokensBefore, tokensAfter } = result;
 	if (account.results.get(key)?.what === reason) return;
 	account.results.delete(key);
 	account.results.set(key, {
 		request: account.sums.requests,
 		what: reason,
-		why: reason === "cut" ? "it is large" : isCold ? "the cache had expired" : "it pays",
+		why: reason === "cut" ? "it is large" : why,
 		tool: toolName ?? null,
 		ref: ref ?? null,
 		tokens_before: tokensBefore,

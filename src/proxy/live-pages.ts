@@ -3,7 +3,7 @@ import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "../pages/page.ts";
 import { version } from "../version.ts";
-import { type Ledger, mostDetailed, type ProxyStatus } from "./ledger.ts";
+import { billText, type Ledger, mostDetailed, type ProxyStatus } from "./ledger.ts";
 
 const base = "/palimpsest/";
 const secondsToRefresh = 5;
@@ -88,13 +88,13 @@ ${plot(
 	"Tokens of each request: sent, and as it came",
 	one.points.map(([sent = 0, leftOut = 0]) => [sent, sent + leftOut]),
 )}
-${plot("Billed in total: sent, and as it came", sums(one.points.map(([, , billed = 0, unedited = 0]) => [billed, unedited])))}
+${one.ratio === null ? "" : plot("Billed in total: sent, and as it came", sums(one.points.map(([, , billed, unedited]) => [billed, unedited])))}
 ${rows.length > 0 ? `<details><summary>${rows.length} results masked or cut</summary>${table}</details>` : ""}
 </section>`;
 }
 
-function share({ tokens_sent, tokens_left_out, billed, billed_unedited, ratio }: ProxyStatus["edited"]): string {
-	return `Tokens sent ${count(tokens_sent)}, left out ${count(tokens_left_out)}. Billed ${count(billed)} of ${count(billed_unedited)} (${ratio} ×).`;
+function share(one: ProxyStatus["edited"]): string {
+	return `Tokens sent ${count(one.tokens_sent)}, left out ${count(one.tokens_left_out)}. Billed ${billText(one)}.`;
 }
 
 function sums(points: readonly (readonly [number, number])[]): [number, number][] {

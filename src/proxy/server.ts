@@ -3,6 +3,7 @@ import type { Archive } from "../archive/archive.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
+import { openCatalogue } from "../tokens/model-prices.ts";
 import { createAccounts } from "./accounts.ts";
 import { readBody } from "./body.ts";
 import { type Editing, type Fault, inTime, openEditing } from "./editing.ts";
@@ -55,6 +56,8 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		const message = `No new decisions for a request: ${reason}`;
 		log?.({ level: "warning", message, data: { event: "proxy_fault", fault } });
 	};
+	// No request waits for the catalogue of models.
+	await openCatalogue();
 	const editing = await openEditing({ policy, archive, memoryFolder, holdout, now, onFault, ...engine });
 	const running: Running = {
 		options,

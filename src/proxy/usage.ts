@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { objectOf } from "../json-text/value.ts";
+import { listOf, objectOf } from "../json-text/value.ts";
 import type { Api } from "./routes.ts";
-import type { CacheTerms } from "./terms.ts";
+import { type CacheTerms, stepFactors } from "./terms.ts";
 
 /** The tokens that a provider says it has billed. */
 export interface Usage {
@@ -30,7 +30,7 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	const take = (text: string) => {
 		// Most events are pieces of text.
 		if (!text.includes('"usage')) return;
-		found = { ...found, ...usageIn(parsed(text)) };
+		found = merged(found, usageIn(parsed(text)));
 	};
 	const reader = type.startsWith("text/event-stream") ? eventReader(take) : wholeReader(take);
 	const decoder = decoderOf(encoding);
@@ -97,48 +97,93 @@ function parsed(text: string): unknown {
 function usageIn(value: unknown): JsonObject {
 	// Gemini's stream without events is a list.
 	const last = Array.isArray(value) ? value.at(-1) : value;
-	const { usage, usageMetadata, message, response } = objectOf(last);
+	const { usage, usageMetadata, message, response, choices } = objectOf(last);
 	const held = [
 		usage,
 		usageMetadata,
 		objectOf(message).usage,
 		objectOf(response).usage,
 		objectOf(response).usageMetadata,
+		// The last choice of a stream of Moonshot.
+		objectOf(listOf(choices)[0]).usage,
 	];
-	const known = Object.entries(held.find(isJsonObject) ?? {});
-	// The last event of Anthropic repeats some fields as null.
-	return Object.fromEntries(known.filter(([, one]) => one !== null));
+	return held.find(isJsonObject) ?? {};
+}
+
+/** Later events count: their figures are sums. The last one of Anthropic repeats some as null, that of some gateways as 0. */
+function merged(found: JsonObject, more: JsonObject): JsonObject {
+	const known = Object.entries(more).filter(([key, one]) => one !== null && (one !== 0 || found[key] === undefined));
+	return { ...found, ...Object.fromEntries(known) };
 }
 
 function usageOf(found: JsonObject, api: Api): Usage | undefined {
-	if (api === "anthropic") {
-		if (found.input_tokens === undefined) return undefined;
-		return {
-			input: tokensIn(found.input_tokens),
-			cacheRead: tokensIn(found.cache_read_input_tokens),
-			cacheWrite: tokensIn(found.cache_creation_input_tokens),
-			...hourOf(found.cache_creation),
-			output: tokensIn(found.output_tokens),
-		};
-	}
+	if (api === "anthropic") return anthropicUsage(found);
 	if (api === "gemini") {
 		if (found.promptTokenCount === undefined) return undefined;
-		const cacheRead = tokensIn(found.cachedContentTokenCount);
 		const output = tokensIn(found.candidatesTokenCount) + tokensIn(found.thoughtsTokenCount);
-		return { input: tokensIn(found.promptTokenCount) - cacheRead, cacheRead, cacheWrite: 0, output };
+		return { ...splitPrompt(found.promptTokenCount, { read: tokensIn(found.cachedContentTokenCount) }), output };
 	}
 	// Chat completions and Responses.
-	const input = found.prompt_tokens ?? found.input_tokens;
-	if (input === undefined) return undefined;
+	const { prompt_cache_hit_tokens: hit, prompt_cache_miss_tokens: miss } = found;
+	const prompt =
+		found.prompt_tokens ?? found.input_tokens ?? (hit === undefined ? miss : tokensIn(hit) + tokensIn(miss));
+	if (prompt === undefined) return undefined;
 	const details = objectOf(found.prompt_tokens_details ?? found.input_tokens_details);
-	const cacheRead = tokensIn(details.cached_tokens);
-	const output = tokensIn(found.completion_tokens ?? found.output_tokens);
-	return { input: tokensIn(input) - cacheRead, cacheRead, cacheWrite: 0, output };
+	return {
+		...splitPrompt(prompt, {
+			read: largest([details.cached_tokens, ...readBeside(found)]),
+			write: largest([
+				details.cache_write_tokens,
+				details.cache_creation_tokens,
+				found.cache_write_tokens,
+				found.cache_creation_input_tokens,
+			]),
+			creation: details.cache_creation_token_details ?? found.cache_creation,
+		}),
+		output: tokensIn(found.completion_tokens ?? found.output_tokens),
+	};
 }
 
-function hourOf(creation: unknown): Pick<Usage, "cacheWriteForHour"> {
+/** `input_tokens` are those that were neither read nor written, unless an endpoint tells what it read by a field of its own. */
+function anthropicUsage(found: JsonObject): Usage | undefined {
+	if (found.input_tokens === undefined) return undefined;
+	const output = tokensIn(found.output_tokens);
+	const write = tokensIn(found.cache_creation_input_tokens);
+	const beside = largest([found.cached_tokens, found.prompt_cache_hit_tokens]);
+	if (found.cache_read_input_tokens === undefined && beside > 0)
+		return { ...splitPrompt(found.input_tokens, { read: beside, write }), output };
+	return {
+		input: tokensIn(found.input_tokens),
+		cacheRead: tokensIn(found.cache_read_input_tokens),
+		cacheWrite: write,
+		...hourOf(found.cache_creation, write),
+		output,
+	};
+}
+
+/** Beside the details of OpenAI: DeepSeek; Moonshot; LiteLLM for Claude. */
+function readBeside(found: JsonObject): readonly unknown[] {
+	return [found.prompt_cache_hit_tokens, found.cached_tokens, found.cache_read_input_tokens];
+}
+
+/** A prompt that is counted whole. No answer makes its parts more than that. */
+function splitPrompt(
+	prompt: unknown,
+	parts: { readonly read: number; readonly write?: number; readonly creation?: unknown },
+): Omit<Usage, "output"> {
+	const whole = tokensIn(prompt);
+	const cacheRead = Math.min(parts.read, whole);
+	const cacheWrite = Math.min(parts.write ?? 0, whole - cacheRead);
+	return { input: whole - cacheRead - cacheWrite, cacheRead, cacheWrite, ...hourOf(parts.creation, cacheWrite) };
+}
+
+function hourOf(creation: unknown, written: number): Pick<Usage, "cacheWriteForHour"> {
 	const { ephemeral_1h_input_tokens: tokens } = objectOf(creation);
-	return typeof tokens === "number" ? { cacheWriteForHour: tokensIn(tokens) } : {};
+	return typeof tokens === "number" ? { cacheWriteForHour: Math.min(tokensIn(tokens), written) } : {};
+}
+
+function largest(values: readonly unknown[]): number {
+	return Math.max(...values.map(tokensIn));
 }
 
 /** An answer may hold any number. One that cannot be a count of tokens is read as 0, so that sums stay finite. */
@@ -146,12 +191,18 @@ function tokensIn(value: unknown): number {
 	return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0;
 }
 
+export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
+	return input + cacheRead + cacheWrite;
+}
+
 /** The bill of the input, in prices of an input token. An answer may tell for how long tokens were written. */
-export function inputBill(usage: Usage, { prices, writes }: CacheTerms): number {
+export function inputBill(usage: Usage, terms: CacheTerms): number {
+	const { prices, writes, reads } = terms;
 	const { input, cacheRead, cacheWrite, cacheWriteForHour: forHour } = usage;
 	const written =
 		forHour === undefined
-			? cacheWrite * prices.cache_write
+			? cacheWrite * Math.max(prices.cache_write, writes.minutes)
 			: forHour * writes.hour + (cacheWrite - forHour) * writes.minutes;
-	return input * prices.input + cacheRead * prices.cache_read + written;
+	const { input: factor } = stepFactors(terms, promptTokens(usage));
+	return (input * prices.input + cacheRead * reads + written) * factor;
 }

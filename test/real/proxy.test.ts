@@ -3,6 +3,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { type EditOutcome, editRequest } from "../../src/proxy/edit.ts";
 import { createMemory } from "../../src/proxy/memory.ts";
+import { createCachingRecord } from "../../src/proxy/observed-caching.ts";
 import type { Route } from "../../src/proxy/routes.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";
@@ -80,6 +81,7 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 			holdout: 0,
 			archived: new Map<string, number>(),
 			cuts: new Map(),
+			caching: createCachingRecord(),
 		};
 		let before: { readonly items: readonly string[]; readonly masked: number } | undefined;
 		let [requests, breaks] = [0, 0];

@@ -1,0 +1,190 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open.ts";
+import { billText, createLedger, totalsText } from "../../src/proxy/ledger.ts";
+import type { SizedPart } from "../../src/proxy/parts.ts";
+import { cacheTerms } from "../../src/proxy/terms.ts";
+import type { Usage } from "../../src/proxy/usage.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { requestOf, type SessionApi, turnsOf } from "./sessions.ts";
+import { type Received, type Sent, send, startProxyTo, startUpstream, until } from "./upstream.ts";
+
+const turns = turnsOf(30, 10_000);
+
+/** A provider with an endless cache; `prefixOf` is the text of a request by which it looks there. */
+function cachingProvider(prefixOf = (body: string) => body) {
+	let before = "";
+	let billed = 0;
+	const usageOf = (body: string) => {
+		const text = prefixOf(body).replace(/,\s*"cache_control": \{\s*"type": "ephemeral"\s*\}/g, "");
+		let same = 0;
+		while (same < before.length && before[same] === text[same]) same += 1;
+		before = text;
+		const [whole, read] = [Math.round(text.length / 4), Math.round(same / 4)];
+		billed += read * 0.1 + (whole - read) * 1.25;
+		return {
+			input_tokens: 0,
+			cache_read_input_tokens: read,
+			cache_creation_input_tokens: whole - read,
+			output_tokens: 7,
+		};
+	};
+	return {
+		billed: () => billed,
+		bill: ({ body }: Sent) => void usageOf(String(body)),
+		answer: ({ body }: Received, response: ServerResponse) => {
+			response.writeHead(200, { "Content-Type": "application/json" });
+			response.end(JSON.stringify({ usage: usageOf(body.toString()) }));
+		},
+	};
+}
+
+const statusOf = async (url: string) => JSON.parse((await send(url, { path: "/palimpsest/status" })).body.toString());
+
+describe("the bill of the requests as they came", () => {
+	it("goes on after a resume in another process where the provider's cache is", async () => {
+		const [provider, plain] = [cachingProvider(), cachingProvider()];
+		const upstream = await startUpstream(provider.answer);
+		const archive = await openArchive({ where: "memory" });
+		const shared = { archive, memoryFolder: await scratchFolder() };
+		const one = await startProxyTo(upstream.url, shared);
+		for (let count = 0; count < 29; count += 1) {
+			const request = requestOf("anthropic", turns.slice(0, count));
+			await send(one.url, request);
+			plain.bill(request);
+		}
+		await until(() => one.totals().requests === 29);
+		expect((await statusOf(one.url)).edited.ratio).toBeLessThan(0.95);
+		await one.close();
+		const before = [provider.billed(), plain.billed()] as const;
+		const other = await startProxyTo(upstream.url, shared);
+		const request = requestOf("anthropic", turns.slice(0, 29));
+		await send(other.url, request);
+		plain.bill(request);
+		await until(() => other.totals().requests === 1);
+		const totals = other.totals();
+		expect(totals.billed).toBeCloseTo(provider.billed() - before[0], 3);
+		expect(totals.billedUnedited / (plain.billed() - before[1])).toBeGreaterThan(0.85);
+		expect(totals.billedUnedited / (plain.billed() - before[1])).toBeLessThan(1.15);
+	});
+
+	it("does not count the billing header of Claude Code, which differs in each request", async () => {
+		const withoutHeader = (body: string) => body.replace(/cch=\d+/, "");
+		const [provider, plain] = [cachingProvider(withoutHeader), cachingProvider(withoutHeader)];
+		const upstream = await startUpstream(provider.answer);
+		const proxy = await startProxyTo(upstream.url, { archive: await openArchive({ where: "memory" }) });
+		for (let count = 0; count <= turns.length; count += 1) {
+			const request = requestOf("anthropic", turns.slice(0, count));
+			const body = JSON.parse(String(request.body));
+			body.system.unshift({ type: "text", text: `x-anthropic-billing-header: cc_version=2.1; cch=${count * 7_919};` });
+			const headed = { ...request, body: JSON.stringify(body, null, 1) };
+			await send(proxy.url, headed);
+			plain.bill(headed);
+		}
+		await until(() => proxy.totals().requests === turns.length + 1);
+		const { billed, billedUnedited, untoldRequests } = proxy.totals();
+		const honest = provider.billed() / plain.billed();
+		expect(untoldRequests).toBe(0);
+		expect(billed / billedUnedited / honest).toBeGreaterThan(0.93);
+		expect(billed / billedUnedited / honest).toBeLessThan(1.07);
+	});
+
+	it.each(["chat", "responses", "anthropic"] as const)(
+		"is that of all tokens where no read is ever reported (%s)",
+		async (api: SessionApi) => {
+			let [sent, came] = [0, 0];
+			const upstream = await startUpstream(({ body }, response) => {
+				const tokens = Math.ceil(body.length / 4);
+				sent += tokens;
+				const usage =
+					api === "chat" ? { prompt_tokens: tokens, completion_tokens: 1 } : { input_tokens: tokens, output_tokens: 1 };
+				response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ usage }));
+			});
+			const proxy = await startProxyTo(upstream.url, { archive: await openArchive({ where: "memory" }) });
+			for (let count = 1; count <= turns.length; count += 1) {
+				const request = requestOf(api, turns.slice(0, count));
+				came += Math.ceil(String(request.body).length / 4);
+				await send(proxy.url, request);
+			}
+			await until(() => proxy.totals().requests === turns.length);
+			const { edited, conversations } = await statusOf(proxy.url);
+			expect(edited.billed).toBe(sent);
+			expect(edited.ratio / (sent / came)).toBeGreaterThan(0.93);
+			expect(edited.ratio / (sent / came)).toBeLessThan(1.07);
+			expect(edited.ratio).toBeLessThan(0.6);
+			expect(edited.uncached_requests).toBeGreaterThan(15);
+			expect(conversations[0].uncached_requests).toBe(proxy.totals().uncachedRequests);
+			const page = (await send(proxy.url, { path: "/palimpsest/" })).body.toString();
+			expect(page).toContain("priced without a cache");
+		},
+	);
+});
+
+describe("a bill that cannot be told", () => {
+	const { prices } = policyOf();
+	const messages = [{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }] }];
+	const terms = cacheTerms({ model: "claude-opus-5", messages }, "anthropic", prices);
+	const usageOf = (cacheRead: number, cacheWrite: number): Usage => ({ input: 0, cacheRead, cacheWrite, output: 3 });
+
+	/** A request of 41 000 tokens, of which 21 000 are sent. `start` names its system prompt. */
+	function enter(ledger: ReturnType<typeof createLedger>, conversation: string, start: string, usage: Usage) {
+		const unedited: SizedPart[] = [
+			{ key: start, tokens: 1_000 },
+			{ key: "result", tokens: 20_500 },
+			{ key: "more", tokens: 19_500 },
+		];
+		const sent = unedited.map((part) => (part.key === "result" ? { key: "masked", tokens: 500 } : part));
+		const facts = {
+			conversation,
+			start: "first",
+			model: "claude-opus-5",
+			terms,
+			why: "edited",
+			isCold: false,
+			results: [],
+			parts: () => ({ unedited, sent }),
+		} as const;
+		return ledger.enter(facts, { route: { api: "anthropic", kind: "edited" }, wasEdited: true, usage });
+	}
+
+	it("is shown as tokens alone, from the first request of its conversation on", () => {
+		const ledger = createLedger({ now: () => 0 });
+		enter(ledger, "known", "same", usageOf(0, 21_000));
+		const { repeated } = enter(ledger, "known", "same", usageOf(21_000, 0));
+		expect(repeated).toBe(21_000);
+		const before = ledger.totals();
+		expect(before.untoldRequests).toBe(0);
+		for (let count = 0; count < 3; count += 1)
+			enter(ledger, "unknown", `a prompt with ${count}`, usageOf(20_000, 1_000));
+		const { edited, conversations } = ledger.status();
+		const [unknown, known] = conversations;
+		expect(unknown).toMatchObject({
+			tokens_sent: 63_000,
+			billed: 9_750,
+			billed_unedited: null,
+			ratio: null,
+			untold_requests: 3,
+		});
+		expect(unknown?.points.map(([, , , unedited]) => unedited)).toEqual([0, 0, 0]);
+		expect(known).toMatchObject({ untold_requests: 0, ratio: expect.any(Number) });
+		expect(edited).toMatchObject({ requests: 5, untold_requests: 3, untold_billed: 9_750, ratio: known?.ratio });
+		const { billed, billedUnedited, untoldRequests, untoldBilled } = ledger.totals();
+		expect([untoldRequests, untoldBilled, billed]).toEqual([3, 9_750, before.billed + 9_750]);
+		expect(billedUnedited).toBeCloseTo(before.billedUnedited, 6);
+		expect(totalsText(ledger.totals())).toMatch(
+			/billed \d\.\d\d × raw, 3 requests whose bill as they came cannot be told$/,
+		);
+		expect(billText(edited)).toContain("of 3 requests it cannot be told");
+	});
+
+	it("has no ratio where it is all there is", () => {
+		const ledger = createLedger({ now: () => 0 });
+		for (const start of ["a", "b"]) enter(ledger, "unknown", start, usageOf(20_000, 1_000));
+		const { edited } = ledger.status();
+		expect(edited).toMatchObject({ billed_unedited: null, ratio: null });
+		expect(totalsText(ledger.totals())).not.toContain("×");
+		expect(billText(edited)).not.toContain("×");
+		expect(createLedger({ now: () => 0 }).status().edited).toMatchObject({ billed_unedited: 0, ratio: 1 });
+	});
+});
