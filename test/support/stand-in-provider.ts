@@ -23,6 +23,10 @@ export interface ProviderPrices {
 	readonly cacheRead: number;
 	readonly cacheWrite: number;
 	readonly cacheWriteForAnHour: number;
+	/** Of a token of the output. */
+	readonly output?: number;
+	/** A prompt of more tokens than `over` multiplies the price of every token of the request. */
+	readonly step?: { readonly over: number; readonly factor: number };
 }
 
 export interface ProviderTotals {
