@@ -40,7 +40,7 @@ export interface AcceptedRequest {
 	readonly dropped: number;
 	/** Blocks that are valid at their places in this request, beside those that it has, and are not in it. */
 	readonly lost: number;
-	/** Tokens of the thinking that belongs to answers in this request and is not shown to the model, for the first time. */
+	/** Tokens of the blocks in `gone`. */
 	readonly goneTokens: number;
 	/** The answers in the request had thinking, some was sent in an earlier request, and this is the first without any. */
 	readonly isStripped: boolean;

@@ -8,6 +8,8 @@ export interface RewritingProxy {
 	readonly close: () => Promise<void>;
 }
 
+const mismatchHeader = "anthropic-thinking-prefix-mismatch";
+
 /** A careless proxy for tests of the stand-in: it changes the messages of each request and passes the rest on. */
 export async function startRewritingProxy(
 	upstream: string,
@@ -26,7 +28,13 @@ export async function startRewritingProxy(
 			headers,
 			body: JSON.stringify({ ...body, messages }),
 		});
-		response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+		response.writeHead(
+			answer.status,
+			["content-type", mismatchHeader].flatMap((name) => {
+				const value = answer.headers.get(name);
+				return value === null ? [] : [name, value];
+			}),
+		);
 		response.end(await answer.text());
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -128,9 +128,9 @@ describe("a session whose old result somebody cuts", () => {
 		expect(provider.refusals[0]?.message).toContain("bound to a different conversation");
 	});
 
-	it("ends well with a host that repairs, which loses thinking that was valid", async () => {
+	it("ends well with a host that takes out all thinking, which loses some that was valid", async () => {
 		const provider = await start();
-		const played = await play(provider, { repairs: true }, cutsFrom(4));
+		const played = await play(provider, { repairs: "all" }, cutsFrom(4));
 		expect(played).toMatchObject({ isRight: true, repairs: 1, thinkingBlocks: 6 });
 		expect(played.errors).toHaveLength(1);
 		expect(provider.totals()).toMatchObject({
@@ -138,8 +138,18 @@ describe("a session whose old result somebody cuts", () => {
 			refused: 1,
 			stripped: 1,
 			blocksLost: 1,
+			blocksGone: 3,
 			blocksSent: 3 + 15,
 		});
+	});
+
+	it("ends well with a host that takes out what is named, as long as it is named", async () => {
+		const provider = await start();
+		expect(await play(provider, { repairs: "named" }, cutsFrom(4))).toMatchObject({ isRight: true, repairs: 1 });
+		expect(provider.totals()).toMatchObject({ refused: 1, stripped: 0, blocksLost: 0, blocksGone: 2 });
+		const silent = await start({ hasMismatchHeader: false });
+		expect(await play(silent, { repairs: "named" }, cutsFrom(4))).toMatchObject({ isRight: true, repairs: 1 });
+		expect(silent.totals()).toMatchObject({ refused: 1, stripped: 1, blocksLost: 1, blocksGone: 3 });
 	});
 
 	it("goes on with drop_block, and what is left out is neither billed nor lost", async () => {
@@ -196,7 +206,7 @@ describe("the bill", () => {
 
 	it("has thinking that the model repeats once, where the assumption is set", async () => {
 		const provider = await start({ rethinks: 0.5 });
-		await play(provider, { repairs: true }, cutsFrom(4));
+		await play(provider, { repairs: "all" }, cutsFrom(4));
 		const thought = provider.requests.map(({ thinkingTokens }) => thinkingTokens);
 		expect(thought).toEqual([400, 400, 400, 400 + 0.5 * 3 * 400, 400, 400, 400, 400, 400]);
 	});

@@ -14,8 +14,11 @@ export interface PlayerOptions {
 	/** Of each request; as Claude Code sends it unless given. */
 	readonly thinking?: Json;
 	readonly betas?: readonly string[];
-	/** After a 400 about thinking, the host takes all thinking out of its history and sends the request again, as Claude Code does. */
-	readonly repairs?: boolean;
+	/**
+	 * After a 400 about thinking, the host takes thinking out of its history and sends the request again, once. `all`, or `named`: from
+	 * the block on that the answer's header names, and all where it names none. Claude Code 2.1.332 does the latter.
+	 */
+	readonly repairs?: "all" | "named";
 	/** The message of the role `system` is a text in one request and a list in the next. */
 	readonly alternatesSystem?: boolean;
 	/** `system` begins with a block that differs in each request, as on Anthropic's own host. */
@@ -48,7 +51,7 @@ export interface PlayedSession {
 	readonly requests: number;
 	/** Everything that was no answer, also where the host went on. Status 0: the connection failed. */
 	readonly errors: readonly PlayerError[];
-	/** Times at which the host took all thinking out of its history. */
+	/** Times at which the host took thinking out of its history. */
 	readonly repairs: number;
 	/** The last answer of each branch; none where it died. */
 	readonly answers: readonly (string | undefined)[];
@@ -67,6 +70,12 @@ export interface PlayerError {
 	readonly path: string;
 	readonly status: number;
 	readonly message: string;
+}
+
+interface Received {
+	readonly status: number;
+	readonly body: string;
+	readonly mismatch?: string | undefined;
 }
 
 interface Branch {
@@ -142,7 +151,7 @@ export async function playSession(options: PlayerOptions): Promise<PlayedSession
 			requests += 1;
 			await options.beforeRequest?.(requests);
 			if (options.countsEvery !== undefined && requests % options.countsEvery === 0) await count(branch);
-			const { status, body } = await send("/v1/messages?beta=true", requestOf(branch.messages, requests));
+			const { status, body, mismatch } = await send("/v1/messages?beta=true", requestOf(branch.messages, requests));
 			const answer = status === 200 ? readAnswer(body) : undefined;
 			if (answer?.kind === "message") {
 				transformations += answer.transformations.length;
@@ -153,7 +162,8 @@ export async function playSession(options: PlayerOptions): Promise<PlayedSession
 			if (status === 400 && options.repairs && !hasRepaired && isAboutThinking(message)) {
 				hasRepaired = true;
 				repairs += 1;
-				branch.messages = branch.messages.map(withoutThinking);
+				const from = options.repairs === "named" ? mismatch : undefined;
+				branch.messages = branch.messages.map((one, index) => withoutThinking(one, index, from));
 				continue;
 			}
 			if (status !== 0 && status !== 200 && status !== 429 && status < 500) return undefined;
@@ -169,7 +179,7 @@ export async function playSession(options: PlayerOptions): Promise<PlayedSession
 		if (status !== 200) errors.push({ request: requests, path: "/v1/messages/count_tokens", status, message: body });
 	}
 
-	async function send(path: string, body: Json): Promise<{ readonly status: number; readonly body: string }> {
+	async function send(path: string, body: Json): Promise<Received> {
 		const base = typeof options.baseUrl === "string" ? options.baseUrl : options.baseUrl();
 		const headers = {
 			"content-type": "application/json",
@@ -179,7 +189,8 @@ export async function playSession(options: PlayerOptions): Promise<PlayedSession
 		};
 		try {
 			const response = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(body) });
-			return { status: response.status, body: await response.text() };
+			const mismatch = response.headers.get("anthropic-thinking-prefix-mismatch") ?? undefined;
+			return { status: response.status, body: await response.text(), mismatch };
 		} catch (error) {
 			return { status: 0, body: String(error instanceof Error ? (error.cause ?? error) : error) };
 		}
@@ -267,9 +278,12 @@ function markedLast(message: Json): Json {
 	return { ...message, content: [...content.slice(0, -1), { ...content.at(-1), ...mark }] };
 }
 
-function withoutThinking(message: Json): Json {
+/** Without its thinking from the block on that a header names, such as `block=messages.4.content.0;kind=blocks_modified`. */
+function withoutThinking(message: Json, index: number, from = ""): Json {
 	if (message.role !== "assistant") return message;
-	return { ...message, content: contentOf(message).filter((block) => !isThinking(block)) };
+	const [, first = 0, block = 0] = (/^block=messages\.(\d+)\.content\.(\d+)/.exec(from) ?? []).map(Number);
+	const isBefore = (place: number) => index < first || (index === first && place < block);
+	return { ...message, content: contentOf(message).filter((one, place) => !isThinking(one) || isBefore(place)) };
 }
 
 function isAboutThinking(message: string): boolean {

@@ -61,6 +61,8 @@ export interface ProviderTotals {
 	readonly blocksDropped: number;
 	/** Blocks of thinking that were valid at their places in a request and were not in it, for each request. */
 	readonly blocksLost: number;
+	/** Blocks of thinking that the model was no longer shown, though their answers were in the request; each block once. */
+	readonly blocksGone: number;
 	/** Requests that came for the first time without any thinking, though thinking of their answers had been sent before. */
 	readonly stripped: number;
 }
@@ -211,6 +213,7 @@ function totalsOf(
 		blocksSent: sum(({ thinking }) => thinking?.sent ?? 0),
 		blocksDropped: sum(({ thinking }) => thinking?.dropped ?? 0),
 		blocksLost: sum(({ thinking }) => thinking?.lost ?? 0),
+		blocksGone: sum(({ thinking }) => thinking?.gone ?? 0),
 		stripped: sum(({ thinking }) => Number(thinking?.isStripped ?? false)),
 	};
 }

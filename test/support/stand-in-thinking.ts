@@ -23,10 +23,15 @@ export interface StandInThinking extends ThinkingAccount {
 	 * 0 unless given.
 	 */
 	readonly rethinks?: number;
+	/** A 400 names the invalid block in a header. The API may leave it out; it is there unless this is false. */
+	readonly hasMismatchHeader?: boolean;
 }
 
 /** What was found in a request, for the report. */
-export type ThinkingFindings = Pick<AcceptedRequest, "sent" | "dropped" | "lost" | "isStripped">;
+export interface ThinkingFindings extends Pick<AcceptedRequest, "sent" | "dropped" | "lost" | "isStripped"> {
+	/** Blocks of answers in the request that the model is not shown for the first time, valid or not. */
+	readonly gone: number;
+}
 
 export type StrictAnswer =
 	| { readonly kind: "refused"; readonly refusal: Refusal }
@@ -45,6 +50,7 @@ export interface StrictMessages {
 
 export function createStrictMessages(options: StandInThinking): StrictMessages {
 	const { isGateway = false, tokens = 400, redactedEvery = Number.POSITIVE_INFINITY, rethinks = 0 } = options;
+	const { hasMismatchHeader = true } = options;
 	const thinking = createPreservedThinking(options);
 	let thoughts = 0;
 
@@ -57,11 +63,12 @@ export function createStrictMessages(options: StandInThinking): StrictMessages {
 				refusalOfShape(body);
 			if (message !== undefined) return { kind: "refused", refusal: { message, headers: {} } };
 			const checked = thinking.check(body, betas);
-			if (checked.kind === "refused") return checked;
-			const { sent, dropped, lost, isStripped } = checked;
+			if (checked.kind === "refused")
+				return hasMismatchHeader ? checked : { ...checked, refusal: { ...checked.refusal, headers: {} } };
+			const { sent, dropped, lost, isStripped, gone } = checked;
 			return {
 				kind: "accepted",
-				findings: { sent, dropped, lost, isStripped },
+				findings: { sent, dropped, lost, isStripped, gone: gone.length },
 				body: checked.body,
 				answer(parts) {
 					const again = Math.round(rethinks * checked.goneTokens);
