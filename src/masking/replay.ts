@@ -24,6 +24,8 @@ export interface Replaying {
 	 * the history; everything else is decided at its end. The cadence counts the maskings that were sent, and no others.
 	 */
 	readonly sent?: Schedule | undefined;
+	/** Whether the model accepts reasoning only behind unchanged messages; as `readHistory` has it. */
+	readonly bindsReasoning?: boolean | undefined;
 	/** Input tokens that a fault counts as, beside its cost. By default as many as `thrift` says. */
 	readonly addedToFault?: number | undefined;
 }
@@ -31,7 +33,7 @@ export interface Replaying {
 /** The schedule of a history extends that of its beginning, and what was `sent`: nothing masked is ever unmasked. */
 export function replay(
 	history: ReplayHistory,
-	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
+	how: Omit<Replaying, "meter" | "idleSeconds" | "bindsReasoning"> & { readonly mask: MaskPolicy },
 ): Schedule {
 	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault } = how;
 	const end = history.transcript.messages.length;
@@ -41,7 +43,7 @@ export function replay(
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
 	const cold = history.cold.map((one, index) => (coldAt?.has(index) ? 1 : one));
-	const view = startView({ ...history, cold });
+	const view = startView({ ...history, cold }, prices.thinking_redone);
 	const selector = startSelector(history, { mask, prices, addedToFault });
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;

@@ -81,12 +81,15 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 
 function choices({ selection, read, write, results, steps }: Scenario): number[][] {
 	let step = steps[0] as Step;
+	let saved = 0;
 	const view = {
 		total: () => step.total,
 		prefix: () => step.prefix,
 		isCold: () => step.isCold,
 		before: (message: number) => message * messageTokens,
-	} as View;
+		unmasked: () => step.total + saved,
+		reasoningAfter: () => () => ({ all: 0, ofTurn: 0 }),
+	} as unknown as View;
 	const rule = startBreakEven({ results } as unknown as ReplayHistory, {
 		view,
 		prices: { ...policyOf({}).prices, cache_read: read, cache_write: write },
@@ -100,9 +103,11 @@ function choices({ selection, read, write, results, steps }: Scenario): number[]
 		const first = rule.choose(candidates, step.mustAct);
 		const going = candidates.slice(first);
 		for (const place of going) masked.add(place);
-		const input = step.total - going.reduce((sum, place) => sum + (results[place]?.saves ?? 0), 0);
+		const gone = going.reduce((sum, place) => sum + (results[place]?.saves ?? 0), 0);
+		const input = step.total - gone;
 		const cached = step.isCold ? 0 : Math.min(step.prefix, input);
 		rule.called({ input, cached }, candidates.slice(0, first));
+		saved += gone;
 		return going;
 	});
 }
