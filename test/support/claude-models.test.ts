@@ -62,6 +62,12 @@ describe("another model", () => {
 		]);
 	});
 
+	it("is asked before the conversation is compared", () => {
+		const { check, play } = startSession("newer", { model: "claude-fable-5-1" });
+		const messages = withResult(play(2), 1, "[cut]");
+		expect(refusalOf(check, messages, { model: "claude-opus-5-5" })).toBeUndefined();
+	});
+
 	it("reads thinking of those that it may read", () => {
 		for (const [producer, reader] of [
 			["claude-opus-5-5", "claude-fable-5-1"],

@@ -32,6 +32,10 @@ describe("a request that the API accepts", () => {
 			"a message of the role system",
 			[user(text("a")), { role: "system", content: "b" }, assistant(call("1")), user(result("1"))],
 		],
+		[
+			"a message of the role system before a result",
+			[user(text("a")), assistant(call("1")), { role: "system", content: "b" }, user(result("1"))],
+		],
 		["an empty result", [user(text("a")), assistant(call("1")), user(result("1", ""))]],
 		["an empty final answer", [user(text("a")), assistant()]],
 	])("has %s", (_, messages) => {

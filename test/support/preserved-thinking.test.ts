@@ -1,3 +1,4 @@
+import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { bindingBeta, type PreservedThinking } from "./preserved-thinking.ts";
 import {
@@ -63,6 +64,33 @@ describe("a conversation that is sent as it was", () => {
 		expect(refusal?.headers["anthropic-thinking-prefix-mismatch"]).toMatch(
 			new RegExp(`^block=messages\\.\\d\\.content\\.0;kind=${kind}$`),
 		);
+	});
+
+	it("is refused where the bill's block changes elsewhere than at the start of system", () => {
+		const { check, play } = startSession("newer", { system: [billing("0"), billing("1")] });
+		const system = [billing("0"), billing("2")];
+		expect(refusalOf(check, play(1), { system })?.message).toContain("The `system` prompt differs");
+	});
+
+	it("is refused where a message changes its role or a call its arguments", () => {
+		const { check, play } = startSession();
+		const messages = play(2);
+		const changed = (index: number, fields: Partial<Message>) =>
+			messages.map((one, place) => (place === index ? { ...one, ...fields } : one));
+		expect(refusalOf(check, changed(0, { role: "system" }))).toBeDefined();
+		const [thought, call] = message(messages, 1).content as [Json, Json];
+		const input = { ...(call.input as Json), cache_control: "max-age=0" };
+		expect(refusalOf(check, changed(1, { content: [thought, { ...call, input }] }))).toBeDefined();
+	});
+
+	it("is not bound to a message that holds nothing but thinking", () => {
+		const { check, messages, answer } = startSession();
+		const accepted = acceptedOf(check.check(request(messages)));
+		const content = check.issue(accepted, [{ type: "thinking", thinking: "", tokens: 10 }]);
+		messages.push({ role: "assistant", content }, user("Go on."));
+		messages.push(...answer());
+		expect(refusalOf(check, messages)).toBeUndefined();
+		expect(refusalOf(check, [messages[0] as Message, ...messages.slice(2)])).toBeUndefined();
 	});
 
 	it("is bound to a deferred tool from the message on that refers to it", () => {
@@ -162,6 +190,20 @@ describe("thinking that is left out", () => {
 	});
 });
 
+test.prop([fc.array(fc.boolean(), { minLength: 1, maxLength: 9 }), fc.nat(9)])(
+	"Any run of thinking in front of the first changed result is accepted, and nothing else",
+	(kept, changed) => {
+		const { check, play } = startSession();
+		const turns = kept.map((_, index) => index + 1);
+		const left = turns.filter((turn) => !kept[turn - 1]);
+		const sent = turns.filter((turn) => kept[turn - 1]);
+		const messages = withResult(play(kept.length), changed, "[cut]");
+		const isRun = sent.length === 0 || (sent.at(-1) ?? 0) - (sent[0] ?? 0) === sent.length - 1;
+		const isInFront = changed === 0 || changed >= kept.length || sent.every((turn) => turn <= changed);
+		expect(refusalOf(check, without(messages, ...left)) === undefined).toBe(isRun && isInFront);
+	},
+);
+
 describe("a block that was changed", () => {
 	const changed = (messages: readonly Message[], turn: number, fields: Json): Message[] =>
 		messages.map((one) => {
@@ -249,6 +291,16 @@ describe("valid blocks that are not sent", () => {
 		const { check, play, answer } = startSession();
 		const stripped = without(play(4), 1, 2, 3, 4);
 		const messages = [...stripped, ...answer(stripped)];
+		expect(lost(check, messages)).toBe(0);
+	});
+
+	it("are not those of an answer that never arrived", () => {
+		const { check, play, answer } = startSession();
+		const messages = play(2).slice();
+		answer(messages);
+		const accepted = acceptedOf(check.check(request(messages)));
+		const call = { type: "tool_use", id: "toolu_9", name: "Bash", input: {} };
+		messages.push({ role: "assistant", content: check.issue(accepted, [call]) });
 		expect(lost(check, messages)).toBe(0);
 	});
 

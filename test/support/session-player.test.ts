@@ -211,6 +211,14 @@ describe("the bill", () => {
 		expect(thought).toEqual([400, 400, 400, 400 + 0.5 * 3 * 400, 400, 400, 400, 400, 400]);
 	});
 
+	it("is multiplied from a price step on", async () => {
+		const provider = await start({ tokens: 30_000 });
+		await play(provider, { model: "claude-haiku-5-5" });
+		const over = provider.requests.map(({ usage }) => usage.uncached + usage.cacheRead + usage.written > 100_000);
+		expect(over.filter((one) => one)).toHaveLength(5);
+		expect(provider.totals().billedOutput).toBe(5 * 30_020 * (4 + 5 * 5));
+	});
+
 	it("reads the cache at the price of the model", async () => {
 		const provider = await start();
 		await play(provider);

@@ -71,7 +71,7 @@ export const without = (messages: readonly Message[], ...turns: readonly number[
 /** The same conversation with another result in this turn. */
 export const withResult = (messages: readonly Message[], turn: number, content: unknown): Message[] =>
 	messages.map((one, index) => {
-		return index === 2 * turn ? { ...one, content: [{ ...(one.content as Json[])[0], content }] } : one;
+		return turn > 0 && index === 2 * turn ? { ...one, content: [{ ...(one.content as Json[])[0], content }] } : one;
 	});
 
 /** The refusal of the API for a changed message, with the beta header. */
