@@ -1,4 +1,5 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
+import { readShare } from "./fault-cost.ts";
 import type { CallTokens, ReplayHistory, View } from "./history.ts";
 
 /** Most by which the bill may exceed that of masking nothing. */
@@ -54,7 +55,9 @@ export function startBreakEven(
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const messages = Int32Array.from(results, (result) => result.message);
 	const waste = new Float64Array(results.length);
-	const { patience, callsApart, leastFreed } = terms[selection];
+	const { callsApart, leastFreed } = terms[selection];
+	// Where reads are cheaper, waste takes longer to reach a multiple of what rewriting costs (docs/evidence.md#cheaper-reads).
+	const patience = Math.max(1, terms[selection].patience * readShare(prices) ** 2);
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
 	let lastActed = Number.NEGATIVE_INFINITY;

@@ -53,6 +53,8 @@ export function replay(
 		const isRepeated = repeatSent(index);
 		const isTooMuch = view.total() > ceiling;
 		if (!sent || index === end) {
+			// The call on what was sent is under way: a decision counts from the next one on.
+			if (sent) cadence.called(view.call());
 			hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
 			if (isTooMuch && mask.selection === "use") {
 				const over = oldestOver(budget - slack);

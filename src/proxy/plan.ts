@@ -18,6 +18,7 @@ import { archivingOf, withFreeRefs } from "../operations/originals.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { contextWindowOfModel } from "../tokens/models.ts";
+import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import type { Originals } from "./archiving.ts";
 import { charsOfState, charsSent, type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 import type { CacheTerms } from "./terms.ts";
@@ -95,11 +96,11 @@ async function planOnce(what: Planning): Promise<Plan> {
 	// Masking is decided on the results as the model saw them: cut.
 	const shown = transcriptShown(what);
 	await pause();
-	const replaying = { meter, prices, coldAt, sent };
+	const replaying = { meter, prices, coldAt, sent, bindsReasoning: reasoningBinding(model) !== "none" };
 	const first = replayMasking({ ...common, transcript: shown, replaying });
 	await pause();
 	const history =
-		shown === transcript ? first.history : readHistory({ ...common, transcript, meter });
+		shown === transcript ? first.history : readHistory({ ...common, transcript, meter, bindsReasoning: replaying.bindsReasoning });
 	await pause();
 
 	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);
