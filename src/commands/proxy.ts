@@ -14,6 +14,7 @@ import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
 import { logLevels } from "../policy/names.ts";
 import { defaultUpstreams, proxyPolicy } from "../proxy/defaults.ts";
 import { billText, type ProxyStatus, totalsText } from "../proxy/ledger.ts";
+import { memoryFolderFor } from "../proxy/memory.ts";
 import { apis, type Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
 import {
@@ -62,6 +63,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			upstreams,
 			policy,
 			archive,
+			memoryFolder: memoryFolderFor(archiveLocation({ ...options, environment: process.env })),
 			recallCommand: recallCommandOf(options),
 			holdout,
 			log,
@@ -157,7 +159,9 @@ export async function launch(name: string, parameters: readonly string[], option
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams } = await pointingOf(program, { port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
-			const proxy = await startProxy({ port: 0, upstreams, policy, archive, recallCommand });
+			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
+			const refusesThreads = isToldFirstParty(process.env);
+			const proxy = await startProxy({ port: 0, upstreams, policy, archive, memoryFolder, recallCommand, refusesThreads });
 			try {
 				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
@@ -170,6 +174,11 @@ export async function launch(name: string, parameters: readonly string[], option
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
+}
+
+/** Claude Code then takes us for Anthropic itself, and may send only what is new: a thread, which cannot be edited. */
+function isToldFirstParty({ _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: told }: NodeJS.ProcessEnv): boolean {
+	return told !== undefined && !["", "0", "false"].includes(told);
 }
 
 function pointingOf({ point }: LaunchedProgram, { port, folder }: { readonly port: number; readonly folder: string }) {

@@ -10,6 +10,7 @@ import { isShownWhole } from "../proxy/cut-on-arrival.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
 import type { HostRequest } from "../proxy/compose.ts";
 import { describe, type Editing, inTime, openEditing, prepare } from "../proxy/editing.ts";
+import { memoryFolderFor } from "../proxy/memory.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */
@@ -143,8 +144,9 @@ async function open(how: {
 	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;
 	const settings = locale === undefined ? [] : [`locale=${locale}`];
 	const policy = proxyPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
-	const archive = await openArchiveOfPolicy(archiveLocation({ environment }), policy);
-	return openEditing({ policy, archive, holdout: 0, now: Date.now, onFault });
+	const location = archiveLocation({ environment });
+	const archive = await openArchiveOfPolicy(location, policy);
+	return openEditing({ policy, archive, memoryFolder: memoryFolderFor(location), holdout: 0, now: Date.now, onFault });
 }
 
 /** Node and the command of this package. The process is the host's. */

@@ -62,7 +62,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	const timer = setTimeout(() => void planAhead(), planAfterMs);
 	try {
 		const sent = await askWith(asked, composed, exchange);
-		if (sent) await passAndBill(sent, prepared, exchange);
+		if (sent) await passAndBill(sent, prepared, { asked, exchange });
 	} finally {
 		clearTimeout(timer);
 		await planAhead();
@@ -160,8 +160,9 @@ async function askAgain(
 async function passAndBill(
 	{ answer, sent }: Answered,
 	{ composed, facts }: Prepared<string>,
-	{ response, route, ledger, caching }: Exchange,
+	{ asked, exchange }: { readonly asked: AskedWhole; readonly exchange: Exchange },
 ): Promise<void> {
+	const { response, route, ledger, caching, accounts, upstream } = exchange;
 	const wasEdited = sent?.written !== undefined;
 	const isOk = (answer.statusCode ?? 500) < 300;
 	if (isOk && wasEdited) ledger.count("edited");
@@ -169,14 +170,15 @@ async function passAndBill(
 	const reader = readUsage(answer, route.api);
 	await passOn(answer, response, reader.push);
 	const usage = await reader.end();
+	if (reader.hasDroppedReasoning()) accounts.learn(upstream.origin, asked.headers);
 	if (composed?.branch && usage) {
 		const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
 	}
 	const known = await facts(sent);
 	const { repeated } = ledger.enter(known, { route, wasEdited, usage });
-	const { caching: asked, model } = known.terms;
-	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: asked !== "not_asked" });
+	const { caching: terms, model } = known.terms;
+	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
 }
 
 /** Answers 502 itself if the upstream cannot be reached. */

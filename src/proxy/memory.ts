@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { hostname, uptime as secondsOfUptime } from "node:os";
+import { homedir, hostname, uptime as secondsOfUptime } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { unusablePlace } from "../archive/driver.ts";
+import { type ArchiveLocation, archiveFolderOf, archivePlace } from "../archive/open.ts";
 import { decideSweep, type Holding, readIntent } from "../archive/retention.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ToolResult } from "../conversation/transcript.ts";
@@ -242,6 +244,19 @@ export function createMemory({
 			for (const { hash } of expired) await rm(path.join(folder, hash), { force: true }).catch(() => {});
 		},
 	};
+}
+
+/**
+ * Where the states are kept of a proxy whose archive is in Redis, or that has none: in the user's state folder. `undefined`
+ * for other archives: one of files has them beside it, and one in memory ends with the process.
+ */
+export function memoryFolderFor({ where, namespace }: ArchiveLocation): string | undefined {
+	const place = archivePlace(where);
+	if (place !== "redis" && place !== "none") return undefined;
+	const { platform, env: environment } = process;
+	const archiveFolder = archiveFolderOf({ platform, environment, homeFolder: homedir() });
+	const name = createHash("sha256").update(JSON.stringify([where, namespace])).digest("hex").slice(0, 32);
+	return path.join(path.dirname(archiveFolder), "conversations", name);
 }
 
 /** Beside an archive in a folder; its name is that of no namespace. `undefined` for other archives. */

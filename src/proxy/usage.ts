@@ -27,7 +27,10 @@ const largestHeld = 16 * 1024 * 1024;
 export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	const { "content-type": type = "", "content-encoding": encoding = "identity" } = answer.headers;
 	let found: JsonObject = {};
+	let hasDropped = false;
 	const take = (text: string) => {
+		// Anthropic's API lists the reasoning that it has left out, in the first event.
+		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
 		// Most events are pieces of text.
 		if (!text.includes('"usage')) return;
 		found = merged(found, usageIn(parsed(text)));
@@ -54,6 +57,8 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 			reader.end();
 			return usageOf(found, api);
 		},
+		/** Whether the provider has left reasoning out, so that it checks what that is bound to. */
+		hasDroppedReasoning: () => hasDropped,
 	};
 }
 
