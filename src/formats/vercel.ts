@@ -16,6 +16,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { added, isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
 
@@ -109,15 +110,17 @@ function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void
 	if (part.type === "text") {
 		draft.count(part.text);
 		addSignature(part, path, draft);
-	} else if (part.type === "redacted-reasoning") draft.addThinking(path, part.data, true);
-	else if (part.type === "reasoning") {
+	} else if (part.type === "redacted-reasoning") {
+		draft.addThinking(path, part.data, true, false, hiddenTokens("", part.data));
+	} else if (part.type === "reasoning") {
 		const details = objectsOf(part.details);
 		const ofProviders = providerData(part);
-		const isBinding = (holder: JsonObject) => bindingKeys.some((key) => stringAt(holder, key) !== undefined);
+		const holders = [part, ...details, ...ofProviders];
+		const sealed = holders.flatMap((holder) => bindingKeys.flatMap((key) => stringAt(holder, key) ?? []));
 		const isRedacted = details.some((detail) => detail.type === "redacted");
-		const bound = isRedacted || [part, ...details, ...ofProviders].some(isBinding);
 		const isItem = ofProviders.some((data) => stringAt(data, "itemId") !== undefined);
-		draft.addThinking(path, part.text ?? part.reasoning, bound, isItem);
+		const text = part.text ?? part.reasoning;
+		draft.addThinking(path, text, isRedacted || sealed.length > 0, isItem, hiddenTokens(text, sealed[0]));
 	} else draft.countPart(part, readVercelMedia(part, path));
 }
 

@@ -36,6 +36,8 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 	const carried = results.map(() => 0);
 	const past: { readonly own: CallTokens; readonly raw: CallTokens }[] = [];
 	let lastAct = Number.NEGATIVE_INFINITY;
+	/** The last time that more stayed than went. */
+	let lastMinorAct = Number.NEGATIVE_INFINITY;
 	const tokensOf = (places: readonly number[]) => places.reduce((sum, place) => sum + (results[place]?.saves ?? 0), 0);
 	const sum = (calls: readonly CallTokens[]) => calls.reduce((total, call) => total + costOf(call), 0);
 	const rawCall = (input: number, isCold: boolean): CallTokens => {
@@ -62,15 +64,18 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 			const now = costOf({ input: total - gone, cached: isCold ? 0 : kept });
 			const ownLater = sum(past.map(({ own }) => own)) + now + left * read * (total - gone);
 			const isRepaid = ownLater <= 1.05 * rawLater;
+			const isMinor = tokensOf(candidates) > 2 * gone;
+			if (isMinor && !isCold && index - lastMinorAct < (isByUse ? 10 : 0)) return [];
 			return gain >= 0 && isRepaid && gone >= (isByUse ? 2_000 : 0) ? [{ going, gain }] : [];
 		});
 		const most = Math.max(...ways.map(({ gain }) => gain));
 		const mayAct = isCold || index - lastAct >= (isByUse ? 10 : 0);
 		// Of equal gains, that which masks more.
 		const best = mustAct ? candidates : mayAct ? (ways.find(({ gain }) => gain === most)?.going ?? []) : [];
-		if (best.length > 0) lastAct = index;
 		for (const place of best) masked.add(place);
 		const stay = candidates.filter((place) => !masked.has(place));
+		if (best.length > 0 && tokensOf(stay) > tokensOf(best)) lastMinorAct = index;
+		else if (best.length > 0) lastAct = index;
 		if (best.length > 0 && !isByUse) for (const place of stay) carried[place] = 0;
 		for (const place of stay) carried[place] = (carried[place] ?? 0) + 1;
 		const input = total - tokensOf(best);

@@ -10,7 +10,7 @@ export function reasoningSession(
 ): unknown[] {
 	const thinkingOf = (characters: number, turn: number) =>
 		characters > 0
-			? { type: "thinking", thinking: `thought ${turn} `.padEnd(characters, "."), signature: "c2ln" }
+			? { type: "thinking", thinking: `thought ${turn} `.padEnd(characters, "and more of it "), signature: "c2ln" }
 			: { type: "thinking", thinking: "", signature: "A".repeat(Math.ceil((4 * (173 - characters)) / 3)) };
 	return [
 		{ role: "user", content: "Do the task." },
@@ -24,7 +24,13 @@ export function reasoningSession(
 			},
 			{
 				role: "user",
-				content: [{ type: "tool_result", tool_use_id: `c${turn}`, content: `output ${turn} `.padEnd(output, ".") }],
+				content: [
+					{
+						type: "tool_result",
+						tool_use_id: `c${turn}`,
+						content: `output ${turn} `.padEnd(output, "and more of it "),
+					},
+				],
 			},
 			...(asks
 				? [
