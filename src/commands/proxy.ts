@@ -161,7 +161,15 @@ export async function launch(name: string, parameters: readonly string[], option
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const refusesThreads = isToldFirstParty(process.env);
-			const proxy = await startProxy({ port: 0, upstreams, policy, archive, memoryFolder, recallCommand, refusesThreads });
+			const proxy = await startProxy({
+				port: 0,
+				upstreams,
+				policy,
+				archive,
+				memoryFolder,
+				recallCommand,
+				refusesThreads,
+			});
 			try {
 				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });

@@ -31,8 +31,8 @@ const terms = {
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
  * pause that lost the cache, everything is written anew in any case, so masking is free.
  *
- * By use it acts once in ten calls. A masking of fresh results that leaves more waiting than it frees does not use up this
- * chance: only another such masking has to wait for it, so that older results go as soon as that pays.
+ * By use it acts once in ten calls. It does not spend this chance on fresh results while more tokens of older ones wait: the
+ * older ones go as soon as that pays, and the fresh ones with them.
  *
  * Where a model binds its reasoning, masking also takes out the valid reasoning behind it: its tokens are no longer read,
  * and the share `prices.thinking_redone` of what the present turn still needs is produced once more, at the price of
@@ -64,8 +64,6 @@ export function startBreakEven(
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
 	let lastActed = Number.NEGATIVE_INFINITY;
-	/** The last masking that left more waiting than it freed. */
-	let lastMinor = Number.NEGATIVE_INFINITY;
 	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
 	const costOf = ({ input, cached, redone = 0 }: CallTokens) =>
@@ -75,11 +73,9 @@ export function startBreakEven(
 		return { input, cached: view.isCold() ? 0 : Math.min(rawCached, input) };
 	};
 
-	const sumOf = (places: readonly number[]) => places.reduce((sum, place) => sum + (saves[place] as number), 0);
 	const masked = (places: readonly number[], staying: readonly number[]) => {
 		if (places.length === 0) return;
-		if (isMinor(sumOf(places), sumOf(staying))) lastMinor = calls;
-		else lastActed = calls;
+		lastActed = calls;
 		if (selection === "age") for (const place of staying) waste[place] = 0;
 	};
 
@@ -99,15 +95,15 @@ export function startBreakEven(
 			let gone = 0;
 			let gains = 0;
 			const mayAct = !mustAct && (isCold || calls - lastActed >= callsApart);
-			const mayActMinor = isCold || calls - lastMinor >= callsApart;
-			const waiting = sumOf(candidates);
+			const mayLeaveMore = isCold || callsApart === 0;
+			const waiting = candidates.reduce((sum, place) => sum + (saves[place] as number), 0);
 			for (let first = candidates.length - 1; first >= 0 && mayAct; first -= 1) {
 				const place = candidates[first] as number;
 				const message = messages[place] as number;
 				gone += saves[place] as number;
 				gains += (waste[place] as number) + gainOf(place);
 				if (gone < leastFreed || (first > 0 && messages[candidates[first - 1] as number] === message)) continue;
-				if (!mayActMinor && isMinor(gone, waiting - gone)) continue;
+				if (!mayLeaveMore && waiting - gone > gone) continue;
 				const same = Math.min(view.before(message), prefix);
 				const { all, ofTurn } = reasoningAfter(message);
 				const redone = redoneShare * ofTurn;
@@ -134,11 +130,6 @@ export function startBreakEven(
 			for (const place of carried) waste[place] = (waste[place] as number) + read * (saves[place] as number);
 		},
 	};
-}
-
-/** Whether a masking leaves more waiting than it frees, in tokens. */
-function isMinor(freed: number, waiting: number): boolean {
-	return waiting > freed;
 }
 
 /** The policy's rule for a tool; its name is untrusted. */

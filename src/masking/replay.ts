@@ -61,8 +61,6 @@ export function replay(
 		const isTooMuch = view.total() > ceiling;
 		if (sent && how.isForwarded && index === end) cadence.called(view.call());
 		if (!sent || index === end) {
-			// The call on what was sent is under way: a decision counts from the next one on.
-			if (sent) cadence.called(view.call());
 			hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
 			if (isTooMuch && mask.selection === "use") {
 				const over = oldestOver(budget - slack);

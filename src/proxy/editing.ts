@@ -3,7 +3,14 @@ import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { placeholdersOf } from "../operations/find-original.ts";
 import { createOriginals } from "./archiving.ts";
-import { type Composed, compose, type HostRequest, type OpenedConversation, openRequest, type Shared } from "./compose.ts";
+import {
+	type Composed,
+	compose,
+	type HostRequest,
+	type OpenedConversation,
+	openRequest,
+	type Shared,
+} from "./compose.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, planOn } from "./histories.ts";
 import { createMemory, memoryFolderOf } from "./memory.ts";
@@ -87,7 +94,14 @@ async function planAhead<Written>(
 	}
 	if (composed.noDecision === "frozen") return;
 	const { tokensPerChar } = branch;
-	const planning = planningOf(opened, { states, request, editing, tokensPerChar, pause: othersGoOn });
+	const planning = planningOf(opened, {
+		states,
+		request,
+		editing,
+		tokensPerChar,
+		isForwarded: true,
+		pause: othersGoOn,
+	});
 	await planOn(
 		branch,
 		() => editing.planner(planning),
@@ -102,15 +116,16 @@ function planningOf<Written>(
 		readonly request: HostRequest<Written>;
 		readonly editing: Editing;
 		readonly tokensPerChar?: number | undefined;
+		readonly isForwarded: boolean;
 		readonly pause: () => Promise<void>;
 	},
 ): Planning {
-	const { states, request, editing, tokensPerChar, pause } = what;
+	const { states, request, editing, tokensPerChar, isForwarded, pause } = what;
 	const { policy, archive, originals, memory } = editing;
 	const { maskings, coldAt } = memory.recall(conversation);
 	const { model, terms } = request;
 	const about = { source, paired, keys, states, maskings, coldAt: new Set(coldAt) };
-	return { ...about, model, terms, policy, archive, originals, tokensPerChar, pause };
+	return { ...about, model, terms, policy, archive, originals, tokensPerChar, isForwarded, pause };
 }
 
 /** The work that the first request after a pause may wait for. */
@@ -132,7 +147,7 @@ async function planInPath<Written>(
 	};
 	const { states } = editing.memory.recall(opened.conversation);
 	const known = opened.keys.map((key) => states.get(key));
-	const work = editing.planner(planningOf(opened, { states: known, request, editing, pause }));
+	const work = editing.planner(planningOf(opened, { states: known, request, editing, isForwarded: false, pause }));
 	const plan = await inTime(work, longestWaitMs).catch((error: unknown) => {
 		if (error !== tooLong) editing.onFault(isArchiveFault(error) ? "archive" : "failed", describe(error));
 		return undefined;

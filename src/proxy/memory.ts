@@ -104,7 +104,11 @@ export function createMemory({
 		return entry;
 	};
 
-	const take = (entry: Entry, note: Omit<Note, "states">, states: Iterable<readonly [string, ResultState | undefined]>) => {
+	const take = (
+		entry: Entry,
+		note: Omit<Note, "states">,
+		states: Iterable<readonly [string, ResultState | undefined]>,
+	) => {
 		for (const [key, state] of states) {
 			results.delete(key);
 			if (!state) {
@@ -255,7 +259,10 @@ export function memoryFolderFor({ where, namespace }: ArchiveLocation): string |
 	if (place !== "redis" && place !== "none") return undefined;
 	const { platform, env: environment } = process;
 	const archiveFolder = archiveFolderOf({ platform, environment, homeFolder: homedir() });
-	const name = createHash("sha256").update(JSON.stringify([where, namespace])).digest("hex").slice(0, 32);
+	const name = createHash("sha256")
+		.update(JSON.stringify([where, namespace]))
+		.digest("hex")
+		.slice(0, 32);
 	return path.join(path.dirname(archiveFolder), "conversations", name);
 }
 

@@ -20,7 +20,15 @@ import { wordings } from "../policy/wordings.ts";
 import { contextWindowOfModel } from "../tokens/models.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import type { Originals } from "./archiving.ts";
-import { charsOfState, charsSent, type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+import {
+	charsOfState,
+	charsSent,
+	type PlacedValue,
+	type ResultState,
+	type Values,
+	valueEdits,
+	valuesOf,
+} from "./states.ts";
 import type { CacheTerms } from "./terms.ts";
 
 /** A result that is masked from the next request on. Its original is archived. */
@@ -60,6 +68,8 @@ export interface Planning {
 	readonly originals: Originals;
 	/** Tokens of the provider for each character that was sent, if an answer has told them. */
 	readonly tokensPerChar: number | undefined;
+	/** Whether the request has been forwarded, so that a decision counts from the next one on. */
+	readonly isForwarded: boolean;
 	/** Lets others go on between the steps; may throw to end the planning. */
 	readonly pause: () => Promise<void>;
 }
@@ -96,11 +106,14 @@ async function planOnce(what: Planning): Promise<Plan> {
 	// Masking is decided on the results as the model saw them: cut.
 	const shown = transcriptShown(what);
 	await pause();
-	const replaying = { meter, prices, coldAt, sent, bindsReasoning: reasoningBinding(model) !== "none" };
+	const { isForwarded } = what;
+	const replaying = { meter, prices, coldAt, sent, isForwarded, bindsReasoning: reasoningBinding(model) !== "none" };
 	const first = replayMasking({ ...common, transcript: shown, replaying });
 	await pause();
 	const history =
-		shown === transcript ? first.history : readHistory({ ...common, transcript, meter, bindsReasoning: replaying.bindsReasoning });
+		shown === transcript
+			? first.history
+			: readHistory({ ...common, transcript, meter, bindsReasoning: replaying.bindsReasoning });
 	await pause();
 
 	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);
@@ -128,7 +141,10 @@ async function planOnce(what: Planning): Promise<Plan> {
 	if (error) throw error;
 	await pause();
 	const decisions = decisionsOf(edits, { paired, keys, states, history });
-	const replaced = Array.from(decisions.values(), ({ place, ...one }) => ({ ...one, paired: paired[place] as PairedResult }));
+	const replaced = Array.from(decisions.values(), ({ place, ...one }) => ({
+		...one,
+		paired: paired[place] as PairedResult,
+	}));
 	await what.originals.archive(document, replaced);
 	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
 	return {

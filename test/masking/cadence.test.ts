@@ -30,14 +30,14 @@ const messageTokens = 700;
 /** The choices of the rule, by its definition: everything is added up anew at each call. */
 function plainChoices({ selection, read, write, results, steps }: Scenario): number[][] {
 	const isByUse = selection === "use";
+	// Four times the cost of rewriting where a cached token costs a tenth; less, by the square, where it costs less.
+	const patience = Math.max(1, 4 * Math.min(1, read / 0.1) ** 2);
 	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
 	const masked = new Set<number>();
 	/** Calls that carried each result since it last counted anew. */
 	const carried = results.map(() => 0);
 	const past: { readonly own: CallTokens; readonly raw: CallTokens }[] = [];
 	let lastAct = Number.NEGATIVE_INFINITY;
-	/** The last time that more stayed than went. */
-	let lastMinorAct = Number.NEGATIVE_INFINITY;
 	const tokensOf = (places: readonly number[]) => places.reduce((sum, place) => sum + (results[place]?.saves ?? 0), 0);
 	const sum = (calls: readonly CallTokens[]) => calls.reduce((total, call) => total + costOf(call), 0);
 	const rawCall = (input: number, isCold: boolean): CallTokens => {
@@ -60,12 +60,12 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 				const { saves = 0, gain = 0 } = results[place] ?? {};
 				return all + (carried[place] ?? 0) * read * saves + gain;
 			}, 0);
-			const gain = wasted - (isCold ? 0 : (isByUse ? 4 : 1) * rewriting);
+			const gain = wasted - (isCold ? 0 : (isByUse ? patience : 1) * rewriting);
 			const now = costOf({ input: total - gone, cached: isCold ? 0 : kept });
 			const ownLater = sum(past.map(({ own }) => own)) + now + left * read * (total - gone);
 			const isRepaid = ownLater <= 1.05 * rawLater;
 			const isMinor = tokensOf(candidates) > 2 * gone;
-			if (isMinor && !isCold && index - lastMinorAct < (isByUse ? 10 : 0)) return [];
+			if (isMinor && !isCold && isByUse) return [];
 			return gain >= 0 && isRepaid && gone >= (isByUse ? 2_000 : 0) ? [{ going, gain }] : [];
 		});
 		const most = Math.max(...ways.map(({ gain }) => gain));
@@ -74,8 +74,7 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 		const best = mustAct ? candidates : mayAct ? (ways.find(({ gain }) => gain === most)?.going ?? []) : [];
 		for (const place of best) masked.add(place);
 		const stay = candidates.filter((place) => !masked.has(place));
-		if (best.length > 0 && tokensOf(stay) > tokensOf(best)) lastMinorAct = index;
-		else if (best.length > 0) lastAct = index;
+		if (best.length > 0) lastAct = index;
 		if (best.length > 0 && !isByUse) for (const place of stay) carried[place] = 0;
 		for (const place of stay) carried[place] = (carried[place] ?? 0) + 1;
 		const input = total - tokensOf(best);

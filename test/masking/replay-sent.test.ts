@@ -102,12 +102,20 @@ describe("a history as it was sent", () => {
 		expect(maskedAtEnd(history, { sent: all(end - 12), budget: 10_000 })).toBeGreaterThan(3);
 	});
 
-	it("does not wait after one that left more waiting than it freed", () => {
-		const history = waits(30);
-		const end = history.transcript.messages.length;
-		const one = history.results.map(({ message }) => (message === end - 15 ? end - 12 : never));
-		expect(one.filter(Number.isFinite)).toHaveLength(1);
-		expect(maskedAtEnd(history, { sent: one })).toBeGreaterThan(15);
+	it("spends no chance on fresh results while more tokens of older ones wait", () => {
+		const outputs = Array.from({ length: 24 }, (_, turn) =>
+			`output ${turn} `.padEnd(turn === 21 ? 60_000 : 9_000, "."),
+		);
+		for (let turns = 4; turns <= 24; turns += 1) {
+			const history = historyOf(transcriptFrom(turnsOf(outputs.slice(0, turns))), balanced);
+			const schedule = scheduleOf(history, balanced, { sent: history.results.map(() => never) });
+			const tokens = (isMasked: boolean) =>
+				history.results.reduce((sum, { saves }, place) => {
+					const isOld = place < turns - 1;
+					return isOld && Number.isFinite(schedule[place]) === isMasked ? sum + saves : sum;
+				}, 0);
+			if (tokens(true) > 0) expect(tokens(true)).toBeGreaterThanOrEqual(tokens(false));
+		}
 	});
 
 	it("costs more to edit once its end was sent, too", () => {
