@@ -33,7 +33,7 @@ const terms = {
  * By use it acts once in ten calls. A masking of fresh results that leaves more waiting than it frees does not use up this
  * chance: only another such masking has to wait for it, so that older results go as soon as that pays.
  *
- * Where a model binds its reasoning, masking also takes out the valid reasoning behind it: its tokens are no longer read,
+ * Where a model binds its reasoning, masking also takes out the valid reasoning after it: its tokens are no longer read,
  * and the share `prices.thinking_redone` of what the present turn still needs is produced once more, at the price of
  * output. So masking waits for a person's next message, an expired cache or the budget.
  */
