@@ -110,17 +110,14 @@ function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void
 	if (part.type === "text") {
 		draft.count(part.text);
 		addSignature(part, path, draft);
-	} else if (part.type === "redacted-reasoning") {
-		draft.addThinking(path, part.data, true, false, hiddenTokens("", part.data));
-	} else if (part.type === "reasoning") {
-		const details = objectsOf(part.details);
-		const ofProviders = providerData(part);
-		const holders = [part, ...details, ...ofProviders];
+	} else if (part.type === "redacted-reasoning") draft.addThinking(path, part.data, true);
+	else if (part.type === "reasoning") {
+		const holders = [part, ...objectsOf(part.details), ...providerData(part)];
 		const sealed = holders.flatMap((holder) => bindingKeys.flatMap((key) => stringAt(holder, key) ?? []));
-		const isRedacted = details.some((detail) => detail.type === "redacted");
-		const isItem = ofProviders.some((data) => stringAt(data, "itemId") !== undefined);
-		const text = part.text ?? part.reasoning;
-		draft.addThinking(path, text, isRedacted || sealed.length > 0, isItem, hiddenTokens(text, sealed[0]));
+		const bound = sealed.length > 0 || holders.some(({ type }) => type === "redacted");
+		const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
+		const hidden = hiddenTokens(part.text ?? part.reasoning, sealed[0]);
+		draft.addThinking(path, part.text ?? part.reasoning, bound, isItem, hidden);
 	} else draft.countPart(part, readVercelMedia(part, path));
 }
 

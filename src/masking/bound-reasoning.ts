@@ -51,7 +51,7 @@ export const noReasoning = (): ReasoningAfter => nothing;
 
 /**
  * The valid reasoning of a history that is walked through. A masked result makes all reasoning invalid that was produced
- * after the result came and before it was masked; later reasoning was produced behind the placeholder. What is invalid is
+ * after the result came and before it was masked; later reasoning was produced after the placeholder. What is invalid is
  * left out of the context and stays out.
  *
  * It is an assumption that reasoning of finished turns, before the last message of a person, is not needed any more, and

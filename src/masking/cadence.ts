@@ -34,7 +34,7 @@ const terms = {
  * By use it acts once in ten calls. It does not spend this chance on fresh results while more tokens of older ones wait: the
  * older ones go as soon as that pays, and the fresh ones with them.
  *
- * Where a model binds its reasoning, masking also takes out the valid reasoning behind it: its tokens are no longer read,
+ * Where a model binds its reasoning, masking also takes out the valid reasoning after it: its tokens are no longer read,
  * and the share `prices.thinking_redone` of what the present turn still needs is produced once more, at the price of
  * output. So masking waits for a person's next message, an expired cache or the budget.
  */

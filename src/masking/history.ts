@@ -61,7 +61,7 @@ export function readHistory(
 		readonly uses?: (() => Uses) | undefined;
 		/** By default the cache lasts. */
 		readonly cacheTime?: CacheTime | undefined;
-		/** Whether the model accepts reasoning only behind unchanged messages. By default it does not check. */
+		/** Whether the model accepts reasoning only after unchanged messages. By default it does not check. */
 		readonly bindsReasoning?: boolean | undefined;
 	},
 ): ReplayHistory {

@@ -29,7 +29,7 @@ export interface Replaying {
 	 * decided at the end is for the call after it.
 	 */
 	readonly isForwarded?: boolean | undefined;
-	/** Whether the model accepts reasoning only behind unchanged messages; as `readHistory` has it. */
+	/** Whether the model accepts reasoning only after unchanged messages; as `readHistory` has it. */
 	readonly bindsReasoning?: boolean | undefined;
 	/** Input tokens that a fault counts as, beside its cost. By default as many as `thrift` says. */
 	readonly addedToFault?: number | undefined;
