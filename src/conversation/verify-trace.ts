@@ -44,7 +44,13 @@ export function compareDocuments(what: {
 	};
 	const written = new Set<string>();
 	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
-	const compare = (old: unknown, current: unknown, tree: EditTree<Edit> | undefined, path: Path, oldPath: Path): void => {
+	const compare = (
+		old: unknown,
+		current: unknown,
+		tree: EditTree<Edit> | undefined,
+		path: Path,
+		oldPath: Path,
+	): void => {
 		const { edit, children } = tree ?? {};
 		if (edit?.kind === "replace") {
 			move(oldPath, undefined);

@@ -50,7 +50,8 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 				...howSent(objectOf(info.model), editing, editor),
 				body: { messages: [...messages] },
 				formats: ["opencode"],
-				write: (edits) => (applyPlan({ messages: [...messages] }, edits) as { readonly messages: readonly Stored[] }).messages,
+				write: (edits) =>
+					(applyPlan({ messages: [...messages] }, edits) as { readonly messages: readonly Stored[] }).messages,
 			}));
 			if (done?.written === undefined) return;
 			for (const [index, message] of done.written.entries()) messages[index] = message;
@@ -222,7 +223,8 @@ function readablePart(part: JsonObject): JsonObject {
 		return { type, toolCallId, toolName, output: { type: isError ? ofError : kind, value } };
 	}
 	if (type === "text") return { type, text: part.text };
-	if (type === "reasoning") return { type, text: part.text, providerOptions: part.providerMetadata ?? part.providerOptions };
+	if (type === "reasoning")
+		return { type, text: part.text, providerOptions: part.providerMetadata ?? part.providerOptions };
 	// Media and what is not known here.
 	return { type: "text", text: "" };
 }
@@ -238,7 +240,8 @@ function withEdits(messages: readonly ModelMessage[], edited: readonly JsonObjec
 			const { value } = objectOf(edit.output);
 			return value === result.value ? part : { ...part, result: { ...result, value } };
 		});
-		const isSame = content.length === message.content.length && content.every((part, at) => part === message.content[at]);
+		const isSame =
+			content.length === message.content.length && content.every((part, at) => part === message.content[at]);
 		if (isSame) return message;
 		// An instance of a class, whose methods stay.
 		return Object.assign(Object.create(Object.getPrototypeOf(message)), message, { content });

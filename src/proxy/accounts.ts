@@ -18,7 +18,9 @@ export function createAccounts(folder: string | undefined) {
 	let { salt, enforced } = read(file);
 	const nameOf = (upstream: string, headers: IncomingHttpHeaders): string => {
 		const credential = headers["x-api-key"] ?? headers.authorization ?? headers["api-key"] ?? "";
-		return createHmac("sha256", salt).update(JSON.stringify([upstream, credential])).digest("hex");
+		return createHmac("sha256", salt)
+			.update(JSON.stringify([upstream, credential]))
+			.digest("hex");
 	};
 	return {
 		isEnforced: (upstream: string, headers: IncomingHttpHeaders): boolean => enforced.has(nameOf(upstream, headers)),
@@ -50,7 +52,10 @@ function read(file: string | undefined) {
 	return { isThere: false, salt: randomBytes(32).toString("hex"), enforced: new Set<string>() };
 }
 
-function write(file: string, { salt, enforced }: { readonly salt: string; readonly enforced: ReadonlySet<string> }): void {
+function write(
+	file: string,
+	{ salt, enforced }: { readonly salt: string; readonly enforced: ReadonlySet<string> },
+): void {
 	try {
 		mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
 		const text = JSON.stringify({ salt, enforced: [...enforced].slice(-mostAccounts) });

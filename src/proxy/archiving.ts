@@ -39,11 +39,16 @@ export function createOriginals({
 		async archive(document: unknown, replaced: readonly Replaced[]): Promise<void> {
 			if (!archive || !guarded) return;
 			const at = now();
-			const due = replaced.filter(({ values }) => at - (archivedAt.get(values) ?? Number.NEGATIVE_INFINITY) > archivedForMs);
+			const due = replaced.filter(
+				({ values }) => at - (archivedAt.get(values) ?? Number.NEGATIVE_INFINITY) > archivedForMs,
+			);
 			const originals = due.flatMap((one) => originalsOf(document, one, archive));
 			if (originals.length > 0) {
 				// The agent program sends the whole conversation again at its next request.
-				const refs = await guarded.put(originals.map(({ original }) => original), { isHeldElsewhere: true });
+				const refs = await guarded.put(
+					originals.map(({ original }) => original),
+					{ isHeldElsewhere: true },
+				);
 				if (originals.some(({ planned, long }, index) => planned !== long && planned !== refs[index])) throw refTaken;
 			}
 			for (const { values } of due) archivedAt.set(values, at);

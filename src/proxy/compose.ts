@@ -8,15 +8,15 @@ import { placeholdersOf } from "../operations/find-original.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
-import type { CacheTerms } from "./terms.ts";
-import { isLarge, planCuts } from "./cut-on-arrival.ts";
 import type { Originals } from "./archiving.ts";
+import { isLarge, planCuts } from "./cut-on-arrival.ts";
 import type { Branch, Histories } from "./histories.ts";
 import { conversationKey, messageKey, resultKeys } from "./identity.ts";
 import type { Memory, Note, Remembered, StateChange } from "./memory.ts";
 import type { Decision } from "./plan.ts";
 import { asksForCheck, type Block, blocksLeftOut, boundBlocks, dropBlocks, removals } from "./reasoning.ts";
 import { charsSent, type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+import type { CacheTerms } from "./terms.ts";
 
 /** What all requests of a proxy or a plugin share. */
 export interface Shared {
@@ -222,7 +222,11 @@ export function compose<Written>(
 		asksToDrop: drops !== undefined,
 		branch: decides ? histories.keep(conversation, { transcript, paired, keys }, opened.branch) : undefined,
 	};
-	const variant = (written: Written | undefined, left: readonly Block[], note: Omit<Note, "number">): Variant<Written> => ({
+	const variant = (
+		written: Written | undefined,
+		left: readonly Block[],
+		note: Omit<Note, "number">,
+	): Variant<Written> => ({
 		...composed,
 		written,
 		leftOut: left,
@@ -318,7 +322,9 @@ function cutsOf(
 	{ policy, archive }: Shared,
 ): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
 	const { source, transcript, paired } = opened;
-	const places = unsentPlaces(opened).filter((place) => !known[place] && isLarge((paired[place] as PairedResult).result, policy));
+	const places = unsentPlaces(opened).filter(
+		(place) => !known[place] && isLarge((paired[place] as PairedResult).result, policy),
+	);
 	if (places.length === 0) return [];
 	const edits = planCuts({
 		document: source.document,
@@ -346,7 +352,11 @@ function choose(
 	const plan = branch?.plan;
 	if (!plan || plan.maskings !== remembered.maskings) return undefined;
 	const applicable = (decisions: readonly Decision[]) =>
-		new Map(decisions.filter(({ place, key }) => keys[place] === key && known[place]?.kind !== "masked").map((one) => [one.place, one]));
+		new Map(
+			decisions
+				.filter(({ place, key }) => keys[place] === key && known[place]?.kind !== "masked")
+				.map((one) => [one.place, one]),
+		);
 	const all = isCold ? applicable(plan.cold) : applicable(plan.warm);
 	const usual = { why: isCold ? ("the cache had expired" as const) : ("it pays" as const), decisions: all };
 	const over = applicable(plan.over);

@@ -3,7 +3,14 @@ import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { placeholdersOf } from "../operations/find-original.ts";
 import { createOriginals } from "./archiving.ts";
-import { type Composed, compose, type HostRequest, type OpenedConversation, openRequest, type Shared } from "./compose.ts";
+import {
+	type Composed,
+	compose,
+	type HostRequest,
+	type OpenedConversation,
+	openRequest,
+	type Shared,
+} from "./compose.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, planOn } from "./histories.ts";
 import { createMemory, memoryFolderOf } from "./memory.ts";

@@ -55,7 +55,8 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	if (asked.signal.aborted) return;
 	if (prepared === "thread" && refusesThreads) return send(response, 400, threadRefusal);
 	if (prepared === "thread") ledger.count("threads");
-	if (prepared === "as_sent" || prepared === "thread") return pass({ ...asked, body: { ...asked.body, decoded: false } }, exchange);
+	if (prepared === "as_sent" || prepared === "thread")
+		return pass({ ...asked, body: { ...asked.body, decoded: false } }, exchange);
 	const { composed } = prepared;
 	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
 	const planAhead = once(() => prepared.planAhead());
@@ -113,7 +114,10 @@ async function askWith(
 	return isTouched ? askAgain(answer, composed, { asked, exchange }) : { answer, sent: composed };
 }
 
-function askedFor(asked: AskedWhole, form: Pick<Sent, "written"> & { readonly asksToDrop: boolean } | undefined): Asked {
+function askedFor(
+	asked: AskedWhole,
+	form: (Pick<Sent, "written"> & { readonly asksToDrop: boolean }) | undefined,
+): Asked {
 	const { written } = form ?? {};
 	const { body, rawHeaders } = asked;
 	const headers = form?.asksToDrop ? withBeta(rawHeaders, dropBlocks.beta) : rawHeaders;

@@ -1,6 +1,6 @@
 import { once } from "../conversation/lists.ts";
 import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
-import { type ThinkingBlock, type ToolResult } from "../conversation/transcript.ts";
+import type { ThinkingBlock, ToolResult } from "../conversation/transcript.ts";
 import { asSent, tokenMeter } from "../operations/count.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Composed, HostRequest, Opened, OpenedConversation, Why } from "./compose.ts";
@@ -98,7 +98,8 @@ function editedResults(
 
 function tokensIn(state: ResultState, result: ToolResult, countTokens: CountTokens): number {
 	const places = new Map(valueEdits(state.values, result).map(({ path, replacement }) => [path, replacement]));
-	if (state.values.has("whole")) return stringsIn([...places.values()]).reduce((sum, text) => sum + countTokens(text), 0);
+	if (state.values.has("whole"))
+		return stringsIn([...places.values()]).reduce((sum, text) => sum + countTokens(text), 0);
 	return result.texts.reduce((sum, { path, text }) => {
 		const texts = places.has(path) ? stringsIn(places.get(path)) : [text];
 		return sum + texts.reduce((ofText, one) => ofText + countTokens(one), 0);

@@ -153,7 +153,12 @@ export async function heldAnswer(answer: IncomingMessage) {
 		text: ((await decodeBody(body, headers["content-encoding"], mostHeldBytes)) ?? body).toString("utf8"),
 		/** The same answer. */
 		again(): IncomingMessage {
-			return Object.assign(Readable.from([body]), { statusCode, statusMessage, rawHeaders, headers }) as IncomingMessage;
+			return Object.assign(Readable.from([body]), {
+				statusCode,
+				statusMessage,
+				rawHeaders,
+				headers,
+			}) as IncomingMessage;
 		},
 	};
 }

@@ -36,7 +36,11 @@ export function createHistories() {
 			return found.toSorted((a, b) => b.transcript.messages.length - a.transcript.messages.length)[0];
 		},
 		/** Takes a request as the last one of the branch that it continues, or of a new branch. */
-		keep(conversation: string, request: KnownKeys & { readonly transcript: Transcript }, branch: Branch | undefined): Branch {
+		keep(
+			conversation: string,
+			request: KnownKeys & { readonly transcript: Transcript },
+			branch: Branch | undefined,
+		): Branch {
 			const kept: Branch = Object.assign(branch ?? {}, { ...request, chars: charsOf(request.transcript) });
 			const others = (conversations.get(conversation) ?? []).filter((one) => one !== kept);
 			conversations.delete(conversation);

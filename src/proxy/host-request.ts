@@ -8,7 +8,7 @@ import { decodeBody, hasTooManyValues } from "./body.ts";
 import type { HostRequest } from "./compose.ts";
 import { recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
-import { cacheTerms } from "./terms.ts";
+import type { cacheTerms } from "./terms.ts";
 
 export const formatsOfApi = {
 	anthropic: ["anthropic-messages"],
@@ -41,7 +41,8 @@ export async function readRequest(
 	const { encoding, route, recallCommand, isEnforced } = how;
 	const decoded = encoding === undefined ? bytes : await decodeBody(bytes, encoding, mostEditedBytes);
 	if (!decoded) return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
-	if (hasTooManyValues(decoded)) return { kind: "as_sent", problem: "it has more members and items than a conversation" };
+	if (hasTooManyValues(decoded))
+		return { kind: "as_sent", problem: "it has more members and items than a conversation" };
 	const document = readTextDocument(decodeText(decoded, "the request"), "the request");
 	const body = document.value;
 	if (document.kind !== "json" || !holdsMessages(body)) return { kind: "as_sent", problem: undefined };
@@ -86,4 +87,3 @@ export function withBeta(rawHeaders: readonly string[], beta: string): string[] 
 	}
 	return [...headers, "anthropic-beta", beta];
 }
-

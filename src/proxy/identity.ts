@@ -78,7 +78,8 @@ function isDistinct({ callId }: ToolResult): boolean {
 function isSameResult(one: PairedResult | undefined, other: PairedResult | undefined): boolean {
 	if (!one || !other || one.message !== other.message || one.caller !== other.caller) return false;
 	const [{ callId, texts }, before] = [one.result, other.result];
-	if (callId !== before.callId || one.call?.name !== other.call?.name || texts.length !== before.texts.length) return false;
+	if (callId !== before.callId || one.call?.name !== other.call?.name || texts.length !== before.texts.length)
+		return false;
 	return texts.every(({ text, frame }, index) => {
 		const known = before.texts[index];
 		return text === known?.text && frame?.before === known.frame?.before && frame?.after === known.frame?.after;

@@ -102,7 +102,11 @@ export function createMemory({
 		return entry;
 	};
 
-	const take = (entry: Entry, note: Omit<Note, "states">, states: Iterable<readonly [string, ResultState | undefined]>) => {
+	const take = (
+		entry: Entry,
+		note: Omit<Note, "states">,
+		states: Iterable<readonly [string, ResultState | undefined]>,
+	) => {
 		for (const [key, state] of states) {
 			results.delete(key);
 			if (!state) {

@@ -19,7 +19,15 @@ import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { contextWindowOfModel } from "../tokens/models.ts";
 import type { Originals } from "./archiving.ts";
-import { charsOfState, charsSent, type PlacedValue, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+import {
+	charsOfState,
+	charsSent,
+	type PlacedValue,
+	type ResultState,
+	type Values,
+	valueEdits,
+	valuesOf,
+} from "./states.ts";
 import type { CacheTerms } from "./terms.ts";
 
 /** A result that is masked from the next request on. Its original is archived. */
@@ -98,8 +106,7 @@ async function planOnce(what: Planning): Promise<Plan> {
 	const replaying = { meter, prices, coldAt, sent };
 	const first = replayMasking({ ...common, transcript: shown, replaying });
 	await pause();
-	const history =
-		shown === transcript ? first.history : readHistory({ ...common, transcript, meter });
+	const history = shown === transcript ? first.history : readHistory({ ...common, transcript, meter });
 	await pause();
 
 	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);
@@ -127,7 +134,10 @@ async function planOnce(what: Planning): Promise<Plan> {
 	if (error) throw error;
 	await pause();
 	const decisions = decisionsOf(edits, { paired, keys, states, history });
-	const replaced = Array.from(decisions.values(), ({ place, ...one }) => ({ ...one, paired: paired[place] as PairedResult }));
+	const replaced = Array.from(decisions.values(), ({ place, ...one }) => ({
+		...one,
+		paired: paired[place] as PairedResult,
+	}));
 	await what.originals.archive(document, replaced);
 	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
 	return {

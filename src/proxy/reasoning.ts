@@ -26,7 +26,8 @@ export function boundBlocks(document: unknown, { messages }: Transcript, remembe
 		let producer: number | undefined;
 		const producedBy = () => {
 			let before = message - 1;
-			while (before >= 0 && messages[before]?.role === "assistant" && messages[before]?.results.length === 0) before -= 1;
+			while (before >= 0 && messages[before]?.role === "assistant" && messages[before]?.results.length === 0)
+				before -= 1;
 			const asked = messages[before];
 			producer ??= (asked && endings.get(messageKey(asked))) ?? (message >= lastCount ? requests : 0);
 			return producer;
@@ -116,5 +117,7 @@ export function asksForCheck(body: unknown): boolean {
 
 /** Whether an answer says that reasoning is bound to another conversation. */
 export function isBindingRefusal(headers: Readonly<Record<string, unknown>>, body: string): boolean {
-	return headers["anthropic-thinking-prefix-mismatch"] !== undefined || body.includes("bound to a different conversation");
+	return (
+		headers["anthropic-thinking-prefix-mismatch"] !== undefined || body.includes("bound to a different conversation")
+	);
 }

@@ -9,9 +9,9 @@ import { readBody } from "./body.ts";
 import { type Editing, type Fault, inTime, openEditing } from "./editing.ts";
 import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
+import { mostEditedBytes } from "./host-request.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
-import { mostEditedBytes } from "./host-request.ts";
 import { createCachingRecord } from "./observed-caching.ts";
 import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
@@ -50,7 +50,14 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base)]));
 	const { log, archive, now = Date.now } = options;
 	const ledger = createLedger({ now });
-	const { policy, memoryFolder, recallCommand = "palimpsest recall", holdout = 0, engine, refusesThreads = false } = options;
+	const {
+		policy,
+		memoryFolder,
+		recallCommand = "palimpsest recall",
+		holdout = 0,
+		engine,
+		refusesThreads = false,
+	} = options;
 	const onFault = (fault: Fault, reason: string): void => {
 		ledger.fault(fault);
 		const message = `No new decisions for a request: ${reason}`;
