@@ -7,7 +7,16 @@ import { PalimpsestError } from "../../src/errors.ts";
 import { planNext } from "../../src/proxy/plan.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { createGate, early, memoryArchive, type Proxy, play, sendSettled, startPlayed, statusOf } from "./played.ts";
+import {
+	createGate,
+	early,
+	memoryArchive,
+	play,
+	type RunningProxy,
+	sendSettled,
+	startPlayed,
+	statusOf,
+} from "./played.ts";
 import { maskedIn, outputOf, requestOf, turnsOf } from "./sessions.ts";
 import { type Received, type Sent, send, until } from "./upstream.ts";
 
@@ -395,7 +404,7 @@ describe("a refused request", () => {
 			{ policy: early },
 			refusing((body) => maskedIn(body).length > most),
 		);
-		let proxy: Proxy = await session.start();
+		let proxy: RunningProxy = await session.start();
 		await play(proxy, long.slice(0, 7));
 		const known = maskedIn(session.lastBody());
 		most = known.length;

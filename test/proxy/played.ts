@@ -8,7 +8,7 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, type SessionApi, type Turn, textsIn } from "./sessions.ts";
 import { type Received, type Sent, send, startProxyTo, startUpstream } from "./upstream.ts";
 
-export type Proxy = Awaited<ReturnType<typeof startProxyTo>>;
+export type RunningProxy = Awaited<ReturnType<typeof startProxyTo>>;
 
 /** Masks all but the last two results, so that a short session shows what `balanced` does in a long one. */
 export const early = policyOf({
@@ -50,14 +50,18 @@ export async function startPlayed(
 }
 
 /** Sends one request, and waits for what is planned on it. */
-export async function sendSettled(proxy: Proxy, request: Sent) {
+export async function sendSettled(proxy: RunningProxy, request: Sent) {
 	const got = await send(proxy.url, request);
 	await proxy.settled();
 	return got;
 }
 
 /** The requests of a session after `from` turns to all of them, each once the one before it is planned on. */
-export async function play(proxy: Proxy, turns: readonly Turn[], { api = "anthropic" as SessionApi, from = 1 } = {}) {
+export async function play(
+	proxy: RunningProxy,
+	turns: readonly Turn[],
+	{ api = "anthropic" as SessionApi, from = 1 } = {},
+) {
 	for (let count = from; count <= turns.length; count += 1) {
 		await sendSettled(proxy, requestOf(api, turns.slice(0, count)));
 	}
