@@ -187,7 +187,9 @@ export function compose<Written>(
 		});
 		const changes = changesOf(fresh, opened, { known, remembered, policy, began, noDecision });
 		try {
-			if (tracks || changes.length > 0 || isCold) memory.note(conversation, noteOf(changes));
+			// Where nothing hangs on it, a request is counted by this process alone.
+			const isCounted = tracks || isCold || number <= remembered.frozenUntil;
+			if (isCounted || changes.length > 0) memory.note(conversation, noteOf(changes));
 			else memory.noteHere(conversation, noteOf([]));
 		} catch {
 			// The disk is full, for example: known states are sent, and nothing new is decided.

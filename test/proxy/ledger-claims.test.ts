@@ -143,6 +143,7 @@ describe("a bill that cannot be told", () => {
 			why: "edited",
 			isCold: false,
 			results: [],
+			reasoningLeftOut: 0,
 			parts: () => ({ unedited, sent }),
 		} as const;
 		return ledger.enter(facts, { route: { api: "anthropic", kind: "edited" }, wasEdited: true, usage });

@@ -67,9 +67,7 @@ describe("the parts of a request", () => {
 
 	it("after an edit differ in the message that holds it, and have its tokens", () => {
 		const parts = partsOfBody([prompt], "x".repeat(1_000));
-		const size = (tokens: number) => ({ chars: tokens, tokens });
-		const edit = { message: 2, reason: "mask", before: size(1_000), after: size(40) };
-		const after = partsAfter(parts, [edit as Parameters<typeof partsAfter>[1][number]]);
+		const after = partsAfter(parts, [{ message: 2, name: "masked 3", saved: 960 }]);
 		expect(commonTokens(after, parts)).toBe(tokensOf(parts.slice(0, 3)));
 		expect(tokensOf(parts) - tokensOf(after)).toBe(960);
 	});

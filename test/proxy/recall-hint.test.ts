@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { recallOffered } from "../../src/proxy/recall-hint.ts";
+import { early, play, sendSettled, startPlayed } from "./played.ts";
+import { maskedIn, requestOf, turnsOf } from "./sessions.ts";
 
 const offered = (...tools: readonly unknown[]) => recallOffered({ tools }, "palimpsest recall")?.by;
 const command = "`palimpsest recall {ref}`";
@@ -44,5 +46,61 @@ describe("how an original is read", () => {
 
 	it.each([undefined, null, {}, { tools: null }, { tools: {} }])("not at all in %j", (body) => {
 		expect(recallOffered(body, "palimpsest recall")).toBeUndefined();
+	});
+});
+
+describe("the hint of a placeholder", () => {
+	const turns = turnsOf(9, 3_000);
+
+	const placeholders = async (change: (body: string) => string) => {
+		const session = await startPlayed({ policy: early });
+		const proxy = await session.start();
+		for (let count = 1; count <= turns.length; count += 1) {
+			const { body, ...rest } = requestOf("anthropic", turns.slice(0, count));
+			await sendSettled(proxy, { ...rest, body: change(String(body)) });
+		}
+		const found = maskedIn(session.lastBody());
+		expect(found.length).toBeGreaterThan(3);
+		// One hint is enough, in the oldest.
+		for (const text of found.slice(1)) expect(text).not.toMatch(/recall/);
+		return found[0] as string;
+	};
+
+	it("is the command where the request offers a shell", async () => {
+		expect(await placeholders((body) => body)).toMatch(/`palimpsest recall \w+`/);
+	});
+
+	it("is the tool that is named like recall_original", async () => {
+		const tool = '{"name": "mcp__palimpsest__recall_original", "input_schema": {"type": "object"}}, {';
+		const text = await placeholders((body) => body.replace(/"tools": \[\s*\{/, `"tools": [${tool}`));
+		expect(text).toContain("mcp__palimpsest__recall_original");
+		expect(text).not.toContain("palimpsest recall");
+	});
+
+	it("is absent where nothing can read an original", async () => {
+		const text = await placeholders((body) => body.replaceAll('"bash"', '"search"'));
+		expect(text).toMatch(/#\w+\]/);
+		expect(text).not.toMatch(/recall/);
+	});
+
+	it("moves to the first placeholder that is left when the host rewrites the result that had it, and stays there", async () => {
+		const session = await startPlayed({ policy: early });
+		const proxy = await session.start();
+		await play(proxy, turns.slice(0, 8), { api: "gemini" });
+		// As Gemini CLI does with its oldest results.
+		const rewritten = turns.map((turn, index) =>
+			index < 3
+				? { ...turn, output: `<tool_output_masked>\n${turn.output.slice(0, 500)}\n</tool_output_masked>` }
+				: turn,
+		);
+		await sendSettled(proxy, requestOf("gemini", rewritten.slice(0, 8)));
+		const [first, ...others] = maskedIn(session.lastBody());
+		expect(first).toMatch(/`palimpsest recall \w+`/);
+		expect(others.join()).not.toMatch(/recall/);
+		await sendSettled(proxy, requestOf("gemini", rewritten));
+		await sendSettled(await session.start(), requestOf("gemini", rewritten));
+		const [going, resumed] = session.bodies().slice(-2).map(maskedIn);
+		expect(going?.filter((text) => text.includes("recall"))).toEqual([first]);
+		expect(resumed).toEqual(going);
 	});
 });

@@ -1,7 +1,7 @@
 import type { Sent } from "./upstream.ts";
 
 /** One tool turn of a session: a call of the shell and its output. */
-interface Turn {
+export interface Turn {
 	readonly id: string;
 	readonly command: string;
 	readonly output: string;
@@ -122,3 +122,22 @@ const bodies: Readonly<Record<SessionApi, (turns: readonly Turn[], task: string)
 		],
 	}),
 };
+
+/** All texts of a value, in order. */
+export function textsIn(value: unknown): string[] {
+	if (typeof value === "string") return [value];
+	return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+export const isMasked = (text: string) => /^\[(?:Observation masked:|masked )/.test(text);
+
+/** The placeholders in a body. */
+export const maskedIn = (body: unknown) => textsIn(JSON.parse(String(body))).filter(isMasked);
+
+/** The messages without the breakpoints, which move with each request. */
+export function messagesOf(body: unknown): string[] {
+	const { messages, contents, input } = JSON.parse(String(body));
+	return (messages ?? contents ?? input).map((message: unknown) =>
+		JSON.stringify(message, (key, value) => (key === "cache_control" ? undefined : value)),
+	);
+}
