@@ -10,6 +10,7 @@ import type { HostRequest } from "../proxy/compose.ts";
 import { isShownWhole } from "../proxy/cut-on-arrival.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
 import { describe, type Editing, inTime, openEditing, prepare } from "../proxy/editing.ts";
+import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */
@@ -73,8 +74,10 @@ export function createSessionEditor(what: {
 		edit: <Written>(conversation: (editing: Editing) => Omit<HostRequest<Written>, "decides" | "isEnforced">) =>
 			orNothing(async () => {
 				const editing = await opened();
-				// A plugin cannot send a refused request again, so reasoning that no longer fits is left out at once.
-				const request = { ...conversation(editing), decides: true, isEnforced: true };
+				const edited = conversation(editing);
+				// A plugin cannot send a refused request again, so a model that may refuse reasoning counts as one that does.
+				const isEnforced = reasoningBinding(edited.model) !== "none";
+				const request = { ...edited, decides: true, isEnforced };
 				const { composed, planAhead } = await prepare(request, editing);
 				planning = planAhead();
 				if (!composed) return undefined;
