@@ -13,7 +13,7 @@ import { isLoopback } from "../http/address.ts";
 import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
 import { logLevels } from "../policy/names.ts";
 import { defaultUpstreams, proxyPolicy } from "../proxy/defaults.ts";
-import { billText, type ProxyStatus, totalsText } from "../proxy/ledger.ts";
+import { billText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
 import { memoryFolderFor } from "../proxy/memory.ts";
 import { apis, type Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
@@ -109,15 +109,16 @@ export async function proxyStatus({
 }): Promise<void> {
 	const status = JSON.parse(await textFrom(port)) as ProxyStatus;
 	if (json) return printJson(status, 2);
-	const { requests, faults, edited, held_out: heldOut, conversations } = status;
+	const { requests, faults, undecided, edited, held_out: heldOut, conversations } = status;
 	const number = (value: number) => value.toLocaleString("en");
 	const line = (name: string, one: typeof edited) =>
 		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${billText(one)}`;
 	const lines = [
-		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again as they came`,
+		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again in another form${requests.threads > 0 ? `, ${number(requests.threads)} threads passed` : ""}`,
 		`faults: ${Object.entries(faults)
 			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
 			.join(", ")}`,
+		...undecidedText(undecided),
 		line("all", edited),
 		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
 		...conversations.map((one) =>

@@ -74,7 +74,7 @@ export function createSessionEditor(what: {
 		edit: <Written>(conversation: (editing: Editing) => Omit<HostRequest<Written>, "decides" | "isEnforced">) =>
 			orNothing(async () => {
 				const editing = await opened();
-				// A plugin cannot send a refused request again, so reasoning that no longer fits is left out at once.
+				// A plugin cannot send a refused request again, so an account that may be checked counts as one that is.
 				const request = { ...conversation(editing), decides: true, isEnforced: true };
 				const { composed, planAhead } = await prepare(request, editing);
 				planning = planAhead();

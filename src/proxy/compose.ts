@@ -418,19 +418,19 @@ function addHint(
 	}
 }
 
-/** Whether the model or the account may refuse reasoning whose beginning was edited. */
-function tracksReasoning(request: HostRequest<unknown>, policy: Policy): boolean {
-	if (policy.thinking === "strip_after_edit" || request.isEnforced || asksForCheck(request.body)) return true;
-	return reasoningBinding(request.model) !== "none";
+/** Whether the API may refuse reasoning whose beginning was edited. */
+function tracksReasoning({ model, body }: HostRequest<unknown>, { thinking }: Policy): boolean {
+	return thinking === "strip_after_edit" || asksForCheck(body) || reasoningBinding(model) !== "none";
 }
 
 /**
  * Whether invalid reasoning is left out before anybody has refused it. Where only some accounts are checked, it is left
  * in until this one has refused it.
  */
-function leavesInvalidOut(request: HostRequest<unknown>, policy: Policy): boolean {
-	if (policy.thinking !== "auto") return policy.thinking === "strip_after_edit";
-	return request.isEnforced || asksForCheck(request.body) || reasoningBinding(request.model) === "all_accounts";
+function leavesInvalidOut({ model, body, isEnforced }: HostRequest<unknown>, { thinking }: Policy): boolean {
+	if (thinking !== "auto") return thinking === "strip_after_edit";
+	const binding = reasoningBinding(model);
+	return asksForCheck(body) || binding === "all_accounts" || (isEnforced && binding === "some_accounts");
 }
 
 /** New states, those that another conversation has brought, and large results that a fault has left whole. */

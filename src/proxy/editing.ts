@@ -74,6 +74,20 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 /** Between the steps of a plan, which take some 50 ms for 1 MB: other requests and pings do not wait for all of them. */
 const othersGoOn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+const steps: (() => void)[] = [];
+
+/** The same where many conversations are planned on: one step of one of them at a time, and then all others. */
+const inTurns = (): Promise<void> =>
+	new Promise((resolve) => {
+		steps.push(resolve);
+		if (steps.length === 1) setImmediate(nextStep);
+	});
+
+function nextStep(): void {
+	steps.shift()?.();
+	if (steps.length > 0) setImmediate(nextStep);
+}
+
 async function planAhead<Written>(
 	opened: OpenedConversation,
 	composed: Composed<Written>,
@@ -100,7 +114,7 @@ async function planAhead<Written>(
 		editing,
 		tokensPerChar,
 		isForwarded: true,
-		pause: othersGoOn,
+		pause: inTurns,
 	});
 	await planOn(
 		branch,

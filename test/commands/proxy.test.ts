@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { requestOf, turnsOf } from "../proxy/sessions.ts";
+import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
 import { send, startUpstream, until } from "../proxy/upstream.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -26,42 +26,80 @@ async function startCommand(folder: string, ...options: readonly string[]) {
 	return { child, port, url: `http://127.0.0.1:${port}`, stderr: () => stderr };
 }
 
+/** As `early` of the proxy's tests: its options, and a wait for what is planned beside the requests. */
+const early = ["mask.window_turns=2", "mask.selection=age", "mask.cadence=every_turn"].flatMap((set) => ["--set", set]);
+
 describe("palimpsest proxy", () => {
-	const turns = turnsOf(24, 12_000);
-	const edited = requestOf("anthropic", turns);
+	const turns = turnsOf(12, 6_000).map((turn, index) =>
+		index === 5 ? { ...turn, output: outputOf(5, 40_000) } : turn,
+	);
+	const edited = requestOf("anthropic", turns.slice(0, 6));
+
+	/** Sends requests after some turns until one of them is sent with so many results masked. */
+	async function sendMasked(
+		url: string,
+		count: number,
+		upstream: Awaited<ReturnType<typeof startUpstream>>,
+		most: number,
+	) {
+		const lastMasked = () => maskedIn(upstream.received.at(-1)?.body).length;
+		const end = Date.now() + 20_000;
+		do await send(url, requestOf("anthropic", turns.slice(0, count)));
+		while (lastMasked() < most && Date.now() < end);
+		expect(lastMasked()).toBe(most);
+		return upstream.received.at(-1)?.body.toString() as string;
+	}
 
 	it("masks by the preset balanced, whose originals the command in the placeholder reads", async () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();
-		const proxy = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`);
-		await send(proxy.url, edited);
-		const body = upstream.received[0]?.body.toString() ?? "";
-		expect(body.length).toBeLessThan(String(edited.body).length * 0.6);
+		const proxy = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`, ...early);
+		for (let count = 1; count <= 6; count += 1) await sendMasked(proxy.url, count, upstream, Math.max(0, count - 2));
+		const body = upstream.received.at(-1)?.body.toString() ?? "";
 		const [, command = ""] = /`([^`]* recall [^`]*)`/.exec(body) ?? [];
 		const [ref = ""] = command.split(" ").slice(-1);
 		expect(command).toContain(`--archive ${folder}/archive`);
 		const recalled = await runCli(["recall", "--archive", `${folder}/archive`, ref, "--all"], { folder });
 		expect(turns.map(({ output }) => output)).toContain(recalled.text.replace(/\n$/, ""));
 		const status = await runCli(["proxy", "status", "--json", "--port", proxy.port], { folder });
-		expect(JSON.parse(status.text)).toMatchObject({ requests: { requests: 1, edited: 1 }, edited: { requests: 1 } });
+		const { requests, undecided } = JSON.parse(status.text);
+		expect([requests.requests, undecided]).toEqual([upstream.received.length, {}]);
 		const words = await runCli(["proxy", "status", "--port", proxy.port], { folder });
-		expect(words.text).toMatch(/1 requests, 1 edited/);
+		expect(words.text).toMatch(/^\d+ requests, \d+ edited, 0 sent again in another form\n/);
+		expect(words.text).not.toContain("without new decisions");
 		proxy.child.kill("SIGTERM");
 		expect(await once(proxy.child, "exit")).toEqual([0, null]);
 	});
 
-	it("killed between two requests, sends the same bytes when it is back", async () => {
+	it("says in its status why requests got no new decisions", async () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();
-		const first = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`);
-		for (let count = 1; count <= 22; count += 1) await send(first.url, requestOf("anthropic", turns.slice(0, count)));
+		const proxy = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`, "--holdout", "1");
+		await send(proxy.url, edited);
+		await until(() => upstream.received.length === 1);
+		const words = await runCli(["proxy", "status", "--port", proxy.port], { folder });
+		expect(words.text).toContain("1 requests without new decisions (held out: 1)");
+	});
+
+	it("killed between two requests, sends the same bytes when it is back, as does another one on its archive", async () => {
+		const folder = await scratchFolder();
+		const upstream = await startUpstream();
+		const start = () => startCommand(folder, "--upstream", `anthropic=${upstream.url}`, ...early);
+		const [first, other] = [await start(), await start()];
+		for (let count = 1; count <= 8; count += 1) {
+			const { url } = count % 3 === 0 ? other : first;
+			await sendMasked(url, count, upstream, Math.max(0, count - 2));
+		}
+		const request = requestOf("anthropic", turns.slice(0, 8));
+		const before = upstream.received.at(-1)?.body.toString();
+		await send(other.url, request);
 		first.child.kill("SIGKILL");
 		await once(first.child, "exit");
-		const second = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`);
-		await send(second.url, requestOf("anthropic", turns.slice(0, 22)));
-		const [before, after] = upstream.received.slice(-2).map(({ body }) => body.toString());
-		expect(after?.length).toBeLessThan(String(edited.body).length * 0.6);
-		expect(after).toBe(before);
+		await send((await start()).url, request);
+		const [second, third] = upstream.received.slice(-2).map(({ body }) => body.toString());
+		expect([second, third]).toEqual([before, before]);
+		// One result was cut when it arrived, and is masked with its whole.
+		expect(upstream.received.every(({ body }) => !body.includes(JSON.stringify(outputOf(5, 40_000))))).toBe(true);
 	});
 
 	it("logs no header and no text of a conversation", async () => {

@@ -3,8 +3,10 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { restoreText } from "../../src/operations/restore.ts";
-import { editRequest, openEditing } from "../../src/proxy/edit.ts";
+import { openEditing, prepare } from "../../src/proxy/editing.ts";
+import { formatsOfApi, readRequest } from "../../src/proxy/host-request.ts";
 import { type Api, apis } from "../../src/proxy/routes.ts";
+import { cacheTerms } from "../../src/proxy/terms.ts";
 import { readUsage } from "../../src/proxy/usage.ts";
 import type { FormatRow } from "../formats/format-row.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -14,12 +16,10 @@ import { requireSame, settle } from "./oracles.ts";
 import { rows } from "./rows.ts";
 import { between, chance, listOf, pick, type Random, type Target } from "./target.ts";
 
-const formatsOfApi: Readonly<Record<Api, readonly string[]>> = {
-	anthropic: ["anthropic-messages"],
-	openai: ["openai-chat", "openai-responses"],
-	gemini: ["gemini"],
+const rowsOf = (api: Api): readonly FormatRow[] => {
+	const formats: readonly string[] = formatsOfApi[api];
+	return rows.filter(({ format }) => formats.includes(format.name));
 };
-const rowsOf = (api: Api): readonly FormatRow[] => rows.filter(({ format }) => formatsOfApi[api].includes(format.name));
 
 interface BodyCase {
 	readonly api: Api;
@@ -60,13 +60,32 @@ export const proxyBodies: Target = {
 			mask: { enabled: true, window_turns: window, cadence: "every_turn", selection: "age" },
 		});
 		const now = () => 1_790_000_000_000;
-		const editing = await openEditing({ policy, archive, recallCommand: "palimpsest recall", holdout: 0, now });
-		const send = async (body: string) => settle(() => editRequest(body, { api, kind }, editing), isWellFormed);
+		const faults: string[] = [];
+		const onFault = (fault: string) => void faults.push(fault);
+		const editing = await openEditing({ policy, archive, holdout: 0, now, onFault });
+		/** The request as it is sent, once the one before it is planned on. */
+		const sendOnce = async (body: string): Promise<string | undefined> => {
+			const read = await readRequest(Buffer.from(body), {
+				encoding: undefined,
+				route: { api, kind },
+				policy,
+				recallCommand: "palimpsest recall",
+				termsOf: (value) => cacheTerms(value, api, policy.prices),
+				isEnforced: false,
+			});
+			if (read.kind !== "conversation") return undefined;
+			const { composed, planAhead } = await prepare(read.request, editing);
+			await planAhead();
+			return composed?.written;
+		};
+		const send = async (body: string) => settle(() => sendOnce(body), isWellFormed);
+		await send(text);
 		const first = await send(text);
-		if (first.is === "refused" || first.value.text === undefined) return "refused";
-		const sent = first.value.text;
+		if (first.is === "refused" || first.value === undefined) return "refused";
+		const sent = first.value;
 		const again = await send(text);
-		requireSame(again.is === "done" && again.value.text, sent, "the same request goes out by the same bytes");
+		requireSame(again.is === "done" && again.value, sent, "the same request goes out by the same bytes");
+		requireSame(isWellFormed ? faults : [], [], "planning does not fail");
 		const { text: restored } = await restoreText({
 			text: sent,
 			name: "the request",
@@ -78,8 +97,8 @@ export const proxyBodies: Target = {
 			requireSame(stringsIn(JSON.parse(restored)), stringsIn(JSON.parse(text)), "every text can be read again");
 		}
 		const next = await send(JSON.stringify(withMore(JSON.parse(text), later)));
-		if (next.is === "done" && next.value.text !== undefined && kind === "edited") {
-			requireStaysMasked({ came: JSON.parse(text), sent: JSON.parse(sent), next: JSON.parse(next.value.text) });
+		if (next.is === "done" && next.value !== undefined && kind === "edited") {
+			requireStaysMasked({ came: JSON.parse(text), sent: JSON.parse(sent), next: JSON.parse(next.value) });
 		}
 		await archive.close();
 		return "done";

@@ -125,9 +125,10 @@ async function lostOf(place: Place, where: string, promised: readonly Promised[]
 	const describe = ({ name, index, ref }: Promised) => `${place} ${name} ${index} ${ref}`;
 	if (place === "memory") {
 		const memory = createMemory({ folder: where, now: Date.now });
-		const masked = new Map(promised.map(({ name }) => [name, memory.recall(conversationOf(name)).masked]));
+		const states = new Map(promised.map(({ name }) => [name, memory.recall(conversationOf(name)).states]));
 		return promised.flatMap((one) => {
-			return masked.get(one.name)?.get(`key ${one.index}`) === textOf(one.name, one.index) ? [] : [describe(one)];
+			const text = states.get(one.name)?.get(`key ${one.index}`)?.values.get("whole")?.("");
+			return text === textOf(one.name, one.index) ? [] : [describe(one)];
 		});
 	}
 	const archive = await openArchive({ where });

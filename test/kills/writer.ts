@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import type { StateChange } from "../../src/proxy/memory.ts";
 import { createRandom } from "../bench/random.ts";
 
 /** Where a writer keeps texts. The memory is that of the proxy: what stands in the places of masked results. */
@@ -18,6 +19,13 @@ export function textOf(name: string, index: number): string {
 }
 
 export const conversationOf = (name: string) => Buffer.from(name).toString("hex").padEnd(32, "0").slice(0, 32);
+
+/** A result that is sent as this text. */
+function stateOf(key: string, text: string): StateChange {
+	const result = { callId: undefined, texts: [], media: [] } as unknown as StateChange["result"];
+	const values = new Map([["whole", () => text]] as const);
+	return { key, result, state: { kind: "masked", since: 1, at: 1, changed: 1, values } };
+}
 
 /**
  * Keeps texts until it is killed, and says of each that it is kept: `node writer.js PLACE WHERE NAME,NAME [MODULE]`. Each
@@ -43,7 +51,7 @@ async function keeperOf(
 		const { createMemory } = await import("../../src/proxy/memory.ts");
 		const memory = createMemory({ folder: where, now: Date.now });
 		return async (text, index) => {
-			memory.remember(conversationOf(name), { masked: new Map([[`key ${index}`, text]]) });
+			memory.note(conversationOf(name), { number: index + 1, states: [stateOf(`key ${index}`, text)] });
 			return "kept";
 		};
 	}

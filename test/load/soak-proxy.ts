@@ -47,10 +47,9 @@ export async function proxyFace({ cli, log }: FaceOptions): Promise<Face> {
 		},
 		async more() {
 			const { requests, faults } = (await (await fetch(`${url}/palimpsest/status`)).json()) as ProxyStatus;
-			const { failed, too_slow: slow, archive, encoding } = faults;
 			return {
 				edited: requests.edited,
-				wentAsTheyCame: failed + slow + archive + encoding,
+				faults: Object.values(faults).reduce((sum, count) => sum + count, 0),
 				unedited: provider.unedited(),
 			};
 		},
@@ -129,7 +128,7 @@ function showLivePage(url: string): void {
 
 interface ProxyStatus {
 	readonly requests: { readonly edited: number };
-	readonly faults: Readonly<Record<"failed" | "too_slow" | "archive" | "encoding", number>>;
+	readonly faults: Readonly<Record<string, number>>;
 }
 
 interface Asked {

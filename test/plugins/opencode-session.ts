@@ -41,9 +41,9 @@ export function storedSession(turns: Turns, task = "Find out where each value is
 export function modelMessages(turns: Turns, task = "Find out where each value is read."): LanguageMessage[] {
 	return [
 		new LanguageMessage("user", [{ type: "text", text: task }]),
-		...turns.flatMap(({ id, command, output }) => [
+		...turns.flatMap(({ id, command, output }, turn) => [
 			new LanguageMessage("assistant", [
-				{ type: "reasoning", text: "The next value.", providerMetadata: { anthropic: { signature: "c2ln" } } },
+				{ type: "reasoning", text: "The next value.", providerMetadata: { anthropic: { signature: `c2ln${turn}` } } },
 				{ type: "tool-call", id, name: "bash", input: { command } },
 			]),
 			new LanguageMessage("tool", [

@@ -1,11 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import { opencodePlugin as plugin } from "../../src/plugins/opencode.ts";
 import { outputOf, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { isMasked, type LanguageMessage, modelMessages, outputsIn, storedSession } from "./opencode-session.ts";
+import { settled } from "./settled.ts";
+
+vi.mock("../../src/plugins/session-editor.ts", async (load) => (await import("./settled.ts")).observed(load));
 
 let folder: string;
 let logged: string[];
@@ -29,15 +32,24 @@ const load = (client = {}) =>
 async function sentAfter(count: number, hooks: Awaited<ReturnType<typeof load>>) {
 	const messages = storedSession(turnsOf(count, 6_000));
 	await hooks["experimental.chat.messages.transform"]({}, { messages });
+	await settled();
 	return messages;
+}
+
+/** The session as it is sent after each of its turns up to some, the last one of them. */
+async function playedTo(count: number, hooks: Awaited<ReturnType<typeof load>>) {
+	for (let shown = 1; shown < count; shown += 1) await sentAfter(shown, hooks);
+	return sentAfter(count, hooks);
 }
 
 describe("a session in opencode 1.x", () => {
 	it("is sent with old results masked, and what opencode stores stays as it is", async () => {
-		const stored = storedSession(turnsOf(24, 6_000));
+		const hooks = await load();
+		await playedTo(29, hooks);
+		const stored = storedSession(turnsOf(30, 6_000));
 		const before = structuredClone(stored);
 		const messages = [...stored];
-		await (await load())["experimental.chat.messages.transform"]({}, { messages });
+		await hooks["experimental.chat.messages.transform"]({}, { messages });
 		expect(stored).toEqual(before);
 		const outputs = outputsIn(messages);
 		const masked = outputs.filter(isMasked);
@@ -49,9 +61,10 @@ describe("a session in opencode 1.x", () => {
 	});
 
 	it("keeps its originals in the archive", async () => {
-		const messages = await sentAfter(24, await load());
+		const messages = await playedTo(30, await load());
 		const archive = await openArchive({ where: join(folder, "archive") });
-		const originals = outputsIn(storedSession(turnsOf(24, 6_000)));
+		const originals = outputsIn(storedSession(turnsOf(30, 6_000)));
+		expect(outputsIn(messages).filter(isMasked).length).toBeGreaterThan(7);
 		for (const [index, text] of outputsIn(messages).entries()) {
 			if (!isMasked(text)) continue;
 			const ref = /(?:#|ref=)(\w+)/.exec(text)?.[1] ?? "";
@@ -74,9 +87,9 @@ describe("a session in opencode 1.x", () => {
 	});
 
 	it("is sent in the same bytes by another process, also where the policy would decide otherwise", async () => {
-		const sent = outputsIn(await sentAfter(24, await load())).map((text) => (isMasked(text) ? text : ""));
+		const sent = outputsIn(await playedTo(30, await load())).map((text) => (isMasked(text) ? text : ""));
 		await writeFile(join(folder, "palimpsest.toml"), 'preset = "observation-masking"\n[mask]\nwindow_turns = 16\n');
-		const again = outputsIn(await sentAfter(24, await load())).map((text) => (isMasked(text) ? text : ""));
+		const again = outputsIn(await sentAfter(30, await load())).map((text) => (isMasked(text) ? text : ""));
 		expect(sent.filter((text) => text !== "").length).toBeGreaterThan(7);
 		expect(again).toEqual(sent);
 	});
@@ -90,17 +103,22 @@ describe("a session in opencode 1.x", () => {
 		expect(logged).toEqual([expect.stringContaining("palimpsest left something as it was: ")]);
 	});
 
-	it("is left alone once the provider has refused its edits", async () => {
+	it("has its new decisions taken back once the provider has refused them, and none for the next 20 requests", async () => {
 		const hooks = await load();
-		expect(outputsIn(await sentAfter(24, hooks)).filter(isMasked).length).toBeGreaterThan(7);
 		const refused = (statusCode: number) => ({
 			type: "session.error",
 			properties: { sessionID: "ses_4f2a", error: { name: "APIError", data: { statusCode } } },
 		});
+		let count = 1;
+		let masked = outputsIn(await sentAfter(count, hooks)).filter(isMasked);
 		await hooks.event({ event: refused(500) });
-		expect(outputsIn(await sentAfter(24, hooks)).filter(isMasked).length).toBeGreaterThan(7);
+		for (; masked.length === 0; count += 1) masked = outputsIn(await sentAfter(count, hooks)).filter(isMasked);
 		await hooks.event({ event: refused(400) });
-		expect(outputsIn(await sentAfter(25, hooks)).filter(isMasked)).toEqual([]);
+		for (let more = 0; more < 20; more += 1) {
+			expect(outputsIn(await sentAfter(count + more, hooks)).filter(isMasked)).toEqual([]);
+		}
+		const after = await playedTo(count + 32, hooks);
+		expect(outputsIn(after).filter(isMasked).length).toBeGreaterThan(masked.length);
 	});
 
 	it("is compacted with the words of the user, and no text that opencode made", async () => {
@@ -139,10 +157,15 @@ describe("a session in opencode 2.x", () => {
 		);
 
 	it("is sent with old results masked, and its messages stay as they are", async () => {
-		const stored = modelMessages(turnsOf(24, 6_000));
+		const call = await hooksOf();
+		for (let count = 1; count < 30; count += 1) {
+			const messages = modelMessages(turnsOf(count, 6_000));
+			await call("context", { kind: "primary", model, system: [], messages, tools: {} });
+			await settled();
+		}
+		const stored = modelMessages(turnsOf(30, 6_000));
 		const before = structuredClone(stored.map(({ role, content }) => ({ role, content })));
 		const messages = [...stored];
-		const call = await hooksOf();
 		await call("context", { kind: "primary", model, system: [], messages, tools: {} });
 		expect(stored.map(({ role, content }) => ({ role, content }))).toEqual(before);
 		const values = valuesIn(messages);
@@ -155,6 +178,27 @@ describe("a session in opencode 2.x", () => {
 			});
 			expect(restored).toEqual(stored[index]?.content);
 		}
+	});
+
+	it("is sent without the reasoning that no longer fits on a model that binds it, as it cannot be sent again", async () => {
+		const mask = '[mask]\nwindow_turns = 2\nselection = "age"\ncadence = "stride"\nstride_turns = 8\n';
+		await writeFile(join(folder, "palimpsest.toml"), `preset = "balanced"\n${mask}`);
+		const call = await hooksOf();
+		const binding = { providerID: "anthropic", id: "claude-opus-5-5" };
+		let messages: LanguageMessage[] = [];
+		for (let count = 1; count <= 14; count += 1) {
+			messages = modelMessages(turnsOf(count, 6_000));
+			await call("context", { kind: "primary", model: binding, system: [], messages, tools: {} });
+			await settled();
+		}
+		const answers = messages.filter(({ role }) => role === "assistant");
+		const thoughts = answers.map(({ content }) => content.some(({ type }) => type === "reasoning"));
+		const masked = valuesIn(messages).map(isMasked);
+		expect(masked).toContain(true);
+		// What comes before the first masked result stays, and so does what was produced later.
+		expect(thoughts[masked.indexOf(true)]).toBe(true);
+		expect(thoughts[masked.lastIndexOf(true) + 1]).toBe(false);
+		expect(thoughts.at(-1)).toBe(true);
 	});
 
 	it("is compacted with the words of the user", async () => {

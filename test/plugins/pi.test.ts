@@ -5,6 +5,9 @@ import { piExtension } from "../../src/plugins/pi.ts";
 import { outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { isMasked } from "./opencode-session.ts";
+import { settled } from "./settled.ts";
+
+vi.mock("../../src/plugins/session-editor.ts", async (load) => (await import("./settled.ts")).observed(load));
 
 vi.mock("@earendil-works/pi-coding-agent", () => ({
 	compact: async ({ firstKeptEntryId }: { firstKeptEntryId: string }, _model: unknown, apiKey: string) => {
@@ -54,7 +57,16 @@ function load(active = ["read", "bash", "recall_original"]) {
 		);
 		return content[0]?.text ?? "";
 	};
-	return { call, recall, tools };
+	/** The requests after each turn from the first to the last one, and what is sent for the last. */
+	const play = async (name: Parameters<typeof payloadOf>[0], api: string, [first, last]: readonly [number, number]) => {
+		let sent: unknown;
+		for (let count = first; count <= last; count += 1) {
+			sent = await call("before_provider_request", { payload: payloadOf(name, count) }, api);
+			await settled();
+		}
+		return sent;
+	};
+	return { call, recall, tools, play };
 }
 
 function textsIn(value: unknown): string[] {
@@ -79,8 +91,9 @@ describe.each([
 	["gemini", "google-generative-ai"],
 ] as const)("a request of pi by %s", (name, api) => {
 	it("is sent with old results masked, which stay so, and what pi holds stays as it is", async () => {
-		const { call, recall } = load();
-		const payload = payloadOf(name, 24);
+		const { call, recall, play } = load();
+		await play(name, api, [1, 29]);
+		const payload = payloadOf(name, 30);
 		const before = textsIn(payload);
 		const sent = await call("before_provider_request", { payload }, api);
 		expect(textsIn(payload)).toEqual(before);
@@ -90,7 +103,7 @@ describe.each([
 		const ref = / #(\w+)\]/.exec(masked[0] as string)?.[1];
 		expect(before.some((text) => text.startsWith(outputOf(0, 1_000)))).toBe(true);
 		expect(await recall({ ref, max_tokens: 100 })).toContain("src/part-0/file-1.ts:7: value 1 is read here\n");
-		const later = maskedIn(await call("before_provider_request", { payload: payloadOf(name, 26) }, api));
+		const later = maskedIn(await play(name, api, [31, 32]));
 		expect(later.slice(0, masked.length)).toEqual(masked);
 	});
 
@@ -105,20 +118,32 @@ it("a request by another API is sent as it came", async () => {
 });
 
 it("placeholders name no tool that is switched off", async () => {
-	const { call } = load(["bash"]);
-	const masked = maskedIn(await call("before_provider_request", { payload: payloadOf("anthropic", 24) }));
+	const masked = maskedIn(await load(["bash"]).play("anthropic", "anthropic-messages", [1, 30]));
 	expect(masked.length).toBeGreaterThan(7);
 	expect(masked.join()).not.toContain("recall_original");
 });
 
-it("a conversation whose edits the provider refuses is left alone", async () => {
-	const { call } = load();
-	const ask = () => call("before_provider_request", { payload: payloadOf("anthropic", 24) });
-	expect(maskedIn(await ask()).length).toBeGreaterThan(7);
-	await call("after_provider_response", { status: 200, headers: {} });
-	expect(maskedIn(await ask()).length).toBeGreaterThan(7);
+it("new decisions that the provider refuses are taken back, and none come for the next 20 requests", async () => {
+	const { call, play } = load();
+	const api = "anthropic-messages";
+	let count = 1;
+	let masked: string[] = [];
+	for (; masked.length === 0; count += 1) {
+		masked = maskedIn(await play("anthropic", api, [count, count]));
+		await call("after_provider_response", { status: 200, headers: {} });
+	}
+	const known = maskedIn(await play("anthropic", api, [count, count]));
+	expect(known).toEqual(masked);
+	let more = known;
+	for (count += 1; more.length === known.length; count += 1)
+		more = maskedIn(await play("anthropic", api, [count, count]));
 	await call("after_provider_response", { status: 400, headers: {} });
-	expect(await ask()).toBeUndefined();
+	for (let next = count; next < count + 20; next += 1) {
+		expect(maskedIn(await play("anthropic", api, [next, next]))).toEqual(known);
+	}
+	const after = maskedIn(await play("anthropic", api, [count + 20, count + 31]));
+	expect(after.slice(0, known.length)).toEqual(known);
+	expect(after.length).toBeGreaterThan(known.length);
 });
 
 describe("a result", () => {

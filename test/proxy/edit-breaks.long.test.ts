@@ -3,8 +3,9 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { type Api, createProviderCache } from "../support/provider-cache.ts";
 import { usualPrices } from "../support/stand-in-provider.ts";
-import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
-import { send, startProxyTo, startUpstream } from "./upstream.ts";
+import { sendSettled } from "./played.ts";
+import { requestOf, type SessionApi, sessionApis, textsIn, turnsOf } from "./sessions.ts";
+import { startProxyTo, startUpstream } from "./upstream.ts";
 
 const names: Readonly<Record<SessionApi, Api>> = {
 	anthropic: "anthropic",
@@ -12,11 +13,6 @@ const names: Readonly<Record<SessionApi, Api>> = {
 	responses: "openai-responses",
 	gemini: "gemini",
 };
-
-function textsIn(value: unknown): string[] {
-	if (typeof value === "string") return [value];
-	return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
-}
 
 /** The original of each placeholder that the proxy put into a request. */
 function placeholdersIn(came: string, sent: string): Map<string, string> {
@@ -50,7 +46,7 @@ describe.each(sessionApis)("the bill by the end of a session (%s)", (api) => {
 		for (let shown = 0; shown <= count; shown += 1) {
 			const request = requestOf(api, turns.slice(0, shown));
 			came.push(String(request.body));
-			await send(proxy.url, request);
+			await sendSettled(proxy, request);
 		}
 		const sent = upstream.received.map(({ body }) => body.toString());
 		const placeholders = sent.map((body, index) => placeholdersIn(came[index] as string, body));

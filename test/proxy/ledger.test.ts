@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { play, sendSettled } from "./played.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
 import { type Received, send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
@@ -66,7 +67,7 @@ describe.each(sessionApis)("the ledger of a session (%s)", (api) => {
 		const nobody = { writeHead: () => {}, end: () => {} } as unknown as ServerResponse;
 		for (let count = 0; count <= turns.length; count += 1) {
 			const request = requestOf(api, turns.slice(0, count));
-			await send(proxy.url, request);
+			await sendSettled(proxy, request);
 			plain.answer({ body: Buffer.from(request.body as string) } as Received, nobody);
 		}
 		await until(() => proxy.totals().requests === turns.length + 1);
@@ -193,16 +194,17 @@ describe("held-out conversations", () => {
 		const proxy = await startProxyTo(upstream.url, { holdout: 0.5 });
 		let heldOut = 0;
 		for (let session = 0; session < 40; session += 1) {
-			const own = turns.slice(0, 18).map((turn) => ({ ...turn, id: `${turn.id}s${session}` }));
-			const request = requestOf("anthropic", own);
-			for (let time = 0; time < 2; time += 1) await send(proxy.url, request);
+			const large = turnsOf(2, 20_000).map((turn) => ({ ...turn, id: `${turn.id}s${session}` }));
+			await play(proxy, large);
 			const [first, second] = upstream.received.slice(-2).map(({ body }) => body.toString());
-			expect(second).toBe(first);
-			if (first === request.body) heldOut += 1;
+			const isHeldOut = first === requestOf("anthropic", large.slice(0, 1)).body;
+			expect(second === requestOf("anthropic", large).body).toBe(isHeldOut);
+			if (isHeldOut) heldOut += 1;
 		}
 		expect(heldOut).toBeGreaterThan(8);
 		expect(heldOut).toBeLessThan(32);
-		expect((await status(proxy.url)).held_out.requests).toBe(2 * heldOut);
+		const { held_out, undecided } = await status(proxy.url);
+		expect([held_out.requests, undecided]).toEqual([2 * heldOut, { held_out: 2 * heldOut }]);
 	});
 });
 

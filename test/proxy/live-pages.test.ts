@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { PalimpsestError } from "../../src/errors.ts";
 import { version } from "../../src/version.ts";
+import { early, play, sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
-import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
+import { send, startProxyTo, startUpstream } from "./upstream.ts";
 
 async function startUsed() {
-	const upstream = await startUpstream();
-	const archive = (await openArchive({ where: "memory" })) as Archive;
-	const proxy = await startProxyTo(upstream.url, { archive });
-	const turns = turnsOf(20, 6_000);
+	const { archive, start } = await startPlayed({ policy: early });
+	const proxy = await start();
+	const turns = turnsOf(6, 6_000);
 	const headers = { Authorization: "Bearer sk-secret-key", "X-Api-Key": "sk-secret-key" };
-	for (let count = 18; count <= 20; count += 1) {
+	for (let count = 1; count <= turns.length; count += 1) {
 		const request = requestOf("anthropic", turns.slice(0, count), "A task with <b>markup</b> & secret words.");
-		await send(proxy.url, { ...request, headers: { ...headers } });
+		await sendSettled(proxy, { ...request, headers: { ...headers } });
 	}
-	await until(() => proxy.totals().requests === 3);
 	return { ...proxy, archive, turns };
 }
 
@@ -33,6 +33,20 @@ describe("the live page", () => {
 		const original = await send(url, { path: `/palimpsest/originals/${ref}` });
 		expect(original.headers["content-type"]).toBe("text/plain; charset=utf-8");
 		expect(original.body.toString()).toBe(turns[0]?.output);
+	});
+
+	it("says which requests got no new decisions, and why, as the status does", async () => {
+		const real = (await openArchive({ where: "memory" })) as Archive;
+		const put = () => Promise.reject(new PalimpsestError("archive_unavailable", "The archive is away."));
+		const { start } = await startPlayed({ archive: { ...real, put } });
+		const proxy = await start();
+		await play(proxy, turnsOf(4, 20_000));
+		expect((await statusOf(proxy)).undecided).toEqual({ archive: 3 });
+		const html = (await send(proxy.url, { path: "/palimpsest/" })).body.toString();
+		expect(html).toContain("3 requests without new decisions (the archive cannot be written: 3)");
+		expect((await send((await startUsed()).url, { path: "/palimpsest/" })).body.toString()).not.toContain(
+			"without new decisions",
+		);
 	});
 
 	it("runs no script", async () => {
