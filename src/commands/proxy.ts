@@ -6,6 +6,7 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { archiveLocation, archivePlace } from "../archive/open.ts";
+import { apis } from "../billing/observed-caching.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
 import { ownCommand, ownCommandLine, shellArgument, shellWord } from "../hosts/own-command.ts";
@@ -14,9 +15,9 @@ import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
 import { logLevels } from "../policy/names.ts";
 import { defaultUpstreams, proxyPolicy } from "../proxy/defaults.ts";
 import { billText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
-import { memoryFolderFor } from "../proxy/memory.ts";
-import { apis, type Upstreams } from "../proxy/routes.ts";
+import type { Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
+import { memoryFolderFor } from "../sending/memory.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,

@@ -6,11 +6,11 @@ import { isJsonObject } from "../conversation/json.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
-import type { HostRequest } from "../proxy/compose.ts";
-import { isShownWhole } from "../proxy/cut-on-arrival.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
-import { describe, type Editing, inTime, openEditing, prepare } from "../proxy/editing.ts";
-import { memoryFolderFor } from "../proxy/memory.ts";
+import { isShownWhole } from "../sending/cut-on-arrival.ts";
+import { describe, type Editing, inTime, openEditing, prepare } from "../sending/editing.ts";
+import { memoryFolderFor } from "../sending/memory.ts";
+import type { HostRequest } from "../sending/request.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */

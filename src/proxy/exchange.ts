@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { CachingRecord } from "../billing/observed-caching.ts";
+import { cacheTerms } from "../billing/terms.ts";
+import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
 import type { Log } from "../operations/edit-record.ts";
+import type { Composed, Variant } from "../sending/compose.ts";
+import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
+import type { Sent } from "../sending/facts.ts";
+import { dropBlocks, isBindingRefusal } from "../sending/reasoning.ts";
 import type { Accounts } from "./accounts.ts";
-import type { Composed, Variant } from "./compose.ts";
-import { describe, type Editing, type Prepared, prepare } from "./editing.ts";
-import type { Sent } from "./facts.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
 import type { Ledger } from "./ledger.ts";
-import type { CachingRecord } from "./observed-caching.ts";
-import { dropBlocks, isBindingRefusal } from "./reasoning.ts";
 import type { Route } from "./routes.ts";
-import { cacheTerms } from "./terms.ts";
-import { readUsage } from "./usage.ts";
 
 /** What all requests of a proxy share. */
 export interface Serving {

@@ -4,8 +4,8 @@ import { type ServerResponse, request as sendRequest } from "node:http";
 import zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../src/errors.ts";
-import { planNext } from "../../src/proxy/plan.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
+import { planNext } from "../../src/sending/plan.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import {
 	createGate,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
-import { conversationKey, messageKey, resultKeys } from "../../src/proxy/identity.ts";
+import { conversationKey, messageKey, resultKeys } from "../../src/sending/identity.ts";
 
 type Turn = readonly [id: string, command: string, output: string];
 

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import type { ToolResult } from "../../src/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { createMemory, memoryFolderOf, type Note } from "../../src/proxy/memory.ts";
+import { createMemory, memoryFolderOf } from "../../src/sending/memory.ts";
+import type { Note } from "../../src/sending/notes.ts";
 import { mountSmallDisk, setReadOnly } from "../archive/small-disk.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

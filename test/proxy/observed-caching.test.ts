@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createCachingRecord, learnFromUsage, neverReads, nothingObserved } from "../../src/proxy/observed-caching.ts";
+import {
+	createCachingRecord,
+	learnFromUsage,
+	neverReads,
+	nothingObserved,
+} from "../../src/billing/observed-caching.ts";
 
 const answered = (cacheRead: number, repeated: number, isExpected = true) => ({
 	usage: { cacheRead },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { commonTokens, tokensOf } from "../../src/billing/unedited-bill.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { commonTokens, partsAfter, partsOf, tokensOf } from "../../src/proxy/parts.ts";
+import { partsAfter, partsOf } from "../../src/sending/parts.ts";
 
 const meter = { countTokens: (text: string) => text.length, messageOverhead: 3 };
 const tools = [{ name: "bash", description: "Runs a command.", input_schema: { type: "object" } }];

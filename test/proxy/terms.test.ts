@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { nothingObserved } from "../../src/proxy/observed-caching.ts";
-import { cacheTerms, stepFactors } from "../../src/proxy/terms.ts";
+import { nothingObserved } from "../../src/billing/observed-caching.ts";
+import { cacheTerms, stepFactors } from "../../src/billing/terms.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { SizedPart } from "../../src/proxy/parts.ts";
-import { cacheTerms } from "../../src/proxy/terms.ts";
-import { type BilledRequest, billUnedited, estimatedBill } from "../../src/proxy/unedited-bill.ts";
-import type { Usage } from "../../src/proxy/usage.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import type { SizedPart } from "../../src/billing/unedited-bill.ts";
+import { type BilledRequest, billUnedited, estimatedBill } from "../../src/billing/unedited-bill.ts";
+import type { Usage } from "../../src/billing/usage.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Api } from "../../src/proxy/routes.ts";
-import { cacheTerms } from "../../src/proxy/terms.ts";
-import { inputBill, promptTokens, readUsage, type Usage } from "../../src/proxy/usage.ts";
+import type { Api } from "../../src/billing/observed-caching.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import { inputBill, promptTokens, readUsage, type Usage } from "../../src/billing/usage.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();

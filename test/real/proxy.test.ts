@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { createCachingRecord } from "../../src/billing/observed-caching.ts";
 import { type EditOutcome, editRequest } from "../../src/proxy/edit.ts";
-import { createMemory } from "../../src/proxy/memory.ts";
-import { createCachingRecord } from "../../src/proxy/observed-caching.ts";
 import type { Route } from "../../src/proxy/routes.ts";
+import { createMemory } from "../../src/sending/memory.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";
 

@@ -3,8 +3,7 @@ import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { pricesSetIn } from "../policy/layers.ts";
 import type { Prices } from "../policy/schema.ts";
 import { type ModelPrices, type PriceStep, pricesOfModel } from "../tokens/model-prices.ts";
-import { neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
-import type { Api } from "./routes.ts";
+import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
 
 /** What a request costs, and how its provider caches it. */
 export interface CacheTerms {

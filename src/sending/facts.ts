@@ -1,13 +1,16 @@
+import type { CacheTerms } from "../billing/terms.ts";
+import type { RequestParts } from "../billing/unedited-bill.ts";
 import { once } from "../conversation/lists.ts";
 import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
 import type { ThinkingBlock, ToolResult } from "../conversation/transcript.ts";
 import { asSent, tokenMeter } from "../operations/count.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { Composed, HostRequest, Opened, OpenedConversation, Why } from "./compose.ts";
+import { type PartChange, partsAfter, partsOf } from "../sending/parts.ts";
+import type { Composed } from "./compose.ts";
+import type { Why } from "./decisions.ts";
 import { messageKey } from "./identity.ts";
-import { type PartChange, partsAfter, partsOf, type RequestParts } from "./parts.ts";
+import type { HostRequest, Opened, OpenedConversation } from "./request.ts";
 import { type ResultState, valueEdits } from "./states.ts";
-import type { CacheTerms } from "./terms.ts";
 
 /** What the ledger keeps of a request. Tokens are counted in the nearest public encoding. */
 export interface RequestFacts {

@@ -1,4 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
+import type { CacheTerms } from "../billing/terms.ts";
 import { applyPlan } from "../conversation/apply.ts";
 import { groupBy } from "../conversation/lists.ts";
 import { noSize, type ReplaceEdit } from "../conversation/plan.ts";
@@ -29,7 +30,6 @@ import {
 	valueEdits,
 	valuesOf,
 } from "./states.ts";
-import type { CacheTerms } from "./terms.ts";
 
 /** A result that is masked from the next request on. Its original is archived. */
 export interface Decision {

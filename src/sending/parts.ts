@@ -1,19 +1,8 @@
+import type { SizedPart } from "../billing/unedited-bill.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { measure, type TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { messageKey } from "./identity.ts";
-
-export interface SizedPart {
-	/** Equal for equal content. */
-	readonly key: string;
-	readonly tokens: number;
-}
-
-/** What surrounds the messages, and then each message, as they came and as they go out. */
-export interface RequestParts {
-	readonly unedited: readonly SizedPart[];
-	readonly sent: readonly SizedPart[];
-}
 
 /** The parts of a request. `overhead` are the tokens that a request has beside its texts. */
 export function partsOf(transcript: Transcript, meter: TokenMeter, overhead: number): SizedPart[] {
@@ -44,16 +33,6 @@ export function partsAfter(parts: readonly SizedPart[], changes: readonly PartCh
 		if (part) after[message + 1] = { key: `${part.key} ${name}`, tokens: part.tokens - saved };
 	}
 	return after;
-}
-
-export function tokensOf(parts: readonly SizedPart[]): number {
-	return parts.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-/** Tokens of the longest common start of two requests: providers cache it. By whole messages, as in `replay`. */
-export function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
-	const end = parts.findIndex(({ key }, index) => key !== before[index]?.key);
-	return tokensOf(end === -1 ? parts : parts.slice(0, end));
 }
 
 const billingHeader = "x-anthropic-billing-header:";

@@ -3,18 +3,12 @@ import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { placeholdersOf } from "../operations/find-original.ts";
 import { createOriginals } from "./archiving.ts";
-import {
-	type Composed,
-	compose,
-	type HostRequest,
-	type OpenedConversation,
-	openRequest,
-	type Shared,
-} from "./compose.ts";
+import { type Composed, compose } from "./compose.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, planOn } from "./histories.ts";
 import { createMemory, memoryFolderOf } from "./memory.ts";
 import { type Plan, type Planning, planNext } from "./plan.ts";
+import { type HostRequest, type OpenedConversation, openRequest, type Shared } from "./request.ts";
 
 export interface Editing extends Shared {
 	/** Where the states are kept; `undefined` for this process only. */

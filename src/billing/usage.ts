@@ -3,7 +3,7 @@ import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
-import type { Api } from "./routes.ts";
+import type { Api } from "./observed-caching.ts";
 import { type CacheTerms, stepFactors } from "./terms.ts";
 
 /** The tokens that a provider says it has billed. */

@@ -1,4 +1,6 @@
-import type { Api } from "./routes.ts";
+export const apis = ["anthropic", "openai", "gemini"] as const;
+
+export type Api = (typeof apis)[number];
 
 /** What an upstream was seen to do with the prompts of a model, by the `usage` of its answers. */
 export interface ObservedCaching {

@@ -1,6 +1,17 @@
-import { commonTokens, type RequestParts, type SizedPart, tokensOf } from "./parts.ts";
 import { type CacheTerms, stepFactors } from "./terms.ts";
 import { inputBill, promptTokens, type Usage } from "./usage.ts";
+
+export interface SizedPart {
+	/** Equal for equal content. */
+	readonly key: string;
+	readonly tokens: number;
+}
+
+/** What surrounds the messages, and then each message, as they came and as they go out. */
+export interface RequestParts {
+	readonly unedited: readonly SizedPart[];
+	readonly sent: readonly SizedPart[];
+}
 
 export interface BilledRequest {
 	readonly parts: RequestParts;
@@ -90,4 +101,14 @@ function uneditedUpTo(tokens: number, { unedited, sent }: RequestParts, isFirst:
 		came += whole.tokens;
 	}
 	return came;
+}
+
+export function tokensOf(parts: readonly SizedPart[]): number {
+	return parts.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** Tokens of the longest common start of two requests: providers cache it. By whole messages, as in `replay`. */
+export function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
+	const end = parts.findIndex(({ key }, index) => key !== before[index]?.key);
+	return tokensOf(end === -1 ? parts : parts.slice(0, end));
 }
