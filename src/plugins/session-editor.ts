@@ -6,10 +6,11 @@ import { isJsonObject } from "../conversation/json.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
+import { inTime } from "../proxy/archiving.ts";
 import type { HostRequest } from "../proxy/compose.ts";
 import { isShownWhole } from "../proxy/cut-on-arrival.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
-import { describe, type Editing, inTime, openEditing, prepare } from "../proxy/editing.ts";
+import { describe, type Editing, openEditing, prepare } from "../proxy/editing.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import { packageFile } from "../version.ts";
 
