@@ -3,6 +3,7 @@ import { refusePlaceholders } from "../archive/store.ts";
 import { compactJson } from "../conversation/json.ts";
 import { resultText, valueAt } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
+import { PalimpsestError } from "../errors.ts";
 import { refTaken } from "../operations/originals.ts";
 import type { Values } from "./states.ts";
 
@@ -18,6 +19,9 @@ export interface Replaced {
 /** Archiving an original again marks it as used, so that the retention keeps it as long as its placeholder is sent. */
 const archivedForMs = 24 * 3_600_000;
 
+/** What is planned holds its conversation until then. */
+const longestPutMs = 10_000;
+
 /** Writes originals beside the requests that hold them. */
 export function createOriginals({
 	archive,
@@ -29,6 +33,14 @@ export function createOriginals({
 	readonly isPlaceholder: (text: string) => boolean;
 }) {
 	const guarded = archive && refusePlaceholders(archive, isPlaceholder);
+	/** The agent program sends the whole conversation again at its next request. */
+	const put = async (originals: readonly Original[]): Promise<readonly string[]> => {
+		const refs = await inTime(guarded?.put(originals, { isHeldElsewhere: true }) ?? Promise.resolve([]), longestPutMs, {
+			isWaitedFor: false,
+		});
+		if (!refs) throw new PalimpsestError("archive_unavailable", "The archive does not answer.");
+		return refs;
+	};
 	const archivedAt = new WeakMap<Values, number>();
 	/** Originals of results that were sent cut, and that could not be written yet. */
 	const waiting = new Map<string, Original>();
@@ -37,18 +49,14 @@ export function createOriginals({
 		canArchive: () => waiting.size === 0,
 		/** Throws PalimpsestError `archive_unavailable`, then nothing may be masked; and `refTaken`. */
 		async archive(document: unknown, replaced: readonly Replaced[]): Promise<void> {
-			if (!archive || !guarded) return;
+			if (!archive) return;
 			const at = now();
 			const due = replaced.filter(
 				({ values }) => at - (archivedAt.get(values) ?? Number.NEGATIVE_INFINITY) > archivedForMs,
 			);
 			const originals = due.flatMap((one) => originalsOf(document, one, archive));
 			if (originals.length > 0) {
-				// The agent program sends the whole conversation again at its next request.
-				const refs = await guarded.put(
-					originals.map(({ original }) => original),
-					{ isHeldElsewhere: true },
-				);
+				const refs = await put(originals.map(({ original }) => original));
 				if (originals.some(({ planned, long }, index) => planned !== long && planned !== refs[index])) throw refTaken;
 			}
 			for (const { values } of due) archivedAt.set(values, at);
@@ -56,8 +64,9 @@ export function createOriginals({
 		/** The same for results that are sent already. What cannot be written waits for the next request. */
 		async keep(document: unknown, replaced: readonly Replaced[]): Promise<void> {
 			try {
-				if (guarded && waiting.size > 0) await guarded.put([...waiting.values()], { isHeldElsewhere: true });
-				waiting.clear();
+				const due = [...waiting];
+				if (due.length > 0) await put(due.map(([, original]) => original));
+				for (const [long] of due) waiting.delete(long);
 				await this.archive(document, replaced);
 			} catch (error) {
 				if (error === refTaken) return;
@@ -90,4 +99,20 @@ function originalsOf(document: unknown, { paired, values, ref }: Replaced, archi
 		const kind = isMedia ? ("media" as const) : ("result" as const);
 		return [{ planned, long, original: { kind, text, toolCallId: result.callId, toolName: call?.name } }];
 	});
+}
+
+/** `undefined` if it takes longer. A process whose only work this is may end meanwhile, unless it is waited for. */
+export async function inTime<T>(
+	work: Promise<T>,
+	milliseconds: number,
+	{ isWaitedFor = true }: { readonly isWaitedFor?: boolean } = {},
+): Promise<T | undefined> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<undefined>((resolve) => {
+		timer = setTimeout(() => resolve(undefined), milliseconds);
+		if (!isWaitedFor) timer.unref();
+	});
+	// It may still fail after that.
+	work.catch(() => {});
+	return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -2,7 +2,7 @@ import { longRefOfHash } from "../archive/reference.ts";
 import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { placeholdersOf } from "../operations/find-original.ts";
-import { createOriginals } from "./archiving.ts";
+import { createOriginals, inTime } from "./archiving.ts";
 import { type Composed, compose } from "./compose.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, planOn } from "./histories.ts";
@@ -165,17 +165,6 @@ async function planInPath<Written>(
 }
 
 const tooLong = new Error("The plan takes too long for the path of a request.");
-
-/** `undefined` if it takes longer, while it waits. */
-export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
-	let timer: NodeJS.Timeout | undefined;
-	const late = new Promise<undefined>((resolve) => {
-		timer = setTimeout(() => resolve(undefined), milliseconds);
-	});
-	// It may still fail after that.
-	work.catch(() => {});
-	return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
 
 function workedMs(): number {
 	const { user, system } = process.cpuUsage();

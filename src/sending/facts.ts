@@ -5,10 +5,10 @@ import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
 import type { ThinkingBlock, ToolResult } from "../conversation/transcript.ts";
 import { asSent, tokenMeter } from "../operations/count.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type PartChange, partsAfter, partsOf } from "../sending/parts.ts";
 import type { Composed } from "./compose.ts";
 import type { Why } from "./decisions.ts";
 import { messageKey } from "./identity.ts";
+import { type PartChange, partsAfter, partsOf } from "./parts.ts";
 import type { HostRequest, Opened, OpenedConversation } from "./request.ts";
 import { type ResultState, valueEdits } from "./states.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { createCachingRecord } from "../../src/billing/observed-caching.ts";
-import { type EditOutcome, editRequest } from "../../src/proxy/edit.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import { readRequest } from "../../src/proxy/host-request.ts";
 import type { Route } from "../../src/proxy/routes.ts";
-import { createMemory } from "../../src/sending/memory.ts";
+import { openEditing, prepare } from "../../src/sending/editing.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";
 
@@ -72,25 +72,29 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 	it.each(conversations.map((one) => [one.file, one] as const))("%s", async (_, one) => {
 		const { route } = requestsOf[one.format] as Requests;
 		const archive = (await openArchive({ where: "memory" })) as Archive;
-		const editing = {
-			policy: policyOf({ preset: "balanced", mask: early }),
-			archive,
-			memory: createMemory({ folder: undefined, now: () => 0 }),
-			now: () => 0,
-			recallCommand: "palimpsest recall",
-			holdout: 0,
-			archived: new Map<string, number>(),
-			cuts: new Map(),
-			caching: createCachingRecord(),
-		};
+		const policy = policyOf({ preset: "balanced", mask: early });
+		const faults: string[] = [];
+		const onFault = (_: unknown, reason: string) => void faults.push(reason);
+		const editing = await openEditing({ policy, archive, holdout: 0, now: () => 0, onFault });
 		let before: { readonly items: readonly string[]; readonly masked: number } | undefined;
 		let [requests, breaks] = [0, 0];
 		for (const body of bodiesOf(one)) {
-			const outcome: EditOutcome = await editRequest(body, route, editing);
-			const items = itemsOf(outcome.text ?? body);
+			const read = await readRequest(Buffer.from(body), {
+				encoding: undefined,
+				route,
+				policy,
+				recallCommand: "palimpsest recall",
+				termsOf: (value) => cacheTerms(value, route.api, policy.prices, { model: route.model }),
+				isEnforced: false,
+			});
+			if (read.kind !== "conversation") throw new Error("Expected a conversation.");
+			const { composed, planAhead } = await prepare(read.request, editing);
+			await planAhead();
+			const items = itemsOf(composed?.written ?? body);
 			const came = itemsOf(body);
 			expect(items).toHaveLength(came.length);
-			const masked = (outcome.facts?.results ?? []).filter(({ reason }) => reason === "masked").length;
+			const states = composed?.states ?? [];
+			const masked = states.filter((state) => state?.kind === "masked").length;
 			// What was masked stays so, and what was sent is only appended to but where more is masked.
 			if (before) {
 				expect(masked).toBeGreaterThanOrEqual(before.masked);
@@ -98,12 +102,13 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 				if (!isSame) breaks += 1;
 				expect(isSame || masked > before.masked).toBe(true);
 			}
-			for (const { ref } of outcome.facts?.results ?? []) expect(await archive.has(ref as string)).toBe(true);
+			for (const state of states) if (state?.ref !== undefined) expect(await archive.has(state.ref)).toBe(true);
 			before = { items, masked };
 			requests += 1;
 		}
 		maskedInAll += before?.masked ?? 0;
 		expect(breaks).toBeLessThanOrEqual(1 + requests / 2);
+		expect(faults).toEqual([]);
 	});
 
 	it("have many results masked", () => {

@@ -2,9 +2,11 @@ import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { type ServerResponse, request as sendRequest } from "node:http";
 import zlib from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { cacheTerms } from "../../src/billing/terms.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
+import { openEditing, prepare } from "../../src/sending/editing.ts";
 import { planNext } from "../../src/sending/plan.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import {
@@ -127,6 +129,31 @@ it("a cut goes out with its reference while its original is being written", asyn
 	gate.open();
 	await proxy.settled();
 	expect((await real.get(ref)).text).toBe(whole);
+});
+
+it("an archive that does not answer is given up after a while, so that no conversation is held in memory", async () => {
+	const real = await memoryArchive();
+	const faults: unknown[] = [];
+	const how = { policy: early, archive: { ...real, put: () => new Promise<never>(() => {}) }, holdout: 0 };
+	const editing = await openEditing({ ...how, now: () => 0, onFault: (...fault) => void faults.push(fault) });
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+	try {
+		const body = JSON.parse(String(request(3).body));
+		const formats = ["anthropic-messages"];
+		const terms = cacheTerms(body, "anthropic", early.prices);
+		const about = { model: undefined, recall: undefined, decides: true, isEnforced: false };
+		const { composed, planAhead } = await prepare({ ...about, body, formats, terms, write: (edits) => edits }, editing);
+		expect(composed?.states.map((state) => state?.kind)).toEqual([undefined, undefined, "cut"]);
+		let isOver = false;
+		const planned = planAhead().then(() => {
+			isOver = true;
+		});
+		while (!isOver) await vi.advanceTimersByTimeAsync(1_000);
+		await planned;
+	} finally {
+		vi.useRealTimers();
+	}
+	expect(faults[0]).toEqual(["archive", "The archive does not answer."]);
 });
 
 describe("while the memory cannot be written", () => {
