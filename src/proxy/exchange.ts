@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { once } from "../conversation/lists.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Accounts } from "./accounts.ts";
-import type { Composed, Variant } from "./compose.ts";
+import type { Composed } from "./compose.ts";
 import { describe, type Editing, type Prepared, prepare } from "./editing.ts";
 import type { Sent } from "./facts.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
@@ -11,6 +11,7 @@ import type { Ledger } from "./ledger.ts";
 import type { CachingRecord } from "./observed-caching.ts";
 import { dropBlocks, isBindingRefusal } from "./reasoning.ts";
 import type { Route } from "./routes.ts";
+import { sendAgain } from "./send-again.ts";
 import { cacheTerms } from "./terms.ts";
 import { readUsage } from "./usage.ts";
 
@@ -135,26 +136,19 @@ async function askAgain(
 			"This account checks what reasoning is bound to. Reasoning that an edit makes invalid is left out from now on.";
 		log?.({ level: "notice", message, data: { event: "reasoning_enforced" } });
 	}
-	const forms = isBinding
-		? [variants.withoutInvalid, variants.dropping, variants.withoutReasoning]
-		: [variants.earlier, variants.own];
-	for (const formOf of forms) {
-		const form: Variant<string> | undefined = formOf();
-		if (!form) continue;
+	let answer: IncomingMessage | undefined;
+	const form = await sendAgain<string>({ variants }, isBinding ? "reasoning" : "something_else", async (one) => {
 		ledger.count("sent_again");
-		const answer = await askOrRefuse(askedFor(asked, form), exchange);
-		if (!answer) return undefined;
-		if (answer.statusCode === 400) {
-			await heldAnswer(answer);
-			continue;
-		}
-		form.accepted();
-		const kind = isBinding ? "for its reasoning" : "with its new decisions";
-		const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
-		log?.({ level: "warning", message, data: { event: "sent_again" } });
-		return { answer, sent: form };
-	}
-	return { answer: held.again(), sent: composed };
+		answer = await askOrRefuse(askedFor(asked, one), exchange);
+		if (answer?.statusCode === 400) await heldAnswer(answer);
+		return answer ? (answer.statusCode === 400 ? "refused" : "accepted") : "no_answer";
+	});
+	if (form === "no_answer") return undefined;
+	if (form === "refused" || !answer) return { answer: held.again(), sent: composed };
+	const kind = isBinding ? "for its reasoning" : "with its new decisions";
+	const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
+	log?.({ level: "warning", message, data: { event: "sent_again" } });
+	return { answer, sent: form };
 }
 
 async function passAndBill(
