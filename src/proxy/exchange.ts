@@ -4,10 +4,11 @@ import { cacheTerms } from "../billing/terms.ts";
 import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
 import type { Log } from "../operations/edit-record.ts";
-import type { Composed, Variant } from "../sending/compose.ts";
+import type { Composed } from "../sending/compose.ts";
 import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
 import type { Sent } from "../sending/facts.ts";
 import { dropBlocks, isBindingRefusal } from "../sending/reasoning.ts";
+import { sendAgain } from "../sending/send-again.ts";
 import type { Accounts } from "./accounts.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
@@ -139,26 +140,19 @@ async function askAgain(
 			"This account checks what reasoning is bound to. Reasoning that an edit makes invalid is left out from now on.";
 		log?.({ level: "notice", message, data: { event: "reasoning_enforced" } });
 	}
-	const forms = isBinding
-		? [variants.withoutInvalid, variants.dropping, variants.withoutReasoning]
-		: [variants.earlier, variants.own];
-	for (const formOf of forms) {
-		const form: Variant<string> | undefined = formOf();
-		if (!form) continue;
+	let answer: IncomingMessage | undefined;
+	const form = await sendAgain<string>({ variants }, isBinding ? "reasoning" : "something_else", async (one) => {
 		ledger.count("sent_again");
-		const answer = await askOrRefuse(askedFor(asked, form), exchange);
-		if (!answer) return undefined;
-		if (answer.statusCode === 400) {
-			await heldAnswer(answer);
-			continue;
-		}
-		form.accepted();
-		const kind = isBinding ? "for its reasoning" : "with its new decisions";
-		const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
-		log?.({ level: "warning", message, data: { event: "sent_again" } });
-		return { answer, sent: form };
-	}
-	return { answer: held.again(), sent: composed };
+		answer = await askOrRefuse(askedFor(asked, one), exchange);
+		if (answer?.statusCode === 400) await heldAnswer(answer);
+		return answer ? (answer.statusCode === 400 ? "refused" : "accepted") : "no_answer";
+	});
+	if (form === "no_answer") return undefined;
+	if (form === "refused" || !answer) return { answer: held.again(), sent: composed };
+	const kind = isBinding ? "for its reasoning" : "with its new decisions";
+	const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
+	log?.({ level: "warning", message, data: { event: "sent_again" } });
+	return { answer, sent: form };
 }
 
 async function passAndBill(
