@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../src/errors.ts";
 import { createRandom } from "../bench/random.ts";
+import { memoryArchive, startPlayed } from "../proxy/played.ts";
+import { expectRightBlocks, startHost, strict, thinkingOf, thinkingProvider } from "../proxy/thinking-host.ts";
+import { send } from "../proxy/upstream.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { memoryArchive, startPlayed } from "./played.ts";
-import { expectRightBlocks, startHost, strict, thinkingOf, thinkingProvider } from "./thinking-host.ts";
-import { send } from "./upstream.ts";
 
 const policies = [
 	{ preset: "balanced" },

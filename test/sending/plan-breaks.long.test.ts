@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { sendSettled } from "../proxy/played.ts";
+import { requestOf, type SessionApi, sessionApis, textsIn, turnsOf } from "../proxy/sessions.ts";
+import { startProxyTo, startUpstream } from "../proxy/upstream.ts";
 import { type Api, createProviderCache } from "../support/provider-cache.ts";
 import { usualPrices } from "../support/stand-in-provider.ts";
-import { sendSettled } from "./played.ts";
-import { requestOf, type SessionApi, sessionApis, textsIn, turnsOf } from "./sessions.ts";
-import { startProxyTo, startUpstream } from "./upstream.ts";
 
 const names: Readonly<Record<SessionApi, Api>> = {
 	anthropic: "anthropic",

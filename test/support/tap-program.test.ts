@@ -3,11 +3,11 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, it } from "vitest";
-import { startRewritingProxy } from "../support/rewriting-proxy.ts";
-import { scratchFolder } from "../support/scratch-folder.ts";
-import { playSession } from "../support/session-player.ts";
-import { startStandInProvider } from "../support/stand-in-provider.ts";
-import { tapProgram } from "./tap-program.ts";
+import { tapProgram } from "../hosts/tap-program.ts";
+import { startRewritingProxy } from "./rewriting-proxy.ts";
+import { scratchFolder } from "./scratch-folder.ts";
+import { playSession } from "./session-player.ts";
+import { startStandInProvider } from "./stand-in-provider.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -6,11 +6,20 @@ import { cacheTerms } from "../../src/billing/terms.ts";
 import { applyPlan } from "../../src/conversation/apply.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
 import { mountSmallDisk } from "../archive/small-disk.ts";
+import { early, memoryArchive, play, sendSettled, startPlayed } from "../proxy/played.ts";
+import {
+	isMasked,
+	maskedIn,
+	messagesOf,
+	outputOf,
+	requestOf,
+	sessionApis,
+	textsIn,
+	turnsOf,
+} from "../proxy/sessions.ts";
+import { send } from "../proxy/upstream.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { early, memoryArchive, play, sendSettled, startPlayed } from "./played.ts";
-import { isMasked, maskedIn, messagesOf, outputOf, requestOf, sessionApis, textsIn, turnsOf } from "./sessions.ts";
-import { send } from "./upstream.ts";
 
 describe.each(sessionApis)("a session of 35 turns through the proxy (%s)", (api) => {
 	it("is smaller, appended to but for one edit in ten requests, and differs in masked results alone, to the byte", async () => {

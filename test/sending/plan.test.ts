@@ -3,10 +3,10 @@ import { inFrame } from "../../src/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { shortenText } from "../../src/operations/truncate-stream.ts";
 import { charsCheck } from "../../src/operations/truncation-limit.ts";
+import { sendSettled, startPlayed, statusOf } from "../proxy/played.ts";
+import { isMasked, maskedIn, requestOf, sessionApis, turnsOf } from "../proxy/sessions.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { protocolConversation, protocolSamples } from "../support/text-protocols.ts";
-import { sendSettled, startPlayed, statusOf } from "./played.ts";
-import { isMasked, maskedIn, requestOf, sessionApis, turnsOf } from "./sessions.ts";
 
 const minute = 60_000;
 

@@ -2,9 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Policy } from "../../src/policy/schema.ts";
-import { policyOf } from "../support/policy-of.ts";
-import { sendSettled, startPlayed, statusOf } from "./played.ts";
-import { isMasked, textsIn } from "./sessions.ts";
+import { sendSettled, startPlayed, statusOf } from "../proxy/played.ts";
+import { isMasked, textsIn } from "../proxy/sessions.ts";
 import {
 	type Body,
 	beta,
@@ -15,8 +14,9 @@ import {
 	strict,
 	thinkingOf,
 	thinkingProvider,
-} from "./thinking-host.ts";
-import type { Received } from "./upstream.ts";
+} from "../proxy/thinking-host.ts";
+import type { Received } from "../proxy/upstream.ts";
+import { policyOf } from "../support/policy-of.ts";
 
 /** Masks after every fourth turn, so that reasoning is produced between two edits. */
 const strided = policyOf({

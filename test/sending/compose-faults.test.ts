@@ -8,7 +8,6 @@ import { PalimpsestError } from "../../src/errors.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
 import { planNext } from "../../src/sending/plan.ts";
-import { scratchFolder } from "../support/scratch-folder.ts";
 import {
 	createGate,
 	early,
@@ -18,9 +17,10 @@ import {
 	sendSettled,
 	startPlayed,
 	statusOf,
-} from "./played.ts";
-import { maskedIn, outputOf, requestOf, turnsOf } from "./sessions.ts";
-import { type Received, type Sent, send, until } from "./upstream.ts";
+} from "../proxy/played.ts";
+import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
+import { type Received, type Sent, send, until } from "../proxy/upstream.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 
 const secret = outputOf(0, 30);
 /** The third and the fifth result are large. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { startProxyTo } from "../proxy/upstream.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { playSession } from "../support/session-player.ts";
 import { startStandInProvider } from "../support/stand-in-provider.ts";
-import { startProxyTo } from "./upstream.ts";
 
 /** Plays a session of 40 turns, through a proxy or not, against a stand-in that checks reasoning as the API does. */
 async function play(chars: number, how: { readonly isThroughProxy: boolean; readonly model: string }) {
