@@ -11,6 +11,9 @@ const repaidWithin = 2;
 /** Calls that a conversation is expected to have at least. */
 const expectedCalls = 20;
 
+/** Most tokens that may wait for each token that a masking frees. Of 2, 3, 5 and 9, the one that adds no faults to thrift high. */
+const mostWaiting = 3;
+
 /** Future calls whose waste counts. */
 export const foreseenCalls = 8;
 
@@ -31,8 +34,8 @@ const terms = {
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
  * pause that lost the cache, everything is written anew in any case, so masking is free.
  *
- * By use it acts once in ten calls. It does not spend this chance on fresh results while more tokens of older ones wait: the
- * older ones go as soon as that pays, and the fresh ones with them.
+ * By use it acts once in ten calls. It does not spend this chance on fresh results while over three times as many tokens of
+ * older ones wait: the older ones go as soon as that pays, and the fresh ones with them.
  *
  * Where a model binds its reasoning, masking also takes out the valid reasoning after it: its tokens are no longer read,
  * and the share `prices.thinking_redone` of what the present turn still needs is produced once more, at the price of
@@ -103,7 +106,7 @@ export function startBreakEven(
 				gone += saves[place] as number;
 				gains += (waste[place] as number) + gainOf(place);
 				if (gone < leastFreed || (first > 0 && messages[candidates[first - 1] as number] === message)) continue;
-				if (!mayLeaveMore && waiting - gone > gone) continue;
+				if (!mayLeaveMore && waiting - gone > mostWaiting * gone) continue;
 				const same = Math.min(view.before(message), prefix);
 				const { all, ofTurn } = reasoningAfter(message);
 				const redone = redoneShare * ofTurn;

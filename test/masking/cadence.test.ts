@@ -64,7 +64,7 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 			const now = costOf({ input: total - gone, cached: isCold ? 0 : kept });
 			const ownLater = sum(past.map(({ own }) => own)) + now + left * read * (total - gone);
 			const isRepaid = ownLater <= 1.05 * rawLater;
-			const isMinor = tokensOf(candidates) > 2 * gone;
+			const isMinor = tokensOf(candidates) > 4 * gone;
 			if (isMinor && !isCold && isByUse) return [];
 			return gain >= 0 && isRepaid && gone >= (isByUse ? 2_000 : 0) ? [{ going, gain }] : [];
 		});

@@ -102,7 +102,7 @@ describe("a history as it was sent", () => {
 		expect(maskedAtEnd(history, { sent: all(end - 12), budget: 10_000 })).toBeGreaterThan(3);
 	});
 
-	it("spends no chance on fresh results while more tokens of older ones wait", () => {
+	it("spends no chance on fresh results while over three times as many tokens of older ones wait", () => {
 		const outputs = Array.from({ length: 24 }, (_, turn) =>
 			`output ${turn} `.padEnd(turn === 21 ? 60_000 : 9_000, "."),
 		);
@@ -114,7 +114,7 @@ describe("a history as it was sent", () => {
 					const isOld = place < turns - 1;
 					return isOld && Number.isFinite(schedule[place]) === isMasked ? sum + saves : sum;
 				}, 0);
-			if (tokens(true) > 0) expect(tokens(true)).toBeGreaterThanOrEqual(tokens(false));
+			if (tokens(true) > 0) expect(3 * tokens(true)).toBeGreaterThanOrEqual(tokens(false));
 		}
 	});
 
