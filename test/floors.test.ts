@@ -28,6 +28,8 @@ const rooms: readonly string[] = [
 	"pages",
 	"hosts",
 	"http",
+	"billing",
+	"sending",
 	"proxy",
 	"plugins",
 	"mcp",

@@ -144,7 +144,7 @@ export async function restore(
 		restoreText({ text, archive, policy, byCallId, name }),
 	);
 	process.stdout.write(restored.text);
-	const { restored: count, restored_by_call_id: byId, redacted, ...left } = restored.report;
+	const { restored: count, restored_by_call_id: byId, redacted, reasoning_after: after, ...left } = restored.report;
 	say(`restored ${count}${byId > 0 ? `, ${byId} of them by the tool_call_id alone` : ""}`);
 	const tell = (what: string, names: readonly string[], hint = "") => {
 		const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
@@ -156,5 +156,10 @@ export async function restore(
 	tell("cut or masked without a reference, left as they are", left.without_reference, hint);
 	tell("summaries, left as they are; recall what they stand for", left.summaries);
 	tell("redacted before they were kept, so not as they were", redacted);
+	if (after !== undefined) {
+		say(
+			`${after} blocks of reasoning come after restored results. Those that were produced while a result was masked or cut no longer fit, and the provider may refuse them with status 400: go on through the proxy, or let \`palimpsest rescue\` take them out.`,
+		);
+	}
 	if (Object.values(left).some((names) => names.length > 0)) process.exitCode = exitCodes.refusedInput;
 }

@@ -6,6 +6,7 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { archiveLocation, archivePlace } from "../archive/open.ts";
+import { apis } from "../billing/observed-caching.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
 import { ownCommand, ownCommandLine, shellArgument, shellWord } from "../hosts/own-command.ts";
@@ -14,8 +15,9 @@ import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
 import { logLevels } from "../policy/names.ts";
 import { defaultUpstreams, proxyPolicy } from "../proxy/defaults.ts";
 import { billText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
-import { apis, type Upstreams } from "../proxy/routes.ts";
+import type { Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
+import { memoryFolderFor } from "../sending/memory.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,
@@ -62,6 +64,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			upstreams,
 			policy,
 			archive,
+			memoryFolder: memoryFolderFor(archiveLocation({ ...options, environment: process.env })),
 			recallCommand: recallCommandOf(options),
 			holdout,
 			log,
@@ -158,7 +161,17 @@ export async function launch(name: string, parameters: readonly string[], option
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams } = await pointingOf(program, { port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
-			const proxy = await startProxy({ port: 0, upstreams, policy, archive, recallCommand });
+			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
+			const refusesThreads = isToldFirstParty(process.env);
+			const proxy = await startProxy({
+				port: 0,
+				upstreams,
+				policy,
+				archive,
+				memoryFolder,
+				recallCommand,
+				refusesThreads,
+			});
 			try {
 				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
@@ -171,6 +184,11 @@ export async function launch(name: string, parameters: readonly string[], option
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
+}
+
+/** Claude Code then takes us for Anthropic itself, and may send only what is new: a thread, which cannot be edited. */
+function isToldFirstParty({ _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: told }: NodeJS.ProcessEnv): boolean {
+	return told !== undefined && !["", "0", "false"].includes(told);
 }
 
 function pointingOf({ point }: LaunchedProgram, { port, folder }: { readonly port: number; readonly folder: string }) {

@@ -178,7 +178,8 @@ export function replayText(
 	const [first] = files;
 	const calls = whole(policies[0]?.llm_calls ?? 0);
 	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
-	const parts = [`${of}, ${calls} LLM calls\n`, policiesTable(policies, rates.unit), legend(rates)];
+	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
+	const parts = [`${of}, ${calls} LLM calls\n`, policiesTable(policies, rates.unit), legend(rates), ...notes];
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
 		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, rates.unit)}`);
 	}
@@ -201,6 +202,9 @@ function legend({ unit, prices }: Rates): string {
 		"",
 	].join("\n");
 }
+
+const reasoningLegend =
+	"reasoning: bound to what comes before it, so that masking left it out; its share of all; output billed to produce a part again\n";
 
 type Unit = Rates["unit"];
 
@@ -236,6 +240,12 @@ const contexts: readonly Column[] = [
 	{ heading: ["+ in", "digests"], cell: ({ recall_in_digests }) => share(recall_in_digests.identifiers) },
 ];
 
+const reasonings: readonly Column[] = [
+	{ heading: ["reasoning", "left out"], cell: ({ reasoning }) => whole(reasoning?.left_out_tokens ?? 0) },
+	{ heading: ["", "share"], cell: ({ reasoning }) => ratio(reasoning?.left_out_share ?? 0) },
+	{ heading: ["produced", "again"], cell: ({ reasoning }) => whole(reasoning?.redone_tokens ?? 0) },
+];
+
 /** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits. */
 export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
 	const tableOf = (columns: readonly Column[]) =>
@@ -244,7 +254,8 @@ export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): s
 			columns.map(({ heading }) => heading[1]),
 			...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
 		]);
-	return [tableOf(costs), tableOf(contexts)].join("\n");
+	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
+	return [tableOf(costs), tableOf(hasReasoning ? [...contexts, ...reasonings] : contexts)].join("\n");
 }
 
 /** docs/specs/observation-masking.md#offline-figures, a line for each file. */

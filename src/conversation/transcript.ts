@@ -53,6 +53,10 @@ export interface ThinkingBlock {
 	readonly bound: boolean;
 	/** Set if it has to stay: a signature on a call, or reasoning that its provider requires. */
 	readonly fixed?: true;
+	/** Of reasoning that is sent without its text: an estimate, which no count of a message contains. */
+	readonly hiddenTokens?: number;
+	/** Set for another record of a block that is sent once. */
+	readonly repeated?: true;
 }
 
 export interface ToolCall {

@@ -26,6 +26,7 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
@@ -120,8 +121,10 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 	const { type } = block;
 	if (type === "text") draft.count(block.text);
 	// The signature is not counted: it is not sent as text.
-	else if (type === "thinking") draft.addThinking(path, block.thinking, typeof block.signature === "string");
-	else if (type === "redacted_thinking") draft.addThinking(path, block, true);
+	else if (type === "thinking") {
+		const hidden = hiddenTokens(block.thinking, block.signature);
+		draft.addThinking(path, block.thinking, typeof block.signature === "string", false, hidden);
+	} else if (type === "redacted_thinking") draft.addThinking(path, block, true, false, hiddenTokens("", block.data));
 	else if (type === "tool_use") draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
 	else if (type === "tool_result") {
 		const content = readToolContent(block.content, childPath(path, "content"), readResultMedia);

@@ -3,6 +3,7 @@ import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { hasMember, idAt, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { callsAmong, finishResponse, type LastResponse } from "./answer.ts";
 import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	MessageDraft,
@@ -81,7 +82,10 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 		// The signature is not counted: it is not sent as text.
 		const content = isJsonObject(reasoningText) ? reasoningText.text : redactedContent;
 		const isSigned = isJsonObject(reasoningText) && typeof reasoningText.signature === "string";
-		draft.addThinking(path, content, isSigned || redactedContent !== undefined);
+		const hidden = isJsonObject(reasoningText)
+			? hiddenTokens(reasoningText.text, reasoningText.signature)
+			: hiddenTokens("", redactedContent);
+		draft.addThinking(path, content, isSigned || redactedContent !== undefined, false, hidden);
 	} else if (!isJsonObject(cachePoint)) {
 		draft.countPart(stringAt(block, "text") ?? block, readBedrockMedia(block, path));
 	}

@@ -133,13 +133,16 @@ function joinThinking(draft: MessageDraft, { content }: JsonObject, path: Path):
 	const { thinking } = draft;
 	if (thinking.length === 0 || !Array.isArray(content) || thinking.length < content.length) return;
 	const text = thinking.map((block) => block.text).join("\n");
-	draft.thinking = [{ path, text, bound: thinking.some((block) => block.bound) }];
+	const hidden = thinking.flatMap((block) => block.hiddenTokens ?? []);
+	const bound = thinking.some((block) => block.bound);
+	const tokens = hidden.reduce((sum, one) => sum + one, 0);
+	draft.thinking = [{ path, text, bound, ...(hidden.length > 0 ? { hiddenTokens: tokens } : {}) }];
 }
 
 /** Adds a record that repeats a message. The content is sent once, but edited in both records. */
 function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
 	draft.paths.push(...repeat.paths);
-	draft.thinking = added(draft.thinking, ...repeat.thinking);
+	draft.thinking = added(draft.thinking, ...repeat.thinking.map((block) => ({ ...block, repeated: true as const })));
 	draft.results.forEach((result, index) => {
 		const copies = [...result.copies, ...(repeat.results[index]?.copies ?? [])];
 		const repeats = [...(result.repeats ?? []), ...repeat.paths.map((path) => [...path, "message"])];

@@ -12,6 +12,7 @@ import {
 	readTranscript,
 	transcriptOf,
 } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readMedia } from "./media.ts";
 import { readChatMedia } from "./openai-chat.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
@@ -128,8 +129,10 @@ function readLangchainPart(
 	else if (callParts.has(part.type)) {
 		const id = idAt(part, "call_id") ?? idAt(part, "id");
 		if (!known.has(id)) draft.addCall(id, stringAt(part, "name"), part.input ?? part.args ?? part.arguments);
-	} else if (part.type === "thinking") draft.addThinking(path, part.thinking, typeof part.signature === "string");
-	else if (part.type === "redacted_thinking") draft.addThinking(path, part, true);
+	} else if (part.type === "thinking") {
+		const hidden = hiddenTokens(part.thinking, part.signature);
+		draft.addThinking(path, part.thinking, typeof part.signature === "string", false, hidden);
+	} else if (part.type === "redacted_thinking") draft.addThinking(path, part, true, false, hiddenTokens("", part.data));
 	else if (part.type === "reasoning") {
 		const isItem = stringAt(part, "id")?.startsWith("rs_") ?? false;
 		const isSigned = typeof objectOf(part.extras).signature === "string";

@@ -4,6 +4,7 @@ import type { MediaNode, Message, Path, TextNode } from "../conversation/transcr
 import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 
@@ -137,7 +138,9 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	if (type === "text") {
 		if (draft.role !== "user" || part.ignored !== true) draft.count(asCountedText(part.text));
 	} else if (type === "reasoning") {
-		draft.addThinking(path, part.text, hasAny(part.metadata, bindings), hasAny(part.metadata, ["itemId"]));
+		const isBound = hasAny(part.metadata, bindings);
+		const hidden = isBound ? hiddenTokens(part.text, valueIn(part.metadata, bindings)) : undefined;
+		draft.addThinking(path, part.text, isBound, hasAny(part.metadata, ["itemId"]), hidden);
 	} else if (type === "file") {
 		const isSent = draft.role !== "assistant" && !inlinedFiles.has(stringAt(part, "mime") ?? "");
 		if (isSent) draft.mediaTokens += readFile(part, path).tokens;
@@ -149,7 +152,15 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 }
 
 function hasAny(metadata: unknown, keys: readonly string[]): boolean {
-	return membersOf(metadata).some(([, ofProvider]) => keys.some((key) => stringAt(objectOf(ofProvider), key)));
+	return Boolean(valueIn(metadata, keys));
+}
+
+/** The first text that is not empty which the data of a provider has under one of the keys. */
+function valueIn(metadata: unknown, keys: readonly string[]): string | undefined {
+	const values = membersOf(metadata).flatMap(([, ofProvider]) =>
+		keys.map((key) => stringAt(objectOf(ofProvider), key)),
+	);
+	return values.find(Boolean);
 }
 
 /** Members of `state.metadata` that repeat the output or its beginning, for display. */

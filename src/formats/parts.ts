@@ -93,9 +93,10 @@ export class MessageDraft implements Message {
 	}
 
 	/** Adds a reasoning block and counts its text. `isItem`: OpenAI requires it beside the call that followed it. */
-	addThinking(path: Path, content: unknown, bound: boolean, isItem = false): void {
+	addThinking(path: Path, content: unknown, bound: boolean, isItem = false, hiddenTokens?: number): void {
 		const text = asCountedText(content);
-		this.thinking = added(this.thinking, { path, text, bound, ...(isItem ? { fixed: true } : {}) });
+		const hidden = hiddenTokens === undefined ? {} : { hiddenTokens };
+		this.thinking = added(this.thinking, { path, text, bound, ...(isItem ? { fixed: true } : {}), ...hidden });
 		this.count(text);
 	}
 

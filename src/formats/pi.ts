@@ -4,6 +4,7 @@ import type { Message, Path, Role, Transcript } from "../conversation/transcript
 import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
@@ -143,7 +144,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		const signature = stringAt(part, "thinkingSignature") ?? "";
 		const isItem = signature.startsWith("{");
 		const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
-		draft.addThinking(path, part.thinking, bound, isItem);
+		draft.addThinking(path, part.thinking, bound, isItem, bound ? hiddenTokens(part.thinking, signature) : undefined);
 	} else if (part.type === "toolCall") {
 		// Gemini requires the signed call back.
 		if (stringAt(part, "thoughtSignature")) draft.addSignature(path);

@@ -16,6 +16,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { added, isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
 
@@ -111,13 +112,12 @@ function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void
 		addSignature(part, path, draft);
 	} else if (part.type === "redacted-reasoning") draft.addThinking(path, part.data, true);
 	else if (part.type === "reasoning") {
-		const details = objectsOf(part.details);
-		const ofProviders = providerData(part);
-		const isBinding = (holder: JsonObject) => bindingKeys.some((key) => stringAt(holder, key) !== undefined);
-		const isRedacted = details.some((detail) => detail.type === "redacted");
-		const bound = isRedacted || [part, ...details, ...ofProviders].some(isBinding);
-		const isItem = ofProviders.some((data) => stringAt(data, "itemId") !== undefined);
-		draft.addThinking(path, part.text ?? part.reasoning, bound, isItem);
+		const holders = [part, ...objectsOf(part.details), ...providerData(part)];
+		const sealed = holders.flatMap((holder) => bindingKeys.flatMap((key) => stringAt(holder, key) ?? []));
+		const bound = sealed.length > 0 || holders.some(({ type }) => type === "redacted");
+		const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
+		const hidden = hiddenTokens(part.text ?? part.reasoning, sealed[0]);
+		draft.addThinking(path, part.text ?? part.reasoning, bound, isItem, hidden);
 	} else draft.countPart(part, readVercelMedia(part, path));
 }
 

@@ -244,6 +244,8 @@ interface GuardParameters {
 	readonly archiving?: Archiving | undefined;
 	/** Since the last call. */
 	readonly idleSeconds?: number | undefined;
+	/** Whether the model accepts reasoning only after unchanged messages. */
+	readonly bindsReasoning?: boolean | undefined;
 	/** Set if what people wrote stays when messages are dropped. */
 	readonly keeping?: WordsKeeper | undefined;
 }

@@ -1,4 +1,5 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
+import { readShare } from "./fault-cost.ts";
 import type { CallTokens, ReplayHistory, View } from "./history.ts";
 
 /** Most by which the bill may exceed that of masking nothing. */
@@ -29,6 +30,13 @@ const terms = {
  * less `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
  * pause that lost the cache, everything is written anew in any case, so masking is free.
+ *
+ * By use it acts once in ten calls. It does not spend this chance on fresh results while more tokens of older ones wait: the
+ * older ones go as soon as that pays, and the fresh ones with them.
+ *
+ * Where a model binds its reasoning, masking also takes out the valid reasoning after it: its tokens are no longer read,
+ * and the share `prices.thinking_redone` of what the present turn still needs is produced once more, at the price of
+ * output. So masking waits for a person's next message, an expired cache or the budget.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
@@ -45,28 +53,29 @@ export function startBreakEven(
 		readonly gainOf: (place: number) => number;
 	},
 ) {
-	const { cache_read: read, cache_write: write } = prices;
+	const { cache_read: read, cache_write: write, output, thinking_redone: redoneShare } = prices;
 	// Every candidate is read before each answer: lists of numbers are much faster than results.
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const messages = Int32Array.from(results, (result) => result.message);
 	const waste = new Float64Array(results.length);
-	const { patience, callsApart, leastFreed } = terms[selection];
+	const { callsApart, leastFreed } = terms[selection];
+	// Where reads are cheaper, waste takes longer to reach a multiple of what rewriting costs (docs/evidence.md#cheaper-reads).
+	const patience = Math.max(1, terms[selection].patience * readShare(prices) ** 2);
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
 	let lastActed = Number.NEGATIVE_INFINITY;
-	let saved = 0;
 	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
-	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
-	const rawCall = (input: number) => {
-		const cached = view.isCold() ? 0 : Math.min(rawCached, input + saved);
-		return { input: input + saved, cached };
+	const costOf = ({ input, cached, redone = 0 }: CallTokens) =>
+		cached * read + (input - cached) * write + redone * output;
+	const rawCall = () => {
+		const input = view.unmasked();
+		return { input, cached: view.isCold() ? 0 : Math.min(rawCached, input) };
 	};
 
 	const masked = (places: readonly number[], staying: readonly number[]) => {
 		if (places.length === 0) return;
 		lastActed = calls;
-		for (const place of places) saved += saves[place] as number;
 		if (selection === "age") for (const place of staying) waste[place] = 0;
 	};
 
@@ -77,25 +86,33 @@ export function startBreakEven(
 			const prefix = view.prefix();
 			const isCold = view.isCold();
 			const unmasked = costOf({ input, cached: prefix });
-			const rawBill = bill.raw + costOf(rawCall(input));
+			const rawBill = bill.raw + costOf(rawCall());
 			const ahead = Math.max(repaidWithin, expectedCalls - calls - 1);
-			const rawLater = rawBill + ahead * read * (input + saved);
+			const rawLater = rawBill + ahead * read * view.unmasked();
+			const reasoningAfter = view.reasoningAfter();
 			let best = mustAct ? 0 : candidates.length;
 			let bestGain = 0;
 			let gone = 0;
 			let gains = 0;
 			const mayAct = !mustAct && (isCold || calls - lastActed >= callsApart);
+			const mayLeaveMore = isCold || callsApart === 0;
+			const waiting = candidates.reduce((sum, place) => sum + (saves[place] as number), 0);
 			for (let first = candidates.length - 1; first >= 0 && mayAct; first -= 1) {
 				const place = candidates[first] as number;
 				const message = messages[place] as number;
 				gone += saves[place] as number;
 				gains += (waste[place] as number) + gainOf(place);
 				if (gone < leastFreed || (first > 0 && messages[candidates[first - 1] as number] === message)) continue;
+				if (!mayLeaveMore && waiting - gone > gone) continue;
 				const same = Math.min(view.before(message), prefix);
-				const without = { input: input - gone, cached: same };
-				const gain = gains - (isCold ? 0 : patience) * (costOf(without) - unmasked);
-				const then = costOf(isCold ? { ...without, cached: 0 } : without);
-				const ownLater = bill.own + then + ahead * read * (input - gone);
+				const { all, ofTurn } = reasoningAfter(message);
+				const redone = redoneShare * ofTurn;
+				const without = { input: input - gone - all, cached: same };
+				const lost = output * redone;
+				const rewriting = (isCold ? 0 : patience) * (costOf(without) - unmasked) + (isCold ? 1 : patience) * lost;
+				const gain = gains + read * foreseenCalls * (all - redone) - rewriting;
+				const then = costOf(isCold ? { ...without, cached: 0 } : without) + lost;
+				const ownLater = bill.own + then + ahead * read * (without.input + redone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;
 				best = first;
 				bestGain = gain;
@@ -107,8 +124,8 @@ export function startBreakEven(
 		masked,
 		called(tokens: CallTokens, carried: readonly number[]): void {
 			bill.own += costOf(tokens);
-			bill.raw += costOf(rawCall(tokens.input));
-			rawCached = tokens.input + saved;
+			bill.raw += costOf(rawCall());
+			rawCached = view.unmasked();
 			calls += 1;
 			for (const place of carried) waste[place] = (waste[place] as number) + read * (saves[place] as number);
 		},

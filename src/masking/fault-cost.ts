@@ -15,12 +15,25 @@ const average = { rate: 0.1, evidence: 100 };
 /** Output tokens of the call that recalls a result. */
 export const outputOfRecall = 120;
 
-/** Input tokens added to the price of a fault, beside the answer that recalls and the result that comes again. */
+/**
+ * Input tokens added to the price of a fault, beside the answer that recalls and the result that comes again, where a
+ * cached token costs a tenth.
+ */
 export const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = {
 	low: 36_000,
 	medium: 10_300,
 	high: 2_500,
 };
+
+const usualRead = 0.1;
+
+/**
+ * The share of them that counts where reads are cheaper: masking then saves less, and with the same tokens added it would
+ * wait for less than its share of faults (docs/evidence.md#cheaper-reads).
+ */
+export function readShare({ input, cache_read }: Prices): number {
+	return Math.min(1, cache_read / (usualRead * input));
+}
 
 /**
  * Estimates the cost of masking a result too early, while a history is walked through: how likely the next `calls` calls

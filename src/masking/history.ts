@@ -4,6 +4,13 @@ import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Message, ToolResult, Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
 import type { Prices } from "../policy/schema.ts";
+import {
+	type BoundReasoning,
+	noReasoning,
+	readBoundReasoning,
+	scaleReasoning,
+	startReasoning,
+} from "./bound-reasoning.ts";
 import { type CacheTime, cacheSecondsOf, coldMoments, pricesFor } from "./cache-time.ts";
 import { withDigest } from "./digest.ts";
 import { findErrors, judgeResults } from "./judge-results.ts";
@@ -28,6 +35,8 @@ export interface ReplayHistory {
 	readonly cold: Uint8Array;
 	readonly uses: () => Uses;
 	readonly stale: () => readonly (Staleness | undefined)[];
+	/** Present if the model binds its reasoning to what comes before it, so that masking makes it invalid. */
+	readonly reasoning?: BoundReasoning | undefined;
 }
 
 export interface ReplayResult {
@@ -52,6 +61,8 @@ export function readHistory(
 		readonly uses?: (() => Uses) | undefined;
 		/** By default the cache lasts. */
 		readonly cacheTime?: CacheTime | undefined;
+		/** Whether the model accepts reasoning only after unchanged messages. By default it does not check. */
+		readonly bindsReasoning?: boolean | undefined;
 	},
 ): ReplayHistory {
 	const { transcript, meter } = parameters;
@@ -87,9 +98,10 @@ export function readHistory(
 		};
 	});
 	const calls = callsOf(messages);
+	const reasoning = parameters.bindsReasoning ? readBoundReasoning(messages, meter.countTokens) : undefined;
 	return {
 		transcript,
-		messageTokens: messages.map((message) => tokensOf(message, meter)),
+		messageTokens: messages.map((message, index) => tokensOf(message, meter) + (reasoning?.uncounted[index] ?? 0)),
 		surroundingTokens: transcript.surroundings.reduce((sum, text) => sum + meter.countTokens(text), 0),
 		results,
 		masked,
@@ -99,6 +111,7 @@ export function readHistory(
 		cold: coldMoments(transcript, calls, parameters.cacheTime ?? { seconds: Number.POSITIVE_INFINITY }),
 		uses: parameters.uses ?? once(() => findUses(transcript)),
 		stale: once(() => findStale(transcript, masked, judged())),
+		...(reasoning ? { reasoning } : {}),
 	};
 }
 
@@ -158,7 +171,7 @@ export function scaleHistory(
 		readonly requestOverhead: number;
 	},
 ): ReplayHistory {
-	const { transcript, messageTokens, surroundingTokens, results } = history;
+	const { transcript, messageTokens, surroundingTokens, results, reasoning } = history;
 	const surrounded = { ...history, surroundingTokens: surroundingTokens * factor + requestOverhead };
 	if (factor === 1) return surrounded;
 	const scaled = (tokens: number, fixed: number) => (tokens - fixed) * factor + fixed;
@@ -169,8 +182,12 @@ export function scaleHistory(
 	return {
 		...surrounded,
 		messageTokens: messageTokens.map((tokens, index) =>
-			scaled(tokens, messageOverhead + (transcript.messages[index] as Message).mediaTokens),
+			scaled(
+				tokens,
+				messageOverhead + (transcript.messages[index] as Message).mediaTokens + (reasoning?.hidden[index] ?? 0),
+			),
 		),
+		...(reasoning ? { reasoning: scaleReasoning(reasoning, factor) } : {}),
 		results: results.map((result, place): ReplayResult => {
 			const { tokens, outcome } = result;
 			const fixed = mediaTokens[place] as number;
@@ -208,16 +225,20 @@ export function walk(
 
 /**
  * The input of the next call. Providers cache the longest common prefix of two calls, taken here by whole messages, and
- * lose it after a pause.
+ * lose it after a pause. Masking makes bound reasoning invalid; `thinkingRedone` is the share of it that the next call
+ * produces once more (src/masking/bound-reasoning.ts).
  */
-export function startView({ messageTokens, surroundingTokens, results, cold }: ReplayHistory) {
+export function startView(history: ReplayHistory, thinkingRedone = 0) {
+	const { messageTokens, surroundingTokens, results, cold } = history;
 	const tokens = Float64Array.from(messageTokens);
+	const reasoning = startReasoning(history.reasoning, history.transcript.messages);
 	/** Tokens before each message. Those up to `known` are up to date. */
 	const sums = new Float64Array(tokens.length + 1).fill(surroundingTokens, 0, 1);
 	let known = 0;
 	/** Number of messages in the last call; `undefined` before the first. */
 	let sent: number | undefined;
 	let appended = 0;
+	let unmasked = surroundingTokens;
 	let firstChanged = Number.POSITIVE_INFINITY;
 	const before = (message: number) => {
 		for (; known < message; known += 1) sums[known + 1] = (sums[known] as number) + (tokens[known] as number);
@@ -229,26 +250,41 @@ export function startView({ messageTokens, surroundingTokens, results, cold }: R
 	return {
 		append(message: number): void {
 			appended = message + 1;
+			unmasked += messageTokens[message] as number;
+			reasoning?.append(message);
 		},
 		mask(place: number): void {
 			const { message, saves } = results[place] as ReplayResult;
 			tokens[message] = (tokens[message] as number) - saves;
+			reasoning?.invalidate(message, (gone, own) => {
+				tokens[gone] = (tokens[gone] as number) - own;
+			});
 			known = Math.min(known, message);
 			firstChanged = Math.min(firstChanged, message);
 		},
 		total: () => before(appended),
+		/** Tokens of the context if nothing had been masked. */
+		unmasked: () => unmasked,
 		/** Tokens before a message, surroundings included. */
 		before,
 		/** Tokens that are as they were in the last call. */
 		prefix,
 		/** Whether a pause lost the cache. */
 		isCold,
+		/** Asked from the last message to the first, the valid reasoning after each of them. */
+		reasoningAfter: () => reasoning?.after() ?? noReasoning,
+		/** Tokens of recorded reasoning that masking made invalid so far. */
+		leftOut: () => reasoning?.leftOut() ?? 0,
 		/** Makes a call: the whole context is then in the cache. */
 		call(): CallTokens {
 			const call = { input: before(appended), cached: cached() };
 			sent = appended;
 			firstChanged = Number.POSITIVE_INFINITY;
-			return call;
+			const redone = thinkingRedone * (reasoning?.takeNeeded() ?? 0);
+			if (redone === 0) return call;
+			tokens[appended] = (tokens[appended] as number) + redone;
+			reasoning?.produce(appended, redone);
+			return { ...call, redone };
 		},
 	};
 }
@@ -259,4 +295,6 @@ export interface CallTokens {
 	readonly input: number;
 	/** Tokens before the first message that differs from the call before; 0 after a pause that lost the cache. */
 	readonly cached: number;
+	/** Output tokens of reasoning that the call produces once more, since masking made it invalid. */
+	readonly redone?: number;
 }

@@ -11,6 +11,8 @@ import { lazyMoments, type MomentOf, madeNow } from "./thinking.ts";
 interface MaskParameters extends MaskResultParameters {
 	readonly transcript: Transcript;
 	readonly replaying: Replaying;
+	/** By default that of `replaying`. */
+	readonly bindsReasoning?: boolean | undefined;
 }
 
 /** See docs/specs/observation-masking.md. The edits for a history are a subset of those for a longer one. */
@@ -46,9 +48,9 @@ export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking)
 type ReplayedMasking = ReturnType<typeof replayMasking>;
 
 export function replayMasking(parameters: MaskParameters) {
-	const { meter, idleSeconds, ...how } = parameters.replaying;
+	const { meter, idleSeconds, bindsReasoning = parameters.bindsReasoning, ...how } = parameters.replaying;
 	const cacheTime = { seconds: how.prices.cache_seconds, idleSeconds };
-	const history = readHistory({ ...parameters, meter, cacheTime });
+	const history = readHistory({ ...parameters, meter, cacheTime, bindsReasoning });
 	return { history, schedule: replay(history, { ...how, mask: parameters.policy }) };
 }
 

@@ -24,6 +24,13 @@ export interface Replaying {
 	 * the history; everything else is decided at its end. The cadence counts the maskings that were sent, and no others.
 	 */
 	readonly sent?: Schedule | undefined;
+	/**
+	 * With `sent`, whether the call at the end of the history was made already. All of it is then in the cache, and what is
+	 * decided at the end is for the call after it.
+	 */
+	readonly isForwarded?: boolean | undefined;
+	/** Whether the model accepts reasoning only after unchanged messages; as `readHistory` has it. */
+	readonly bindsReasoning?: boolean | undefined;
 	/** Input tokens that a fault counts as, beside its cost. By default as many as `thrift` says. */
 	readonly addedToFault?: number | undefined;
 }
@@ -31,7 +38,7 @@ export interface Replaying {
 /** The schedule of a history extends that of its beginning, and what was `sent`: nothing masked is ever unmasked. */
 export function replay(
 	history: ReplayHistory,
-	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
+	how: Omit<Replaying, "meter" | "idleSeconds" | "bindsReasoning"> & { readonly mask: MaskPolicy },
 ): Schedule {
 	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault } = how;
 	const end = history.transcript.messages.length;
@@ -40,8 +47,10 @@ export function replay(
 	for (const { place, moment } of sent ?? []) schedule[place] = moment;
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const prices = pricesFor(how.prices, cacheSecondsOf(history.transcript.messages, how.prices));
-	const cold = history.cold.map((one, index) => (coldAt?.has(index) ? 1 : one));
-	const view = startView({ ...history, cold });
+	// A forwarded call at the end was not cold because the next one may be.
+	const isColdAt = (index: number) => coldAt?.has(index) === true && !(how.isForwarded && index === end);
+	const cold = history.cold.map((one, index) => (isColdAt(index) ? 1 : one));
+	const view = startView({ ...history, cold }, prices.thinking_redone);
 	const selector = startSelector(history, { mask, prices, addedToFault });
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;
@@ -50,6 +59,7 @@ export function replay(
 		const wasTooMuch = view.total() > ceiling;
 		const isRepeated = repeatSent(index);
 		const isTooMuch = view.total() > ceiling;
+		if (sent && how.isForwarded && index === end) cadence.called(view.call());
 		if (!sent || index === end) {
 			hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
 			if (isTooMuch && mask.selection === "use") {

@@ -1,6 +1,6 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { foreseenCalls, ruleOf } from "./cadence.ts";
-import { addedToFaults, startFaultCosts } from "./fault-cost.ts";
+import { addedToFaults, readShare, startFaultCosts } from "./fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
 
 /**
@@ -12,7 +12,8 @@ export function startSelector(
 	how: { readonly mask: MaskPolicy; readonly prices: Prices; readonly addedToFault?: number | undefined },
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const { mask: policy, prices, addedToFault = addedToFaults[policy.thrift] } = how;
+	const { mask: policy, prices } = how;
+	const addedToFault = how.addedToFault ?? addedToFaults[policy.thrift] * readShare(prices);
 	// The other cadences act at fixed turns, where a masked history must stay as it is.
 	const learns = policy.cadence === "break_even";
 	const risk = { prices, learns, calls: foreseenCalls, addedToFault };

@@ -59,7 +59,7 @@ function modelOfBody(document: unknown): string | undefined {
 }
 
 /**
- * Whether the model of a conversation accepts reasoning only behind unchanged messages. It is the model that a call or
+ * Whether the model of a conversation accepts reasoning only after unchanged messages. It is the model that a call or
  * its body names, else that of the last answer on record, else the policy's.
  */
 export function bindsReasoning(named: string | undefined, source: ReadConversation, policy: Policy): boolean {

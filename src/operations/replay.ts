@@ -27,7 +27,7 @@ import {
 import { rivalSchedule } from "../replaying/rivals.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
-import { asSent, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
+import { asSent, bindsReasoning, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
 import { placeholdersOf } from "./find-original.ts";
 import { maskConversation } from "./mask.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
@@ -68,6 +68,7 @@ export async function startReplay(settings: ReplaySettings) {
 					meter,
 					factor,
 					requestOverhead: requestOverhead(meter.countTokens),
+					bindsReasoning: bindsReasoning(settings.model, source, policy),
 					windowTokens: await windowTokensOf(source, { ...settings, factor }),
 				},
 				settings,
@@ -135,6 +136,7 @@ interface ConversationToReplay {
 	readonly factor: number;
 	readonly requestOverhead: number;
 	readonly windowTokens: number | undefined;
+	readonly bindsReasoning: boolean;
 }
 
 /** Tokens are the model's. */
@@ -159,7 +161,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, prices);
-		const costs = bill.calls.map(rates.costOf);
+		const costs = bill.calls.map((call) => rates.costOf(call) + rates.costOfOutput(call.redone ?? 0, call.input));
 		const billedOutput = output.map((tokens, call) => rates.costOfOutput(tokens, bill.calls[call]?.input ?? 0));
 		return { ...bill, costs, billed: sumOf(costs), outputTokens: sumOf(output), billedOutput: sumOf(billedOutput) };
 	}
@@ -172,7 +174,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		fault: configured.prices.fault,
 	};
 	function boundOf(histories: Histories) {
-		histories.bound ??= leastBills(histories.billed, pricesOfTokens, penalties).map((bill, index) => {
+		histories.bound ??= leastBills(withoutReasoning(histories.billed), pricesOfTokens, penalties).map((bill, index) => {
 			return { penalty: penalties[index] as number, bill };
 		});
 		return histories.bound;
@@ -191,8 +193,9 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 			...(recall[kind] satisfies RecallCount),
 			bound: clairvoyantRecall(history, { inputTokens: figures.inputTokens, kind }),
 		});
-		const hasOptimum = one.kind !== "rival" && goesByAgeAlone(one.policy.mask);
-		const { faults, billed: withRecalls } = meterFaults(history, schedule, rates);
+		const hasOptimum = one.kind !== "rival" && goesByAgeAlone(one.policy.mask) && !history.reasoning;
+		const { thinking_redone: thinkingRedone } = prices;
+		const { faults, billed: withRecalls } = meterFaults(history, schedule, { ...rates, thinkingRedone });
 		const billedForFaults = faults === 0 ? 0 : withRecalls - figures.billed;
 		const billedWithFaults = figures.billed + configured.prices.fault * billedForFaults;
 		const worstOf = (bill: number) => (raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill / raw.billed);
@@ -218,7 +221,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 			series() {
 				let billed = 0;
 				return {
-					context: contextByPart(history, schedule).map(rounded),
+					context: contextByPart(history, schedule, thinkingRedone).map(rounded),
 					billed: costs.map((cost) => {
 						billed += cost;
 						return billed;
@@ -231,6 +234,13 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 
 function sumOf(values: readonly number[]): number {
 	return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Bound reasoning only adds to a bill, whatever is masked, so a lower bound without it is one with it. */
+function withoutReasoning(history: ReplayHistory): ReplayHistory {
+	const { reasoning, messageTokens } = history;
+	if (!reasoning) return history;
+	return { ...history, messageTokens: messageTokens.map((own, index) => own - (reasoning.tokens[index] as number)) };
 }
 
 /** Only then is the optimum of its window a lower bound. */
@@ -260,7 +270,8 @@ interface Histories {
 const penaltiesInTokens = [0, ...Array.from({ length: 10 }, (_, power) => 500 * 2 ** power)];
 
 /** Reads a history once for all policies with the same placeholders and kept errors. */
-function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay, cacheSeconds: number) {
+function startHistories(conversation: ConversationToReplay, cacheSeconds: number) {
+	const { transcript, meter, factor, requestOverhead, bindsReasoning } = conversation;
 	const known = new Map<string, Histories>();
 	const uses = once(() => findUses(transcript));
 	const { messageOverhead } = meter;
@@ -281,6 +292,7 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 			meter,
 			uses,
 			cacheTime: { seconds: cacheSeconds },
+			bindsReasoning,
 		});
 		const histories: Histories = {
 			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },

@@ -33,7 +33,7 @@ import { type Originals, wordings } from "../policy/wordings.ts";
 import type { CountMethod } from "../tokens/estimate.ts";
 import { calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
 import { completePlan } from "./conversation.ts";
-import { asSent, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
+import { asSent, bindsReasoning, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
 import { placeholdersOf } from "./find-original.ts";
 import { textLibraries } from "./text-libraries.ts";
 
@@ -108,6 +108,7 @@ interface CountedConversation {
 	readonly scale: TokenScale;
 	readonly contextWindow: number | undefined;
 	readonly originals: Originals;
+	readonly bindsReasoning: boolean;
 }
 
 interface LargeResult {
@@ -138,7 +139,16 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	const { method, scale, notes } = calibrate(estimate, { transcript, measurement, inputTokens });
 	const window = await knownContextWindow({ contextWindow: request.contextWindow, policy, model });
 	return contextReportOf(
-		{ source, transcript, measurement, meter, scale, contextWindow: window?.tokens, originals },
+		{
+			source,
+			transcript,
+			measurement,
+			meter,
+			scale,
+			contextWindow: window?.tokens,
+			originals,
+			bindsReasoning: bindsReasoning(request.model, source, policy),
+		},
 		{ model, method, notes: [...(window?.notes ?? []), ...notes], layers, last },
 	);
 }
@@ -311,7 +321,7 @@ function presetOutcomes(
 const expectedRefs: Archiving = { refOf: (text) => refOfHash(sha256Of(text)), jsonAt: () => "" };
 
 function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
-	const { source, transcript, measurement, meter, scale, contextWindow, originals } = conversation;
+	const { source, transcript, measurement, meter, scale, contextWindow, originals, bindsReasoning } = conversation;
 	const { mask, media, prices, guard } = policy;
 	const { countTokens } = meter;
 	const budget = contextWindow === undefined ? undefined : budgetOf(contextWindow, guard);
@@ -320,9 +330,10 @@ function presetOutcome(preset: string, policy: Policy, conversation: CountedConv
 		wording: wordings(policy, originals),
 		isPlaceholder: placeholdersOf(policy),
 		archiving: originals === "not_archived" ? undefined : expectedRefs,
+		bindsReasoning,
 	};
 	const outcomeOf = (planned: Plan, momentOf?: MomentOf): PresetOutcome => {
-		const plan = completeIfAllowed({ source, plan: planned, policy, countTokens, momentOf });
+		const plan = completeIfAllowed({ source, plan: planned, policy, countTokens, momentOf, bindsReasoning });
 		// Results that are no longer sent are masked too, but free nothing.
 		const sent = plan.filter((edit) => !edit.unsent);
 		const report = reportOf(transcript, measurement, sent, scale);

@@ -7,6 +7,7 @@ import { readConversation } from "../formats/detect.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
+import { bindsReasoning } from "./count.ts";
 import { createOriginalFinder } from "./find-original.ts";
 import { type KeepsOriginals, originalsOf } from "./originals.ts";
 
@@ -21,6 +22,11 @@ export interface RestoreReport {
 	readonly without_reference: readonly string[];
 	readonly summaries: readonly string[];
 	readonly redacted: readonly string[];
+	/**
+	 * Blocks of reasoning after restored results, if the model binds reasoning to what comes before it: those that it produced
+	 * while the results were masked or cut no longer fit.
+	 */
+	readonly reasoning_after?: number;
 }
 
 interface RestoreOptions {
@@ -66,14 +72,17 @@ async function restoreInRounds<Subject>(
 	let last = first;
 	let [restored, byCallId] = [0, 0];
 	const redacted = new Set<string>();
+	let after = 0;
 	for (let round = 1; ; round += 1) {
 		const { next, report } = await restoreOnce(last);
+		after = Math.max(after, report.reasoning_after ?? 0);
 		restored += report.restored;
 		byCallId += report.restored_by_call_id;
 		for (const one of report.redacted) redacted.add(one);
 		last = next;
 		if (report.restored === 0 || round === mostRounds) {
-			return { last, report: { ...report, restored, restored_by_call_id: byCallId, redacted: [...redacted] } };
+			const sums = { restored, restored_by_call_id: byCallId, redacted: [...redacted] };
+			return { last, report: { ...report, ...sums, ...(after > 0 ? { reasoning_after: after } : {}) } };
 		}
 	}
 }
@@ -82,10 +91,8 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 	const { conversation, archive, policy, byCallId = false, recall } = given;
 	// Any reading may have made the placeholders.
 	const { observations } = policy.mask;
-	const { document, located, transcript } = readConversation(
-		conversation,
-		Array.isArray(observations) ? observations : true,
-	);
+	const source = readConversation(conversation, Array.isArray(observations) ? observations : true);
+	const { document, located, transcript } = source;
 	const find = createOriginalFinder({
 		archive,
 		policy,
@@ -105,7 +112,8 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 		for (const pointer of prefixes(path)) around.add(pointer);
 	};
 	let [restored, restoredByCallId] = [0, 0];
-	for (const message of transcript.messages) {
+	let firstRestored = Number.POSITIVE_INFINITY;
+	for (const [index, message] of transcript.messages.entries()) {
 		const summary = message.sent === false ? undefined : summaryOfMessage(message);
 		if (summary) summaries.add(summary.ref ?? "a summary without a reference");
 		for (const { callId, texts, copies } of message.results) {
@@ -123,13 +131,18 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 				if (found.edits.some((edit) => overlaps(edit.path))) continue;
 				if (found.isRedacted) redacted.add(found.name);
 				restored += 1;
+				firstRestored = Math.min(firstRestored, index);
 				if (found.isByCall) restoredByCallId += 1;
 				edits.push(...found.edits);
 				for (const edit of found.edits) settle(edit.path);
 			}
 		}
 	}
-	const report = {
+	const bound = transcript.messages
+		.slice(firstRestored + 1)
+		.flatMap(({ thinking }) => thinking.filter((one) => one.bound));
+	const report: RestoreReport = {
+		...(bound.length > 0 && bindsReasoning(undefined, source, policy) ? { reasoning_after: bound.length } : {}),
 		restored,
 		restored_by_call_id: restoredByCallId,
 		missing: [...names.missing],

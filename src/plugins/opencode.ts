@@ -1,10 +1,10 @@
+import { cacheTerms } from "../billing/terms.ts";
 import { usersWords } from "../compaction/users-words.ts";
 import { applyPlan } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import type { Editing } from "../proxy/editing.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
-import { cacheTerms } from "../proxy/terms.ts";
+import type { Editing } from "../sending/editing.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { cacheTerms } from "../billing/terms.ts";
 import { readWords } from "../compaction/kept-words.ts";
 import { usersWords } from "../compaction/users-words.ts";
 import { applyPlan } from "../conversation/apply.ts";
@@ -8,7 +9,6 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { formatsOfApi } from "../proxy/host-request.ts";
-import { cacheTerms } from "../proxy/terms.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /** The part of pi's `ExtensionAPI` that is used here. Source: docs/extensions.md of `@earendil-works/pi-coding-agent` 0.74. */

@@ -6,12 +6,12 @@ import { isJsonObject } from "../conversation/json.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
-import { inTime } from "../proxy/archiving.ts";
-import type { HostRequest } from "../proxy/compose.ts";
-import { isShownWhole } from "../proxy/cut-on-arrival.ts";
 import { proxyPolicy } from "../proxy/defaults.ts";
-import { describe, type Editing, openEditing, prepare } from "../proxy/editing.ts";
-import { reasoningBinding } from "../tokens/reasoning-binding.ts";
+import { inTime } from "../sending/archiving.ts";
+import { isShownWhole } from "../sending/cut-on-arrival.ts";
+import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
+import { memoryFolderFor } from "../sending/memory.ts";
+import type { HostRequest } from "../sending/request.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */
@@ -75,10 +75,8 @@ export function createSessionEditor(what: {
 		edit: <Written>(conversation: (editing: Editing) => Omit<HostRequest<Written>, "decides" | "isEnforced">) =>
 			orNothing(async () => {
 				const editing = await opened();
-				const edited = conversation(editing);
-				// A plugin cannot send a refused request again, so a model that may refuse reasoning counts as one that does.
-				const isEnforced = reasoningBinding(edited.model) !== "none";
-				const request = { ...edited, decides: true, isEnforced };
+				// A plugin cannot send a refused request again, so an account that may be checked counts as one that is.
+				const request = { ...conversation(editing), decides: true, isEnforced: true };
 				const { composed, planAhead } = await prepare(request, editing);
 				planning = planAhead();
 				if (!composed) return undefined;
@@ -147,8 +145,9 @@ async function open(how: {
 	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;
 	const settings = locale === undefined ? [] : [`locale=${locale}`];
 	const policy = proxyPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
-	const archive = await openArchiveOfPolicy(archiveLocation({ environment }), policy);
-	return openEditing({ policy, archive, holdout: 0, now: Date.now, onFault });
+	const location = archiveLocation({ environment });
+	const archive = await openArchiveOfPolicy(location, policy);
+	return openEditing({ policy, archive, memoryFolder: memoryFolderFor(location), holdout: 0, now: Date.now, onFault });
 }
 
 /** Node and the command of this package. The process is the host's. */

@@ -296,6 +296,11 @@ const prices = section("What tokens cost.", {
 		"Price of a token that the provider writes to its cache. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
+	thinking_redone: field(
+		z.number().min(0).max(1),
+		0.3,
+		"For models that bind their reasoning to what comes before it: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. An assumption: nobody has measured it.",
+	),
 	fault: field(
 		price,
 		1,

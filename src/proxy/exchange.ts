@@ -1,18 +1,19 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { CachingRecord } from "../billing/observed-caching.ts";
+import { cacheTerms } from "../billing/terms.ts";
+import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
 import type { Log } from "../operations/edit-record.ts";
+import type { Composed } from "../sending/compose.ts";
+import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
+import type { Sent } from "../sending/facts.ts";
+import { dropBlocks, isBindingRefusal } from "../sending/reasoning.ts";
+import { sendAgain } from "../sending/send-again.ts";
 import type { Accounts } from "./accounts.ts";
-import type { Composed, Variant } from "./compose.ts";
-import { describe, type Editing, type Prepared, prepare } from "./editing.ts";
-import type { Sent } from "./facts.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
 import type { Ledger } from "./ledger.ts";
-import type { CachingRecord } from "./observed-caching.ts";
-import { dropBlocks, isBindingRefusal } from "./reasoning.ts";
 import type { Route } from "./routes.ts";
-import { cacheTerms } from "./terms.ts";
-import { readUsage } from "./usage.ts";
 
 /** What all requests of a proxy share. */
 export interface Serving {
@@ -63,7 +64,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	const timer = setTimeout(() => void planAhead(), planAfterMs);
 	try {
 		const sent = await askWith(asked, composed, exchange);
-		if (sent) await passAndBill(sent, prepared, exchange);
+		if (sent) await passAndBill(sent, prepared, { asked, exchange });
 	} finally {
 		clearTimeout(timer);
 		await planAhead();
@@ -139,33 +140,27 @@ async function askAgain(
 			"This account checks what reasoning is bound to. Reasoning that an edit makes invalid is left out from now on.";
 		log?.({ level: "notice", message, data: { event: "reasoning_enforced" } });
 	}
-	const forms = isBinding
-		? [variants.withoutInvalid, variants.dropping, variants.withoutReasoning]
-		: [variants.earlier, variants.own];
-	for (const formOf of forms) {
-		const form: Variant<string> | undefined = formOf();
-		if (!form) continue;
+	let answer: IncomingMessage | undefined;
+	const form = await sendAgain<string>({ variants }, isBinding ? "reasoning" : "something_else", async (one) => {
 		ledger.count("sent_again");
-		const answer = await askOrRefuse(askedFor(asked, form), exchange);
-		if (!answer) return undefined;
-		if (answer.statusCode === 400) {
-			await heldAnswer(answer);
-			continue;
-		}
-		form.accepted();
-		const kind = isBinding ? "for its reasoning" : "with its new decisions";
-		const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
-		log?.({ level: "warning", message, data: { event: "sent_again" } });
-		return { answer, sent: form };
-	}
-	return { answer: held.again(), sent: composed };
+		answer = await askOrRefuse(askedFor(asked, one), exchange);
+		if (answer?.statusCode === 400) await heldAnswer(answer);
+		return answer ? (answer.statusCode === 400 ? "refused" : "accepted") : "no_answer";
+	});
+	if (form === "no_answer") return undefined;
+	if (form === "refused" || !answer) return { answer: held.again(), sent: composed };
+	const kind = isBinding ? "for its reasoning" : "with its new decisions";
+	const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
+	log?.({ level: "warning", message, data: { event: "sent_again" } });
+	return { answer, sent: form };
 }
 
 async function passAndBill(
 	{ answer, sent }: Answered,
 	{ composed, facts }: Prepared<string>,
-	{ response, route, ledger, caching }: Exchange,
+	{ asked, exchange }: { readonly asked: AskedWhole; readonly exchange: Exchange },
 ): Promise<void> {
+	const { response, route, ledger, caching, accounts, upstream } = exchange;
 	const wasEdited = sent?.written !== undefined;
 	const isOk = (answer.statusCode ?? 500) < 300;
 	if (isOk && wasEdited) ledger.count("edited");
@@ -173,14 +168,15 @@ async function passAndBill(
 	const reader = readUsage(answer, route.api);
 	await passOn(answer, response, reader.push);
 	const usage = await reader.end();
+	if (reader.hasDroppedReasoning()) accounts.learn(upstream.origin, asked.headers);
 	if (composed?.branch && usage) {
 		const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
 	}
 	const known = await facts(sent);
 	const { repeated } = ledger.enter(known, { route, wasEdited, usage });
-	const { caching: asked, model } = known.terms;
-	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: asked !== "not_asked" });
+	const { caching: terms, model } = known.terms;
+	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
 }
 
 /** Answers 502 itself if the upstream cannot be reached. */

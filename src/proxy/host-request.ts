@@ -1,14 +1,14 @@
+import type { cacheTerms } from "../billing/terms.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { decodeText } from "../files/access.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { HostRequest } from "../sending/request.ts";
 import { decodeBody, hasTooManyValues } from "./body.ts";
-import type { HostRequest } from "./compose.ts";
 import { recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
-import type { cacheTerms } from "./terms.ts";
 
 export const formatsOfApi = {
 	anthropic: ["anthropic-messages"],

@@ -1,10 +1,9 @@
-import type { NoDecision, Why } from "./compose.ts";
-import { type Fault, faults } from "./editing.ts";
-import type { EditedResult, RequestFacts } from "./facts.ts";
-import { type RequestParts, tokensOf } from "./parts.ts";
+import { billUnedited, estimatedBill, type RequestParts, tokensOf } from "../billing/unedited-bill.ts";
+import { inputBill, promptTokens, type Usage } from "../billing/usage.ts";
+import type { NoDecision, Why } from "../sending/decisions.ts";
+import { type Fault, faults } from "../sending/editing.ts";
+import type { EditedResult, RequestFacts } from "../sending/facts.ts";
 import type { Route } from "./routes.ts";
-import { billUnedited, estimatedBill } from "./unedited-bill.ts";
-import { inputBill, promptTokens, type Usage } from "./usage.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {

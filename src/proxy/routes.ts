@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { type Api, apis } from "../billing/observed-caching.ts";
 import { PalimpsestError } from "../errors.ts";
-
-export const apis = ["anthropic", "openai", "gemini"] as const;
-
-export type Api = (typeof apis)[number];
 
 /** Base URLs, fixed at the start. */
 export type Upstreams = Readonly<Partial<Record<Api, string>>>;

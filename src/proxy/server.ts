@@ -1,20 +1,21 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Archive } from "../archive/archive.ts";
+import type { Api } from "../billing/observed-caching.ts";
+import { createCachingRecord } from "../billing/observed-caching.ts";
 import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
+import { inTime } from "../sending/archiving.ts";
+import { type Editing, type Fault, openEditing } from "../sending/editing.ts";
 import { openCatalogue } from "../tokens/model-prices.ts";
 import { createAccounts } from "./accounts.ts";
-import { inTime } from "./archiving.ts";
 import { readBody } from "./body.ts";
-import { type Editing, type Fault, openEditing } from "./editing.ts";
 import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
-import { createCachingRecord } from "./observed-caching.ts";
-import { type Api, checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
+import { checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
 export interface ProxyOptions {
 	/** On loopback; 0 takes a free one. */

@@ -18,13 +18,14 @@ export interface ContextParts {
 
 const partOfRole = { system: "system", user: "user", other: "user", assistant: "assistant", tool: "results" } as const;
 
-export function contextByPart(history: ReplayHistory, schedule: Schedule): ContextParts[] {
+export function contextByPart(history: ReplayHistory, schedule: Schedule, thinkingRedone = 0): ContextParts[] {
+	const less = history.reasoning ? reasoningLess(history, schedule, thinkingRedone) : undefined;
 	const { transcript, messageTokens, results, firstResult, calls, surroundingTokens } = history;
 	const now = { system: surroundingTokens, user: 0, assistant: 0, results: 0, placeholders: 0 };
 	const maskedBy = results.map((_, place) => place).sort((a, b) => (schedule[a] as number) - (schedule[b] as number));
 	let arrived = 0;
 	let masked = 0;
-	return calls.map((call) => {
+	return calls.map((call, index) => {
 		for (; arrived < call; arrived += 1) {
 			let own = messageTokens[arrived] as number;
 			for (let place = firstResult[arrived] as number; place < (firstResult[arrived + 1] as number); place += 1) {
@@ -41,7 +42,23 @@ export function contextByPart(history: ReplayHistory, schedule: Schedule): Conte
 			now.results -= saves + written;
 			now.placeholders += written;
 		}
-		return { ...now };
+		return { ...now, assistant: now.assistant - (less?.[index] ?? 0) };
+	});
+}
+
+/** For each call, the tokens by which its context has less reasoning than was recorded. */
+function reasoningLess(history: ReplayHistory, schedule: Schedule, thinkingRedone: number): number[] {
+	const { calls } = walkSchedule(history, schedule, thinkingRedone);
+	const { results } = history;
+	const masked = results.map((_, place) => place).sort((a, b) => (schedule[a] as number) - (schedule[b] as number));
+	let next = 0;
+	let saved = 0;
+	return calls.map(({ input, unmasked }, index) => {
+		const message = history.calls[index] as number;
+		for (; (schedule[masked[next] ?? -1] ?? Number.POSITIVE_INFINITY) <= message; next += 1) {
+			saved += (results[masked[next] as number] as ReplayResult).saves;
+		}
+		return unmasked - input - saved;
 	});
 }
 
@@ -59,10 +76,10 @@ export function outputByCall({ transcript, messageTokens, results, firstResult, 
 	return output;
 }
 
-/** The calls of a history under a schedule and their sums. Tokens are unscaled. */
-export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices: Prices) {
-	const view = startView(history);
-	const calls: CallTokens[] = [];
+/** The calls of a history under a schedule. */
+function walkSchedule(history: ReplayHistory, schedule: Schedule, thinkingRedone: number) {
+	const view = startView(history, thinkingRedone);
+	const calls: (CallTokens & { readonly unmasked: number })[] = [];
 	const due = groupBy(history.results.keys(), (place) => schedule[place]);
 	due.delete(Number.POSITIVE_INFINITY);
 	walk(history, {
@@ -70,18 +87,36 @@ export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices
 			for (const place of due.get(index) ?? []) view.mask(place);
 		},
 		call() {
-			calls.push(view.call());
+			const unmasked = view.unmasked();
+			calls.push({ ...view.call(), unmasked });
 		},
 		append: view.append,
 	});
+	const maskedResults = Array.from(due.values()).reduce((sum, places) => sum + places.length, 0);
+	return { calls, maskedResults, leftOut: view.leftOut() };
+}
+
+/** The calls of a history under a schedule and their sums. Tokens are unscaled. */
+export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices: Prices) {
+	const { calls: walked, maskedResults, leftOut } = walkSchedule(history, schedule, prices.thinking_redone);
+	const calls = walked.map(({ unmasked: _, ...call }): CallTokens => call);
 	const inputTokens = calls.reduce((sum, call) => sum + call.input, 0);
 	const cachedTokens = calls.reduce((sum, call) => sum + call.cached, 0);
+	const redone = calls.reduce((sum, call) => sum + (call.redone ?? 0), 0);
+	const billedInput = cachedTokens * prices.cache_read + (inputTokens - cachedTokens) * prices.cache_write;
 	return {
 		calls,
 		inputTokens,
 		cachedTokens,
-		billed: cachedTokens * prices.cache_read + (inputTokens - cachedTokens) * prices.cache_write,
+		/** With the output of reasoning that is produced once more. */
+		billed: billedInput + redone * prices.output,
 		peakTokens: calls.reduce((most, call) => Math.max(most, call.input), 0),
-		maskedResults: Array.from(due.values()).reduce((sum, places) => sum + places.length, 0),
+		maskedResults,
+		reasoning: {
+			recorded: history.reasoning?.tokens.reduce((sum, tokens) => sum + tokens, 0) ?? 0,
+			/** Invalid by the end. */
+			leftOut,
+			redone,
+		},
 	};
 }

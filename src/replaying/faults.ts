@@ -9,6 +9,8 @@ export interface CallCosts {
 	readonly costOf: (call: CallTokens) => number;
 	/** For output of a call with so many tokens of input. */
 	readonly costOfOutput: (tokens: number, input: number) => number;
+	/** The share of invalid reasoning that is produced once more; by default none. */
+	readonly thinkingRedone?: number | undefined;
 }
 
 /** The faults of a conversation under a schedule, and its bill with all that they cost. */
@@ -28,12 +30,12 @@ export const carriedCalls = 20;
 export function meterFaults(
 	history: ReplayHistory,
 	schedule: Schedule,
-	{ costOf, costOfOutput }: CallCosts,
+	{ costOf, costOfOutput, thinkingRedone }: CallCosts,
 ): FaultBill {
 	const { results } = history;
 	const needed = neededByCall(history, schedule);
 	const masked = groupBy(results.keys(), (place) => schedule[place]);
-	const view = startView(history);
+	const view = startView(history, thinkingRedone);
 	let copies: Copy[] = [];
 	let [faults, billed, call] = [0, 0, 0];
 	walk(history, {
@@ -42,10 +44,11 @@ export function meterFaults(
 		},
 		call() {
 			copies = copies.filter((copy) => call - copy.call <= carriedCalls);
-			const { input: own, cached } = view.call();
+			const { input: own, cached, redone = 0 } = view.call();
 			const copied = tokensOf(copies);
 			const input = own + copied;
 			billed += costOf({ input, cached: cached + copied });
+			if (redone > 0) billed += costOfOutput(redone, input);
 			const recalled = missingResults(needed[call] as (readonly number[])[], { copies, results }).map((place) => {
 				return { place, call, tokens: (results[place] as ReplayResult).tokens };
 			});

@@ -35,6 +35,8 @@ export interface PolicyTotals {
 	readonly maskedResults: number;
 	readonly identifiers: UseTotals;
 	readonly lines: UseTotals;
+	/** Tokens of reasoning that the model binds to what comes before it. */
+	readonly reasoning: { readonly recorded: number; readonly leftOut: number; readonly redone: number };
 }
 
 export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
@@ -48,6 +50,7 @@ export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 		peakTokens: Math.max(a.peakTokens, b.peakTokens),
 		identifiers: addNumbers(a.identifiers, b.identifiers),
 		lines: addNumbers(a.lines, b.lines),
+		reasoning: addNumbers(a.reasoning, b.reasoning),
 	};
 }
 
@@ -59,7 +62,7 @@ function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 
 /** A ratio to 0 is 1. */
 export function figuresOf(policy: string, totals: PolicyTotals) {
-	const { raw, optimum, billedWithFaults, faults } = totals;
+	const { raw, optimum, billedWithFaults, faults, reasoning } = totals;
 	const bound = Math.max(...totals.bound.map(({ penalty, bill }) => bill - penalty * faults));
 	return {
 		policy,
@@ -95,6 +98,18 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		recall_in_digests: shares(totals, "inDigest"),
 		/** The best recall of any choice of results with as many input tokens. */
 		recall_bound: shares(totals, "bound"),
+		/** Present if a model binds reasoning that is on record. */
+		...(reasoning.recorded > 0 ? { reasoning: reasoningFigures(reasoning) } : {}),
+	};
+}
+
+function reasoningFigures({ recorded, leftOut, redone }: PolicyTotals["reasoning"]) {
+	return {
+		recorded_tokens: Math.round(recorded),
+		left_out_tokens: Math.round(leftOut),
+		left_out_share: leftOut / recorded,
+		/** Output tokens, part of the bill. */
+		redone_tokens: Math.round(redone),
 	};
 }
 

@@ -1,4 +1,4 @@
-/** Whether a model accepts reasoning only behind the messages that it was produced behind, and for which accounts. */
+/** Whether a model accepts reasoning only after the messages that it was produced after, and for which accounts. */
 export type ReasoningBinding = "none" | "some_accounts" | "all_accounts";
 
 /** A version as `[major, minor]`. */
@@ -49,6 +49,6 @@ function claudeIn(model: string): { readonly family: string; readonly version: V
 	const name = model.slice(0, longestName).toLowerCase();
 	// A model that learnt from Claude's answers is another maker's.
 	if (name.includes("distill")) return undefined;
-	const [, before, major, minor = "0", behind = ""] = claude.exec(name) ?? [];
-	return major === undefined ? undefined : { family: before ?? behind, version: [Number(major), Number(minor)] };
+	const [, before, major, minor = "0", after = ""] = claude.exec(name) ?? [];
+	return major === undefined ? undefined : { family: before ?? after, version: [Number(major), Number(minor)] };
 }

@@ -5,6 +5,7 @@ import { loadCounter } from "../../src/tokens/counter.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { resultContents } from "../support/raw-conversation.ts";
+import { reasoningSession } from "../support/reasoning-session.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -78,4 +79,33 @@ it("prints a table for people", async () => {
 		["total", "11"],
 	]);
 	expect(new Set(rows.map((row) => row.length)).size).toBe(1);
+});
+
+it("shows and bills the reasoning that masking makes invalid, for a model that binds it", async () => {
+	const turns = Array.from({ length: 12 }, (_, turn) => ({ thinking: 2_000, output: 6_000, asks: turn === 5 }));
+	const messages = reasoningSession(turns);
+	await writeFile(join(folder, "bound.json"), JSON.stringify({ model: "claude-opus-5-5", messages }));
+	await writeFile(join(folder, "free.json"), JSON.stringify({ model: "claude-opus-5", messages }));
+	const replayed = async (...parameters: string[]) => {
+		const policies = ["--policies", "raw,window:2", "--prices", "0.05,1.25"];
+		return runCli(["replay", ...parameters, ...policies], { folder });
+	};
+	const { text } = await replayed("bound.json", "--json", "--set", "prices.thinking_redone=0.5");
+	const [raw, window] = JSON.parse(text).policies;
+	expect(raw.reasoning).toMatchObject({ left_out_tokens: 0, left_out_share: 0, redone_tokens: 0 });
+	expect(window.reasoning.left_out_tokens).toBeGreaterThan(900);
+	expect(window.reasoning.left_out_share).toBeCloseTo(window.reasoning.left_out_tokens / raw.reasoning.recorded_tokens);
+	expect(window.reasoning.redone_tokens).toBeGreaterThan(0);
+	const dear = JSON.parse((await replayed("bound.json", "--json", "--set", "prices.thinking_redone=1")).text).policies;
+	expect(dear[1].billed).toBeGreaterThan(window.billed);
+	expect(dear[0].billed).toBe(raw.billed);
+
+	const free = JSON.parse((await replayed("free.json", "--json")).text).policies;
+	expect(free[1]).not.toHaveProperty("reasoning");
+	const named = JSON.parse((await replayed("free.json", "--json", "--model", "claude-fable-5-2")).text).policies;
+	expect(named[1].reasoning.left_out_tokens).toBeGreaterThan(900);
+	expect((await replayed("free.json")).text).not.toContain("reasoning");
+	const shown = (await replayed("bound.json")).text;
+	expect(shown).toMatch(/reasoning +produced\n.*left out +share +again\n/);
+	expect(shown).toContain("reasoning: bound to what comes before it");
 });

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { AgentProgram } from "./programs.ts";
 
 /** The folder of the checkout; this file runs as `test/hosts/build/test/hosts/install-programs.js`. */
 export const projectFolder = join(dirname(fileURLToPath(import.meta.url)), "../../../../..");
@@ -16,12 +17,16 @@ export type Installed =
 	| { readonly kind: "absent"; readonly version: string; readonly reason: string };
 
 /** Installs a package in its exact version into a folder of its own, where it is not there yet. */
-export function installProgram(name: string): Installed {
+export function installProgram(program: Pick<AgentProgram, "package" | "isNative">): Installed {
 	const { dependencies } = readJson<{ dependencies: Record<string, string> }>(join(programsFolder, "package.json"));
-	const version = dependencies[name];
-	if (version === undefined) throw new Error(`test/hosts/programs/package.json has no exact version of ${name}.`);
+	const version = dependencies[program.package];
+	if (version === undefined)
+		throw new Error(`test/hosts/programs/package.json has no exact version of ${program.package}.`);
+	const name = program.isNative ? `${program.package}-${platformName()}` : program.package;
 	const folder = join(programsFolder, "installed", name.replace(/^@/, "").replace("/", "-"));
-	const installed = { kind: "installed", version, binFolder: join(folder, "node_modules/.bin") } as const;
+	// A native package has the program itself beside its manifest, and no command of npm.
+	const binFolder = join(folder, "node_modules", program.isNative ? name : ".bin");
+	const installed = { kind: "installed", version, binFolder } as const;
 	if (installedVersion(folder, name) === version) return installed;
 	process.stderr.write(`Installing ${name}@${version}\n`);
 	mkdirSync(folder, { recursive: true });
@@ -34,6 +39,13 @@ export function installProgram(name: string): Installed {
 	if (installedVersion(folder, name) === version) return installed;
 	const [line = "npm gave no reason"] = stderr.split("\n").filter((one) => one.startsWith("npm error"));
 	return { kind: "absent", version, reason: status === 0 ? "npm left it out" : line };
+}
+
+/** As npm packages of native programs are called: linux-x64, linux-x64-musl, darwin-arm64, win32-x64. */
+function platformName(): string {
+	const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
+	const isMusl = process.platform === "linux" && header?.glibcVersionRuntime === undefined;
+	return `${process.platform}-${process.arch}${isMusl ? "-musl" : ""}`;
 }
 
 function installedVersion(folder: string, name: string): string | undefined {

@@ -7,6 +7,8 @@ export interface AgentProgram {
 	readonly title: string;
 	/** Its package on npm. */
 	readonly package: string;
+	/** The package for this platform has the program itself, which runs without Node. */
+	readonly isNative?: boolean;
 	readonly command: string;
 	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
 	readonly inside?: {
@@ -14,7 +16,8 @@ export interface AgentProgram {
 		readonly host: string;
 		readonly parameters?: readonly string[];
 	};
-	readonly parameters: (prompt: string) => readonly string[];
+	/** Another model than its usual one, where the program can be told. */
+	readonly parameters: (prompt: string, model?: string) => readonly string[];
 	/** Its own settings, with the provider at `origin`; telemetry and updates are off. Files are named from the home folder. */
 	readonly configure: (where: { readonly origin: string; readonly home: string }) => {
 		readonly environment: Readonly<Record<string, string>>;
@@ -42,9 +45,10 @@ export const programs: readonly AgentProgram[] = [
 		name: "claude",
 		title: "Claude Code",
 		package: "@anthropic-ai/claude-code",
+		isNative: true,
 		command: "claude",
 		inside: { kind: "hook", host: "claude-code" },
-		parameters: (prompt) => ["-p", prompt, "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"],
+		parameters: (prompt, model = "claude-sonnet-4-5") => ["-p", prompt, "--allowedTools", "Bash", "--model", model],
 		configure: ({ origin }) => ({
 			environment: {
 				ANTHROPIC_BASE_URL: origin,

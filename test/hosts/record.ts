@@ -19,7 +19,7 @@ const command = "palimpsest launch claude";
 
 const program = programs.find(({ name }) => name === "claude");
 if (!program) throw new Error("Expected Claude Code among the programs.");
-const installed = installProgram(program.package);
+const installed = installProgram(program);
 if (installed.kind === "absent") throw new Error(`Claude Code was not installed: ${installed.reason}.`);
 
 const home = await realpath(await mkdtemp(join(tmpdir(), "palimpsest-record-")));

@@ -2,10 +2,13 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { claudePrices } from "../support/claude-models.ts";
 import { finalText, marker, recallText, type SessionScript, writeProject } from "../support/scripted-session.ts";
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
+import type { StandInThinking } from "../support/stand-in-thinking.ts";
 import { projectFolder } from "./install-programs.ts";
 import type { AgentProgram } from "./programs.ts";
+import { tapProgram } from "./tap-program.ts";
 
 export const builtCli = join(projectFolder, "dist/cli.js");
 
@@ -24,6 +27,11 @@ export interface ProgramRun {
 	readonly seconds: number;
 	/** Method and path of each request. */
 	readonly paths: readonly string[];
+	/** Messages of the 400s that the stand-in gave. */
+	readonly refusals: readonly string[];
+	/** In a strict run: errors that the program got, and requests from which it took thinking that it had sent before. */
+	readonly errors: number;
+	readonly repairs: number;
 	/** Characters that the model was first shown of the first file. */
 	readonly firstShown: number;
 	/** Placeholders in what the program stored. */
@@ -39,15 +47,27 @@ export async function runProgram(run: {
 	/** A folder that keeps the bodies of the requests. */
 	readonly bodies?: string | undefined;
 	readonly limitSeconds: number;
+	/** The stand-in refuses what Anthropic's API refuses, and the program is told to use this model. */
+	readonly strict?: { readonly model: string; readonly thinking: StandInThinking } | undefined;
 }): Promise<ProgramRun> {
-	const { program, script, way, bodies, limitSeconds } = run;
-	const provider = await startStandInProvider({ script, ...(bodies === undefined ? {} : { folder: bodies }) });
+	const { program, script, way, bodies, limitSeconds, strict } = run;
+	const provider = await startStandInProvider({
+		script,
+		...(bodies === undefined ? {} : { folder: bodies }),
+		...(strict === undefined ? {} : { thinking: strict.thinking, prices: claudePrices }),
+	});
 	const { home, project, environment } = await prepareHome({ ...run, origin: provider.origin });
+	const tap = strict && (await tapProgram({ home, command: program.command, binFolder: run.binFolder }));
 	try {
 		const started = Date.now();
 		const inside = program.inside?.kind === way ? program.inside : undefined;
-		const command = [program.command, ...(inside?.parameters ?? []), ...program.parameters(sessionPrompt)];
-		const how = { cwd: project, environment, limitSeconds };
+		const command = [
+			program.command,
+			...(inside?.parameters ?? []),
+			...program.parameters(sessionPrompt, strict?.model),
+		];
+		const path = [tap?.binFolder ?? [], environment.PATH ?? ""].flat().join(delimiter);
+		const how = { cwd: project, environment: { ...environment, PATH: path }, limitSeconds };
 		if (inside) {
 			const locale = inside.kind === "hook" ? ["--locale", "en"] : [];
 			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
@@ -60,7 +80,7 @@ export async function runProgram(run: {
 		const seconds = (Date.now() - started) / 1000;
 		const firstShown = charactersShown(provider.requests.map(({ body }) => body));
 		const placeholdersStored = await countPlaceholders(home);
-		const { paths } = provider;
+		const { paths, refusals } = provider;
 		return {
 			totals: provider.totals(),
 			isRight,
@@ -69,10 +89,14 @@ export async function runProgram(run: {
 			output,
 			seconds,
 			paths,
+			refusals: refusals.map(({ message }) => message),
+			errors: tap?.errors() ?? 0,
+			repairs: tap?.repairs() ?? 0,
 			firstShown,
 			placeholdersStored,
 		};
 	} finally {
+		await tap?.close();
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });
 	}

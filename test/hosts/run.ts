@@ -1,11 +1,15 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { claudePrices } from "../support/claude-models.ts";
 import type { SessionScript } from "../support/scripted-session.ts";
+import { usualPrices } from "../support/stand-in-provider.ts";
+import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, programs } from "./programs.ts";
 import { compactionColumns, compactSession } from "./run-compaction.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
 import { rescueColumns, rescueSession } from "./run-rescue.ts";
+import { keepsThinking, strictColumns, strictNote, strictRow, strictThinking } from "./strict-row.ts";
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
@@ -22,6 +26,10 @@ const { values, positionals } = parseArgs({
 		ways: { type: "string", default: "proxy,plugin,hook" },
 		/** Plays a session, rescues it, and resumes it. */
 		rescue: { type: "boolean", default: false },
+		/** Against a stand-in that checks thinking as Anthropic's API does, alone and behind the proxy. */
+		strict: { type: "boolean", default: false },
+		/** Of a strict run, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
+		model: { type: "string", default: process.env.PALIMPSEST_HOSTS_MODEL ?? "claude-opus-5-5" },
 		/** Lets the program compact by itself, with and without our hook. */
 		compaction: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
@@ -50,7 +58,13 @@ const usualColumns = [
 	"recall",
 	"placeholders stored",
 ];
-const columns = values.rescue ? rescueColumns : values.compaction ? compactionColumns : usualColumns;
+const columns = values.strict
+	? strictColumns
+	: values.rescue
+		? rescueColumns
+		: values.compaction
+			? compactionColumns
+			: usualColumns;
 /** In tokens: the usual session is over it, and half of it has room for a program's own instructions. */
 const rescuedWindow = 80_000;
 const rows: string[][] = [];
@@ -61,8 +75,9 @@ for (const program of chosen) {
 		rows.push(row);
 	}
 }
+const reads = values.strict ? claudePrices(values.model).cacheRead : usualPrices.cacheRead;
 process.stdout.write(
-	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs 0.1, a token written to the cache 1.25 (2 for an hour).\n\n`,
+	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs ${reads}, a token written to the cache 1.25 (2 for an hour).\n${values.strict ? strictNote : ""}\n`,
 );
 process.stdout.write(table([columns, ...rows]));
 process.exitCode = failed ? 1 : 0;
@@ -71,7 +86,7 @@ process.exitCode = failed ? 1 : 0;
 async function compare(program: AgentProgram): Promise<string[][]> {
 	const ways = waysOf(program);
 	if (ways.length === 0) return [];
-	const installed = installProgram(program.package);
+	const installed = installProgram(program);
 	const name = `${program.title} ${installed.version}`;
 	if (installed.kind === "absent") return [[name, `not installed: ${installed.reason}`]];
 	if (values.rescue) {
@@ -93,10 +108,24 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		}
 		return compacted;
 	}
+	const strict = values.strict ? { model: values.model, thinking: strictThinking } : undefined;
 	const run = (way: Way, played: SessionScript) => {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
-		return runProgram({ program, binFolder: installed.binFolder, script: played, way, bodies, limitSeconds });
+		return runProgram({ program, binFolder: installed.binFolder, script: played, way, bodies, limitSeconds, strict });
 	};
+	if (strict) {
+		const alone = await run("alone", script);
+		const played: string[][] = [];
+		for (const way of ["alone", ...(values.without ? [] : ways)] as const) {
+			const one = way === "alone" ? alone : await run(way, script);
+			say(program, way, one);
+			for (const refusal of one.refusals) process.stderr.write(`  400 ${refusal}\n`);
+			// A proxy that no longer edits keeps all thinking, and saves nothing.
+			failed ||= !keepsThinking(one) || (way === "proxy" && one.totals.billed >= alone.totals.billed);
+			played.push([name, way, ...strictRow(one, alone)]);
+		}
+		return played;
+	}
 	const without = await run("alone", script);
 	say(program, "alone", without);
 	if (!without.isRight) return [[name, `does not run here: ${lastLine(without)}`]];
@@ -143,12 +172,6 @@ function say(program: AgentProgram, how: string, { code, seconds, output, isRigh
 function lastLine({ output, code }: ProgramRun): string {
 	const lines = output.split("\n").filter((line) => line.trim() !== "");
 	return `exit code ${code}, ${lines.at(-1)?.slice(0, 100) ?? "no output"}`;
-}
-
-function grouped(count: number): string {
-	return Math.round(count)
-		.toString()
-		.replace(/\B(?=(\d{3})+$)/g, " ");
 }
 
 function table(lines: readonly (readonly string[])[]): string {

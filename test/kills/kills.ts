@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { openArchive } from "../../src/archive/open.ts";
-import { createMemory } from "../../src/proxy/memory.ts";
+import { createMemory } from "../../src/sending/memory.ts";
 import { pick } from "../bench/random.ts";
 import { conversationOf, type Place, textOf } from "./writer.ts";
 

@@ -30,6 +30,8 @@ const messageTokens = 700;
 /** The choices of the rule, by its definition: everything is added up anew at each call. */
 function plainChoices({ selection, read, write, results, steps }: Scenario): number[][] {
 	const isByUse = selection === "use";
+	// Four times the cost of rewriting where a cached token costs a tenth; less, by the square, where it costs less.
+	const patience = Math.max(1, 4 * Math.min(1, read / 0.1) ** 2);
 	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
 	const masked = new Set<number>();
 	/** Calls that carried each result since it last counted anew. */
@@ -58,19 +60,21 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 				const { saves = 0, gain = 0 } = results[place] ?? {};
 				return all + (carried[place] ?? 0) * read * saves + gain;
 			}, 0);
-			const gain = wasted - (isCold ? 0 : (isByUse ? 4 : 1) * rewriting);
+			const gain = wasted - (isCold ? 0 : (isByUse ? patience : 1) * rewriting);
 			const now = costOf({ input: total - gone, cached: isCold ? 0 : kept });
 			const ownLater = sum(past.map(({ own }) => own)) + now + left * read * (total - gone);
 			const isRepaid = ownLater <= 1.05 * rawLater;
+			const isMinor = tokensOf(candidates) > 2 * gone;
+			if (isMinor && !isCold && isByUse) return [];
 			return gain >= 0 && isRepaid && gone >= (isByUse ? 2_000 : 0) ? [{ going, gain }] : [];
 		});
 		const most = Math.max(...ways.map(({ gain }) => gain));
 		const mayAct = isCold || index - lastAct >= (isByUse ? 10 : 0);
 		// Of equal gains, that which masks more.
 		const best = mustAct ? candidates : mayAct ? (ways.find(({ gain }) => gain === most)?.going ?? []) : [];
-		if (best.length > 0) lastAct = index;
 		for (const place of best) masked.add(place);
 		const stay = candidates.filter((place) => !masked.has(place));
+		if (best.length > 0) lastAct = index;
 		if (best.length > 0 && !isByUse) for (const place of stay) carried[place] = 0;
 		for (const place of stay) carried[place] = (carried[place] ?? 0) + 1;
 		const input = total - tokensOf(best);
@@ -81,12 +85,15 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 
 function choices({ selection, read, write, results, steps }: Scenario): number[][] {
 	let step = steps[0] as Step;
+	let saved = 0;
 	const view = {
 		total: () => step.total,
 		prefix: () => step.prefix,
 		isCold: () => step.isCold,
 		before: (message: number) => message * messageTokens,
-	} as View;
+		unmasked: () => step.total + saved,
+		reasoningAfter: () => () => ({ all: 0, ofTurn: 0 }),
+	} as unknown as View;
 	const rule = startBreakEven({ results } as unknown as ReplayHistory, {
 		view,
 		prices: { ...policyOf({}).prices, cache_read: read, cache_write: write },
@@ -100,9 +107,11 @@ function choices({ selection, read, write, results, steps }: Scenario): number[]
 		const first = rule.choose(candidates, step.mustAct);
 		const going = candidates.slice(first);
 		for (const place of going) masked.add(place);
-		const input = step.total - going.reduce((sum, place) => sum + (results[place]?.saves ?? 0), 0);
+		const gone = going.reduce((sum, place) => sum + (results[place]?.saves ?? 0), 0);
+		const input = step.total - gone;
 		const cached = step.isCold ? 0 : Math.min(step.prefix, input);
 		rule.called({ input, cached }, candidates.slice(0, first));
+		saved += gone;
 		return going;
 	});
 }

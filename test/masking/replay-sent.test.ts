@@ -95,11 +95,53 @@ describe("a history as it was sent", () => {
 	it("waits for ten calls after a masking that was sent, and not after one that was only decided", () => {
 		const history = waits(30);
 		const end = history.transcript.messages.length;
-		const one = (moment: number) => history.results.map(({ message }) => (message === moment - 3 ? moment : never));
-		expect(maskedAtEnd(history, { sent: one(end - 12) })).toBe(0);
-		expect(maskedAtEnd(history, { sent: one(end - 24) })).toBeGreaterThan(15);
-		expect(maskedAtEnd(history, { sent: one(end - 12), coldAt: new Set([end]) })).toBeGreaterThan(15);
-		expect(maskedAtEnd(history, { sent: one(end - 12), budget: 10_000 })).toBeGreaterThan(15);
+		const all = (moment: number) => history.results.map(({ message }) => (message < moment - 3 ? moment : never));
+		expect(maskedAtEnd(history, { sent: all(end - 12) })).toBe(0);
+		expect(maskedAtEnd(history, { sent: all(end - 24) })).toBeGreaterThan(5);
+		expect(maskedAtEnd(history, { sent: all(end - 12), coldAt: new Set([end]) })).toBeGreaterThan(3);
+		expect(maskedAtEnd(history, { sent: all(end - 12), budget: 10_000 })).toBeGreaterThan(3);
+	});
+
+	it("spends no chance on fresh results while more tokens of older ones wait", () => {
+		const outputs = Array.from({ length: 24 }, (_, turn) =>
+			`output ${turn} `.padEnd(turn === 21 ? 60_000 : 9_000, "."),
+		);
+		for (let turns = 4; turns <= 24; turns += 1) {
+			const history = historyOf(transcriptFrom(turnsOf(outputs.slice(0, turns))), balanced);
+			const schedule = scheduleOf(history, balanced, { sent: history.results.map(() => never) });
+			const tokens = (isMasked: boolean) =>
+				history.results.reduce((sum, { saves }, place) => {
+					const isOld = place < turns - 1;
+					return isOld && Number.isFinite(schedule[place]) === isMasked ? sum + saves : sum;
+				}, 0);
+			if (tokens(true) > 0) expect(tokens(true)).toBeGreaterThanOrEqual(tokens(false));
+		}
+	});
+
+	it("costs more to edit once its end was sent, too", () => {
+		const outputs = Array.from({ length: 24 }, (_, turn) =>
+			`output ${turn} `.padEnd(turn === 23 ? 400_000 : 20_000, "."),
+		);
+		const history = historyOf(transcriptFrom(turnsOf(outputs)), balanced);
+		const sent = history.results.map(() => never);
+		const end = history.transcript.messages.length;
+		expect(maskedAtEnd(history, { sent })).toBeGreaterThan(5);
+		expect(maskedAtEnd(history, { sent, isForwarded: true })).toBe(0);
+		const cold = { coldAt: new Set([end]) };
+		expect(maskedAtEnd(history, { sent, isForwarded: true, ...cold })).toBe(maskedAtEnd(history, { sent, ...cold }));
+	});
+
+	it("costs more to edit once its end was sent, too", () => {
+		const outputs = Array.from({ length: 24 }, (_, turn) =>
+			`output ${turn} `.padEnd(turn === 23 ? 400_000 : 20_000, "."),
+		);
+		const history = historyOf(transcriptFrom(turnsOf(outputs)), balanced);
+		const sent = history.results.map(() => never);
+		const end = history.transcript.messages.length;
+		expect(maskedAtEnd(history, { sent })).toBeGreaterThan(5);
+		expect(maskedAtEnd(history, { sent, isForwarded: true })).toBe(0);
+		const cold = { coldAt: new Set([end]) };
+		expect(maskedAtEnd(history, { sent, isForwarded: true, ...cold })).toBe(maskedAtEnd(history, { sent, ...cold }));
 	});
 
 	it("is kept by a policy that masks nothing", () => {

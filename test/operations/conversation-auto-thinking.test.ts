@@ -7,6 +7,7 @@ import { rescueConversation } from "../../src/operations/rescue.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { boundSignature, checkReasoning, type Said } from "../support/bound-reasoning.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { reasoningSession } from "../support/reasoning-session.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 
@@ -69,6 +70,18 @@ describe("thinking = auto", () => {
 		expect(await stripped({}, opus)).toBeGreaterThan(0);
 		expect(await stripped({ guard: { model: opus } })).toBeGreaterThan(0);
 		expect(await stripped({ guard: { model: opus } }, old)).toBe(0);
+	});
+
+	it("makes masking wait, since reasoning has a price", async () => {
+		const messages = reasoningSession(Array.from({ length: 30 }, () => ({ thinking: 8_000, output: 30_000 })));
+		const policy = policyOf({ preset: "balanced", prices: { thinking_redone: 1 } });
+		const masked = async (model: string) => {
+			const { report } = await maskConversation({ conversation: { model, messages }, policy });
+			return report.masked_tool_results;
+		};
+		const unbound = await masked(old);
+		expect(unbound).toBeGreaterThan(5);
+		expect(await masked(opus)).toBeLessThan(unbound);
 	});
 
 	it("is what balanced says", () => {

@@ -258,6 +258,7 @@ it("takes linear time: each preset reads each message a few times", async () => 
 				scale: exactScale,
 				contextWindow: 10_000,
 				originals: "archived",
+				bindsReasoning: false,
 			},
 			{ model: undefined, method: "exact", notes: [], layers: [], last: {} },
 		);

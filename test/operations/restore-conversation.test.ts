@@ -187,3 +187,27 @@ describe("restoring", () => {
 		expect(walks).toBe(1);
 	});
 });
+
+describe("reasoning after restored results", () => {
+	const turn = (id: string) => [
+		{
+			role: "assistant",
+			content: [
+				{ type: "thinking", thinking: `Turn ${id}.`, signature: `c2ln${id}` },
+				{ type: "tool_use", id, name: "bash", input: {} },
+			],
+		},
+		{ role: "user", content: [{ type: "tool_result", tool_use_id: id, content: outputOf(id, 900) }] },
+	];
+	const messages = [{ role: "user", content: "Go." }, ...["a", "b", "c"].flatMap(turn)];
+
+	it.each([
+		["claude-opus-5-5", 2],
+		["claude-opus-4-8", undefined],
+	])("is counted where the model binds it: %s", async (model, after) => {
+		const layer = { thinking: "keep" as const, mask: { keep_errors: false } };
+		const { conversation, report } = await thereAndBack({ model, messages }, layer);
+		expect(conversation).toEqual({ model, messages });
+		expect(report.reasoning_after).toBe(after);
+	});
+});

@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commonTokens, type RequestParts, type SizedPart, tokensOf } from "../../src/proxy/parts.ts";
-import { cacheTerms } from "../../src/proxy/terms.ts";
-import { billUnedited } from "../../src/proxy/unedited-bill.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import {
+	billUnedited,
+	commonTokens,
+	type RequestParts,
+	type SizedPart,
+	tokensOf,
+} from "../../src/billing/unedited-bill.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const messages = [{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }] }];

@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import type { SizedPart } from "../../src/billing/unedited-bill.ts";
+import type { Usage } from "../../src/billing/usage.ts";
 import { billText, createLedger, totalsText } from "../../src/proxy/ledger.ts";
-import type { SizedPart } from "../../src/proxy/parts.ts";
-import { cacheTerms } from "../../src/proxy/terms.ts";
-import type { Usage } from "../../src/proxy/usage.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { sendSettled } from "./played.ts";

@@ -160,6 +160,7 @@ describe("a history in plain numbers", () => {
 			billed: expect.closeTo(32 * 0.1 + 414 * 1.25, 9),
 			peakTokens: 227,
 			maskedResults: 0,
+			reasoning: { recorded: 0, leftOut: 0, redone: 0 },
 		});
 		const masked = meterSchedule(history, [8, 5, 8], prices);
 		expect(masked.calls).toEqual([

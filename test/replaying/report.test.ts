@@ -29,6 +29,7 @@ const one: PolicyTotals = {
 	maskedResults: 12,
 	identifiers: uses(10, 6, 2, 7.5),
 	lines: uses(4, 1, 3, 2),
+	reasoning: { recorded: 0, leftOut: 0, redone: 0 },
 };
 
 describe("figuresOf", () => {
@@ -113,6 +114,7 @@ describe("addTotals", () => {
 			peakTokens: 3,
 			identifiers: uses(1, 1, 1, 1),
 			lines: uses(2, 2, 2, 2),
+			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
 		};
 		expect(addTotals(one, other)).toEqual({
 			conversations: 2,
@@ -140,6 +142,13 @@ describe("addTotals", () => {
 			maskedResults: 24,
 			identifiers: uses(11, 7, 3, 8.5),
 			lines: uses(6, 3, 5, 4),
+			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
+		});
+		expect(figuresOf("balanced", other).reasoning).toEqual({
+			recorded_tokens: 40,
+			left_out_tokens: 10,
+			left_out_share: 0.25,
+			redone_tokens: 2,
 		});
 		expect(addTotals(other, one)).toMatchObject({ worst: 1.5, worstWithFaults: 0.9, peakTokens: 99.5 });
 	});

@@ -8,14 +8,27 @@ export interface AnswerParts {
 	readonly model: string;
 	readonly answer: ScriptedAnswer;
 	readonly usage: InputUsage;
+	/** Anthropic's Messages only. */
+	readonly anthropic?: AnthropicParts | undefined;
 }
 
-const outputTokens = 20;
+export interface AnthropicParts {
+	/** The content of the answer, with its thinking. */
+	readonly content: readonly Block[];
+	readonly thinkingTokens: number;
+	/** What the API tells of the input, where the client asked for it. */
+	readonly input_transformations?: readonly unknown[] | undefined;
+}
+
+type Block = Readonly<Record<string, unknown>>;
+
+/** Tokens of each answer, without thinking. */
+export const outputTokens = 20;
 const created = 1_700_000_000;
 
 /** The answer as one JSON value. */
 export function wholeAnswer(api: Api, parts: AnswerParts): unknown {
-	if (api === "anthropic") return anthropicMessage(parts, anthropicContent(parts));
+	if (api === "anthropic") return anthropicMessage(parts, parts.anthropic?.content ?? anthropicContent(parts));
 	if (api === "openai-chat") return chatCompletion(parts);
 	if (api === "openai-responses") return openaiResponse(parts, "completed", [responseItem(parts, "completed")]);
 	return geminiAnswer(parts);
@@ -32,7 +45,8 @@ export function streamedAnswer(api: Api, parts: AnswerParts, options: { readonly
 const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
 const event = (value: { readonly type: string; readonly [name: string]: unknown }) =>
 	`event: ${value.type}\n${data(value)}`;
-const idOf = (kind: string, { number }: AnswerParts) => `${kind}_standin${String(number).padStart(5, "0")}`;
+const idOf = (kind: string, { number }: Pick<AnswerParts, "number">) =>
+	`${kind}_standin${String(number).padStart(5, "0")}`;
 
 /** All tokens that went in. */
 function inputTokens({ uncached, cacheRead, written, writtenForAnHour }: InputUsage): number {
@@ -40,6 +54,7 @@ function inputTokens({ uncached, cacheRead, written, writtenForAnHour }: InputUs
 }
 
 function anthropicMessage(parts: AnswerParts, content: readonly unknown[]) {
+	const { input_transformations } = parts.anthropic ?? {};
 	return {
 		id: idOf("msg", parts),
 		type: "message",
@@ -48,49 +63,69 @@ function anthropicMessage(parts: AnswerParts, content: readonly unknown[]) {
 		content,
 		stop_reason: parts.answer.kind === "call" ? "tool_use" : "end_turn",
 		stop_sequence: null,
-		usage: anthropicUsage(parts.usage),
+		usage: anthropicUsage(parts),
+		...(input_transformations ? { input_transformations } : {}),
 	};
 }
 
-function anthropicContent(parts: AnswerParts) {
-	const { answer } = parts;
+/** The content of an answer without thinking. */
+export function anthropicContent(parts: Pick<AnswerParts, "answer" | "number">): Block[] {
+	const { answer, number } = parts;
 	if (answer.kind === "text") return [{ type: "text", text: answer.text }];
-	return [{ type: "tool_use", id: idOf("toolu", parts), name: answer.tool, input: answer.input }];
+	const id = idOf("toolu", { number });
+	return [answer.input, ...(answer.parallel ?? [])].map((input, place) => {
+		return { type: "tool_use", id: place === 0 ? id : `${id}x${place}`, name: answer.tool, input };
+	});
 }
 
-function anthropicUsage({ uncached, cacheRead, written, writtenForAnHour }: InputUsage) {
+function anthropicUsage({ usage, anthropic }: AnswerParts) {
+	const { uncached, cacheRead, written, writtenForAnHour } = usage;
 	return {
 		input_tokens: uncached,
 		cache_creation_input_tokens: written + writtenForAnHour,
 		cache_read_input_tokens: cacheRead,
 		cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: writtenForAnHour },
-		output_tokens: outputTokens,
+		...anthropicOutput(anthropic),
 	};
 }
 
+function anthropicOutput({ thinkingTokens: thinking_tokens }: Partial<AnthropicParts> = {}) {
+	if (thinking_tokens === undefined) return { output_tokens: outputTokens };
+	return { output_tokens: outputTokens + thinking_tokens, output_tokens_details: { thinking_tokens } };
+}
+
 function anthropicEvents(parts: AnswerParts): string[] {
-	const { answer } = parts;
-	const message = { ...anthropicMessage(parts, []), stop_reason: null };
-	const isCall = answer.kind === "call";
-	const block = isCall
-		? { type: "tool_use", id: idOf("toolu", parts), name: answer.tool, input: {} }
-		: { type: "text", text: "" };
-	const delta = isCall
-		? { type: "input_json_delta", partial_json: JSON.stringify(answer.input) }
-		: { type: "text_delta", text: answer.text };
-	const stop_reason = isCall ? "tool_use" : "end_turn";
+	const content = parts.anthropic?.content ?? anthropicContent(parts);
+	const message = anthropicMessage(parts, []);
 	return [
-		event({ type: "message_start", message }),
-		event({ type: "content_block_start", index: 0, content_block: block }),
-		event({ type: "content_block_delta", index: 0, delta }),
-		event({ type: "content_block_stop", index: 0 }),
+		event({ type: "message_start", message: { ...message, stop_reason: null } }),
+		...content.flatMap((block, index) => [
+			event({ type: "content_block_start", index, content_block: emptied(block) }),
+			...deltasOf(block).map((delta) => event({ type: "content_block_delta", index, delta })),
+			event({ type: "content_block_stop", index }),
+		]),
 		event({
 			type: "message_delta",
-			delta: { stop_reason, stop_sequence: null },
-			usage: { output_tokens: outputTokens },
+			delta: { stop_reason: message.stop_reason, stop_sequence: null },
+			usage: anthropicOutput(parts.anthropic),
 		}),
 		event({ type: "message_stop" }),
 	];
+}
+
+/** A block as a stream begins it. */
+function emptied(block: Block): Block {
+	if (block.type === "tool_use") return { ...block, input: {} };
+	if (block.type === "thinking") return { ...block, thinking: "", signature: "" };
+	return block.type === "text" ? { ...block, text: "" } : block;
+}
+
+function deltasOf({ type, text, input, thinking, signature }: Block): Block[] {
+	if (type === "tool_use") return [{ type: "input_json_delta", partial_json: JSON.stringify(input) }];
+	if (type === "text") return [{ type: "text_delta", text }];
+	if (type !== "thinking") return [];
+	const shown = thinking === "" ? [] : [{ type: "thinking_delta", thinking }];
+	return [...shown, { type: "signature_delta", signature }];
 }
 
 function chatUsage(usage: InputUsage) {

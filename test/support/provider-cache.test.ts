@@ -94,6 +94,26 @@ describe("breakpoints", () => {
 	});
 });
 
+describe("a block that does not count by its bytes", () => {
+	it("counts by what is known of it", () => {
+		const use = createProviderCache(
+			() => 0,
+			({ type }) => (type === "thinking" ? 700 : undefined),
+		);
+		const thought = { type: "thinking", thinking: "", signature: "s" };
+		const { written } = use("anthropic", "a model", request(block(100, "a"), thought, block(100, "b", mark)));
+		expect(written).toBe(900);
+	});
+
+	it("is left out where it is the bill's block at the start of system", () => {
+		const { anthropic } = startCache();
+		const billing = (hash: string) => ({ type: "text", text: `x-anthropic-billing-header: cch=${hash};` });
+		const body = (hash: string) => ({ system: [billing(hash)], ...request(block(100, "a", mark)) });
+		expect(anthropic(body("1"))).toMatchObject({ uncached: 0, written: 100 });
+		expect(anthropic(body("2"))).toMatchObject({ uncached: 0, cacheRead: 100, written: 0 });
+	});
+});
+
 describe("the longest prefix", () => {
 	const chat = (...texts: readonly string[]) => ({ messages: texts.map((content) => ({ role: "user", content })) });
 

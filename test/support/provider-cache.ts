@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { blocksOf, withoutBillingHeader } from "./bound-prefix.ts";
 
 /** An API of a provider. */
 export type Api = "anthropic" | "openai-chat" | "openai-responses" | "gemini";
@@ -19,9 +20,14 @@ interface PromptBlock {
 	readonly text: string;
 	/** Lifetime of the cache entry that the client asks for at the end of this block. */
 	readonly lifetimeMs: number | undefined;
+	/** Where the bytes of a block do not say how many tokens it has. */
+	readonly tokens?: number | undefined;
 }
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** Tokens of a block whose bytes do not say it, such as thinking that is not shown. */
+export type TokensOfBlock = (block: Json) => number | undefined;
 
 const minute = 60_000;
 const shortLifetime = 5 * minute;
@@ -37,7 +43,7 @@ const bytesPerToken = 4;
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching (breakpoints, 20 blocks, 5 minutes or 1 hour from the
  * last use) and https://platform.openai.com/docs/guides/prompt-caching (1 024 tokens, steps of 128, 5 minutes).
  */
-export function createProviderCache(now: () => number) {
+export function createProviderCache(now: () => number, tokensOf: TokensOfBlock = () => undefined) {
 	/** When an entry expires, by the hash of the whole prefix. */
 	const entries = new Map<string, { readonly lifetimeMs: number; expires: number }>();
 	const isWarm = (key: string) => (entries.get(key)?.expires ?? 0) > now();
@@ -48,7 +54,7 @@ export function createProviderCache(now: () => number) {
 	const write = (key: string, lifetimeMs: number) => entries.set(key, { lifetimeMs, expires: now() + lifetimeMs });
 
 	return function use(api: Api, model: string, body: Json): InputUsage {
-		const blocks = promptBlocks(api, body);
+		const blocks = promptBlocks(api, body, tokensOf);
 		return api === "anthropic" ? useBreakpoints(model, blocks) : useLongestPrefix(`${api} ${model}`, blocks);
 	};
 
@@ -108,9 +114,9 @@ interface Prefix {
 function prefixesOf(scope: string, blocks: readonly PromptBlock[]): Prefix[] {
 	let key = scope;
 	let bytes = 0;
-	return blocks.map(({ text }) => {
+	return blocks.map(({ text, tokens }) => {
 		key = hash(key, text);
-		bytes += Buffer.byteLength(text);
+		bytes += tokens === undefined ? Buffer.byteLength(text) : tokens * bytesPerToken;
 		return { key, tokens: Math.ceil(bytes / bytesPerToken) };
 	});
 }
@@ -120,23 +126,24 @@ function hash(before: string, text: string | Uint8Array): string {
 }
 
 /** Tokens of a request that asks for a count only. */
-export function promptTokens(api: Api, body: Json): number {
-	return prefixesOf("", promptBlocks(api, body)).at(-1)?.tokens ?? 0;
+export function promptTokens(api: Api, body: Json, tokensOf: TokensOfBlock = () => undefined): number {
+	return prefixesOf("", promptBlocks(api, body, tokensOf)).at(-1)?.tokens ?? 0;
 }
 
-function promptBlocks(api: Api, body: Json): PromptBlock[] {
-	if (api === "anthropic") return anthropicBlocks(body);
+function promptBlocks(api: Api, body: Json, tokensOf: TokensOfBlock): PromptBlock[] {
+	if (api === "anthropic") return anthropicBlocks(body, tokensOf);
 	if (api === "openai-chat") return [body.tools, ...list(body.messages)].map(plainBlock);
 	if (api === "openai-responses") return [body.tools, body.instructions, ...list(body.input)].map(plainBlock);
 	return [body.tools, body.systemInstruction, ...list(body.contents)].map(plainBlock);
 }
 
-function anthropicBlocks(body: Json): PromptBlock[] {
+function anthropicBlocks(body: Json, tokensOf: TokensOfBlock): PromptBlock[] {
 	const ofMessages = list(body.messages).flatMap((message) => {
 		const { role, content } = message as Json;
-		return list(content).map((block) => markedBlock(block, `${role}:`));
+		return blocksOf(content).map((block) => ({ ...markedBlock(block, `${role}:`), tokens: tokensOf(block) }));
 	});
-	const blocks = [...list(body.tools), ...list(body.system)].map((block) => markedBlock(block, ""));
+	const system = withoutBillingHeader(blocksOf(body.system));
+	const blocks = [...list(body.tools), ...system].map((block) => markedBlock(block, ""));
 	const all = [...blocks, ...ofMessages];
 	const last = all.at(-1);
 	// A mark on the request itself stands for one on its last block.
@@ -146,8 +153,7 @@ function anthropicBlocks(body: Json): PromptBlock[] {
 
 /** Marks move from request to request and are no part of what is cached. */
 function markedBlock(block: unknown, frame: string): PromptBlock {
-	// A text stands for one text block.
-	const { cache_control, ...rest }: Json = typeof block === "string" ? { type: "text", text: block } : (block as Json);
+	const { cache_control, ...rest } = block as Json;
 	const lifetimeMs = cache_control ? lifetimeOf(cache_control) : undefined;
 	return { text: frame + JSON.stringify(rest), lifetimeMs };
 }

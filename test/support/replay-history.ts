@@ -6,7 +6,11 @@ import { wordings } from "../../src/policy/wordings.ts";
 import { roughCount } from "./rough-count.ts";
 
 /** The history of a transcript under a policy, counted roughly. */
-export function historyOf(transcript: Transcript, policy: Policy): ReplayHistory {
+export function historyOf(
+	transcript: Transcript,
+	policy: Policy,
+	more: { readonly bindsReasoning?: boolean } = {},
+): ReplayHistory {
 	return readHistory({
 		transcript,
 		policy: policy.mask,
@@ -16,6 +20,7 @@ export function historyOf(transcript: Transcript, policy: Policy): ReplayHistory
 		countTokens: roughCount,
 		meter: { countTokens: roughCount, messageOverhead: policy.tokens.message_overhead },
 		cacheTime: { seconds: policy.prices.cache_seconds },
+		...more,
 	});
 }
 

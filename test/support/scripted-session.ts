@@ -12,6 +12,8 @@ export interface SessionScript {
 	readonly fileChars: number;
 	/** After the last file, the model recalls what the first placeholder or notice names: by the tool, else by the command. */
 	readonly recalls?: boolean;
+	/** Files that the model asks for in one answer; one unless given. Anthropic's Messages only. */
+	readonly parallelCalls?: number;
 }
 
 /** A tool that a request offers, with the JSON Schema of its arguments. */
@@ -21,7 +23,14 @@ interface OfferedTool {
 }
 
 export type ScriptedAnswer =
-	| { readonly kind: "call"; readonly turn: number; readonly tool: string; readonly input: Json }
+	| {
+			readonly kind: "call";
+			readonly turn: number;
+			readonly tool: string;
+			readonly input: Json;
+			/** Arguments of further calls of the same tool in this answer. */
+			readonly parallel?: readonly Json[];
+	  }
 	| { readonly kind: "text"; readonly text: string };
 
 export const sideAnswer = "A short title";
@@ -39,12 +48,22 @@ const fileName = (turn: number) => `module-${String(turn).padStart(2, "0")}.ts`;
 export const marker = (turn: number) => `seen-${turn * 7919}-${fileName(turn)}`;
 
 /** Writes the files that the session reads. The same files for the same script. */
-export async function writeProject(folder: string, { toolTurns, fileChars }: SessionScript): Promise<void> {
+export async function writeProject(folder: string, script: SessionScript): Promise<void> {
 	await mkdir(folder, { recursive: true });
-	for (let turn = 1; turn <= toolTurns; turn += 1) {
-		const edge = `// ${marker(turn)}\n`;
-		await writeFile(join(folder, fileName(turn)), edge + sourceText(turn, fileChars - 2 * edge.length) + edge);
+	for (let turn = 1; turn <= script.toolTurns; turn += 1) {
+		await writeFile(join(folder, fileName(turn)), fileText(script, turn));
 	}
+}
+
+/** What a program shows the model for a command of the script; nothing for another command. */
+export function outputOf(script: SessionScript, command: string): string | undefined {
+	const turn = Number(/^cat module-(\d+)\.ts$/.exec(command)?.[1]);
+	return turn >= 1 && turn <= script.toolTurns ? fileText(script, turn) : undefined;
+}
+
+function fileText({ fileChars }: SessionScript, turn: number): string {
+	const edge = `// ${marker(turn)}\n`;
+	return edge + sourceText(turn, fileChars - 2 * edge.length) + edge;
 }
 
 /**
@@ -58,11 +77,17 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 	// Some programs drop their oldest messages, so the calls are not counted.
 	const turn = Number(calls.map((call) => /module-(\d+)\.ts/.exec(call)?.[1]).findLast((one) => one) ?? 0);
 	const tail = JSON.stringify(messagesOf(api, body).slice(-3));
-	if (turn > 0 && tail.includes(marker(turn))) seen.add(turn);
-	const run = (next: number, command: string): ScriptedAnswer => {
-		return { kind: "call", turn: next, tool: tool.name, input: argumentsFor(tool.schema, command) };
+	const atOnce = api === "anthropic" ? (script.parallelCalls ?? 1) : 1;
+	for (let one = Math.max(1, turn - atOnce + 1); one <= turn; one += 1) if (tail.includes(marker(one))) seen.add(one);
+	const run = (next: number, command: string) => {
+		return { kind: "call", turn: next, tool: tool.name, input: argumentsFor(tool.schema, command) } as const;
 	};
-	if (turn < script.toolTurns) return run(turn + 1, `cat ${fileName(turn + 1)}`);
+	if (turn < script.toolTurns) {
+		const next = Array.from({ length: Math.min(atOnce, script.toolTurns - turn) }, (_, place) => turn + 1 + place);
+		const [command = "", ...more] = next.map((one) => `cat ${fileName(one)}`);
+		const parallel = more.map((one) => argumentsFor(tool.schema, one));
+		return { ...run(turn + 1, command), ...(parallel.length > 0 ? { parallel } : {}) };
+	}
 	const done = `Saw ${seen.size} of ${script.toolTurns} files. The work is done.`;
 	const recall = recallCall(JSON.stringify(messagesOf(api, body)), offeredTools(api, body));
 	if (!script.recalls || recall === undefined) return { kind: "text", text: done };

@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { streamedAnswer, wholeAnswer } from "./provider-answers.ts";
+import { outputTokens, streamedAnswer, wholeAnswer } from "./provider-answers.ts";
 import { type Api, createProviderCache, type InputUsage, promptTokens } from "./provider-cache.ts";
 import { nextAnswer, type SessionScript } from "./scripted-session.ts";
+import { createStrictMessages, type StandInThinking, type ThinkingFindings } from "./stand-in-thinking.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -16,6 +17,18 @@ export interface LoggedRequest {
 	readonly model: string;
 	readonly body: string;
 	readonly usage: InputUsage;
+	/** Of the answer, thinking among it. */
+	readonly outputTokens: number;
+	readonly thinkingTokens: number;
+	/** With the option `thinking`, for Anthropic's Messages. */
+	readonly thinking?: ThinkingFindings | undefined;
+}
+
+/** A request that got a 400, for an answer or for a count of tokens. */
+export interface RefusedRequest {
+	readonly path: string;
+	readonly body: string;
+	readonly message: string;
 }
 
 /** Prices of a token, relative to one that the cache has no part in. */
@@ -23,6 +36,10 @@ export interface ProviderPrices {
 	readonly cacheRead: number;
 	readonly cacheWrite: number;
 	readonly cacheWriteForAnHour: number;
+	/** Of a token of the output. */
+	readonly output?: number;
+	/** A prompt of more tokens than `over` multiplies the price of every token of the request. */
+	readonly step?: { readonly over: number; readonly factor: number };
 }
 
 export interface ProviderTotals {
@@ -33,19 +50,35 @@ export interface ProviderTotals {
 	readonly billed: number;
 	/** Requests that read less from the cache than the one before them in the conversation had left there. */
 	readonly cacheBreaks: number;
+	/** Output tokens of all requests, thinking among them, and at their price. */
+	readonly output: number;
+	readonly thought: number;
+	readonly billedOutput: number;
+	/** Requests that got a 400; they are no part of `requests`. */
+	readonly refused: number;
+	/** Blocks of thinking in the requests, and how many of them the API left out. */
+	readonly blocksSent: number;
+	readonly blocksDropped: number;
+	/** Blocks of thinking that were valid at their places in a request and were not in it, for each request. */
+	readonly blocksLost: number;
+	/** Blocks of thinking that the model was no longer shown, though their answers were in the request; each block once. */
+	readonly blocksGone: number;
+	/** Requests that came for the first time without any thinking, though thinking of their answers had been sent before. */
+	readonly stripped: number;
 }
 
 export interface StandInProvider {
 	/** Such as http://127.0.0.1:40123. */
 	readonly origin: string;
 	readonly requests: readonly LoggedRequest[];
+	readonly refusals: readonly RefusedRequest[];
 	/** Method and path of everything that was asked, in order. */
 	readonly paths: readonly string[];
 	readonly totals: () => ProviderTotals;
 	readonly close: () => Promise<void>;
 }
 
-export const usualPrices: ProviderPrices = { cacheRead: 0.1, cacheWrite: 1.25, cacheWriteForAnHour: 2 };
+export const usualPrices: ProviderPrices = { cacheRead: 0.1, cacheWrite: 1.25, cacheWriteForAnHour: 2, output: 5 };
 
 /**
  * A server in the place of the providers: Anthropic's Messages, OpenAI's Chat Completions and Responses, and Gemini, streamed
@@ -55,15 +88,19 @@ export async function startStandInProvider(options: {
 	readonly script: SessionScript;
 	/** Milliseconds, for the lifetime of cache entries. */
 	readonly now?: () => number;
-	readonly prices?: ProviderPrices;
+	readonly prices?: ProviderPrices | ((model: string) => ProviderPrices);
+	/** Answers think, and requests are checked as Anthropic's API checks them. */
+	readonly thinking?: StandInThinking;
 	/** A folder for the bodies, one file each. */
 	readonly folder?: string;
 	/** Before each answer. */
 	readonly delayMs?: number;
 }): Promise<StandInProvider> {
-	const { script, now = Date.now, prices = usualPrices, folder, delayMs } = options;
-	const useCache = createProviderCache(now);
+	const { script, now = Date.now, prices = usualPrices, thinking, folder, delayMs } = options;
+	const strict = thinking && createStrictMessages(thinking);
+	const useCache = createProviderCache(now, strict?.tokensOf);
 	const requests: LoggedRequest[] = [];
+	const refusals: RefusedRequest[] = [];
 	const paths: string[] = [];
 	const seen = new Map<string, Set<number>>();
 	if (folder !== undefined) await mkdir(folder, { recursive: true });
@@ -88,22 +125,34 @@ export async function startStandInProvider(options: {
 		const text = await bodyOf(request);
 		const asked = request.method === "POST" ? askedOf(pathname) : undefined;
 		if (asked === undefined) return answerElse(request, response, pathname);
-		const body = JSON.parse(text) as Json;
+		const came = JSON.parse(text) as Json;
+		const received = asked.api === "anthropic" ? strict?.receive(came, betasOf(request)) : undefined;
+		if (received?.kind === "refused") {
+			const { message, headers } = received.refusal;
+			refusals.push({ path: request.url ?? "", body: text, message });
+			const error = { type: "invalid_request_error", message };
+			return send(response, 400, { type: "error", error, request_id: `req_${refusals.length}` }, headers);
+		}
+		const body = received?.body ?? came;
 		if (asked.kind === "count") {
-			const tokens = promptTokens(asked.api, body);
+			const tokens = promptTokens(asked.api, body, strict?.tokensOf);
 			return send(response, 200, asked.api === "gemini" ? { totalTokens: tokens } : { input_tokens: tokens });
 		}
 		const { api } = asked;
 		const model = asked.model ?? String(body.model);
 		const usage = useCache(api, model, body);
-		requests.push({ api, path: request.url ?? "", model, body: text, usage });
-		const number = requests.length;
-		if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
-		if (folder !== undefined) await writeFile(join(folder, `${String(number).padStart(4, "0")}-${api}.json`), text);
+		const number = requests.length + 1;
 		const conversation = conversationOf(api, model, body);
 		const seenThere = seen.get(conversation) ?? new Set();
 		seen.set(conversation, seenThere);
-		const parts = { number, model, usage, answer: nextAnswer(script, api, body, seenThere) };
+		const answer = nextAnswer(script, api, body, seenThere);
+		const anthropic = received?.answer({ number, answer });
+		const thinkingTokens = anthropic?.thinkingTokens ?? 0;
+		const tokens = { outputTokens: outputTokens + thinkingTokens, thinkingTokens };
+		requests.push({ api, path: request.url ?? "", model, body: text, usage, ...tokens, thinking: received?.findings });
+		if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
+		if (folder !== undefined) await writeFile(join(folder, `${String(number).padStart(4, "0")}-${api}.json`), text);
+		const parts = { number, model, usage, answer, anthropic };
 		const streams = api === "gemini" ? pathname.includes(":stream") : body.stream === true;
 		if (!streams) return send(response, 200, wholeAnswer(api, parts));
 		if (api === "gemini" && searchParams.get("alt") !== "sse") return send(response, 200, [wholeAnswer(api, parts)]);
@@ -116,8 +165,9 @@ export async function startStandInProvider(options: {
 	return {
 		origin: `http://127.0.0.1:${port}`,
 		requests,
+		refusals,
 		paths,
-		totals: () => totalsOf(requests, prices),
+		totals: () => totalsOf(requests, refusals.length, typeof prices === "function" ? prices : () => prices),
 		close: () =>
 			new Promise((resolve) => {
 				server.close(() => resolve());
@@ -126,23 +176,46 @@ export async function startStandInProvider(options: {
 	};
 }
 
-function totalsOf(requests: readonly LoggedRequest[], prices: ProviderPrices): ProviderTotals {
-	let [sent, billed, cacheBreaks] = [0, 0, 0];
+function totalsOf(
+	requests: readonly LoggedRequest[],
+	refused: number,
+	pricesOf: (model: string) => ProviderPrices,
+): ProviderTotals {
+	let [sent, billed, billedOutput, cacheBreaks] = [0, 0, 0, 0];
 	const left = new Map<string, number>();
-	for (const { api, model, body, usage } of requests) {
+	for (const { api, model, body, usage, outputTokens: output } of requests) {
 		const { uncached, cacheRead, written, writtenForAnHour } = usage;
+		const prices = pricesOf(model);
 		const cached = cacheRead + written + writtenForAnHour;
+		const factor = prices.step && uncached + cached > prices.step.over ? prices.step.factor : 1;
 		sent += uncached + cached;
+		billedOutput += factor * output * (prices.output ?? 0);
 		billed +=
-			uncached +
-			cacheRead * prices.cacheRead +
-			written * prices.cacheWrite +
-			writtenForAnHour * prices.cacheWriteForAnHour;
+			factor *
+			(uncached +
+				cacheRead * prices.cacheRead +
+				written * prices.cacheWrite +
+				writtenForAnHour * prices.cacheWriteForAnHour);
 		const conversation = conversationOf(api, model, JSON.parse(body));
 		if (cacheRead < (left.get(conversation) ?? 0)) cacheBreaks += 1;
 		left.set(conversation, cached);
 	}
-	return { requests: requests.length, sent, billed: Math.round(billed), cacheBreaks };
+	const sum = (of: (request: LoggedRequest) => number) => requests.reduce((total, one) => total + of(one), 0);
+	return {
+		requests: requests.length,
+		sent,
+		billed: Math.round(billed),
+		cacheBreaks,
+		output: sum((one) => one.outputTokens),
+		thought: sum((one) => one.thinkingTokens),
+		billedOutput: Math.round(billedOutput),
+		refused,
+		blocksSent: sum(({ thinking }) => thinking?.sent ?? 0),
+		blocksDropped: sum(({ thinking }) => thinking?.dropped ?? 0),
+		blocksLost: sum(({ thinking }) => thinking?.lost ?? 0),
+		blocksGone: sum(({ thinking }) => thinking?.gone ?? 0),
+		stripped: sum(({ thinking }) => Number(thinking?.isStripped ?? false)),
+	};
 }
 
 /** Conversations differ by their tools and their first message. */
@@ -188,9 +261,18 @@ function answerElse(request: IncomingMessage, response: ServerResponse, pathname
 	}
 }
 
-function send(response: ServerResponse, status: number, value: unknown): void {
+function send(
+	response: ServerResponse,
+	status: number,
+	value: unknown,
+	headers: Readonly<Record<string, string>> = {},
+): void {
 	if (response.headersSent) response.destroy();
-	else response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
+	else response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
+}
+
+function betasOf({ headersDistinct }: IncomingMessage): string[] {
+	return (headersDistinct["anthropic-beta"] ?? []).flatMap((value) => value.split(",")).map((one) => one.trim());
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -1,0 +1,136 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import { pricesSetIn } from "../policy/layers.ts";
+import type { Prices } from "../policy/schema.ts";
+import { type ModelPrices, type PriceStep, pricesOfModel } from "../tokens/model-prices.ts";
+import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
+
+/** What a request costs, and how its provider caches it. */
+export interface CacheTerms {
+	/** Its name in the request. */
+	readonly model: string | undefined;
+	/** Milliseconds that a prefix stays in the cache after its last use; 0 if nothing is cached. */
+	readonly lifetime: number;
+	/** What the tokens of such a request are expected to cost. Without a cache all of them cost what an input token does. */
+	readonly prices: Prices;
+	/** Prices of tokens that an answer reports as read, and as written for some minutes or an hour. */
+	readonly reads: number;
+	readonly writes: { readonly minutes: number; readonly hour: number };
+	/** Prompts over a size cost more: all tokens of the request, so many times as much. From the lowest up. */
+	readonly steps: readonly PriceStep[];
+	/** US dollars for a million tokens, where they are known. */
+	readonly dollars?: { readonly input: number; readonly output: number };
+	/**
+	 * `asked`: by a `cache_control`. `automatic`: the provider caches by itself. `not_asked`: nothing is cached.
+	 * `never_read`: the upstream was never seen to read from a cache, so all counts as uncached.
+	 */
+	readonly caching: "asked" | "automatic" | "not_asked" | "never_read";
+}
+
+/**
+ * By the model of the request (`docs/prices.md`), its `cache_control` and what was observed. Anthropic caches what a
+ * `cache_control` asks for, for 5 minutes or an hour, and nothing without one
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). OpenAI and Gemini cache by themselves
+ * (https://developers.openai.com/api/docs/guides/prompt-caching: inactive prefixes live 5 to 10 minutes, 30 from GPT-5.6 on,
+ * a day if asked; https://ai.google.dev/gemini-api/docs/caching). Prices that the policy sets itself stay.
+ */
+export function cacheTerms(
+	body: unknown,
+	api: Api,
+	prices: Prices,
+	about: { readonly model?: string | undefined; readonly observed?: ObservedCaching } = {},
+): CacheTerms {
+	const request = objectOf(body);
+	const model = about.model ?? stringAt(request, "model");
+	const known = (model === undefined ? undefined : pricesOfModel(model)) ?? usualPrices[api];
+	const breakpoint = lastBreakpoint(request);
+	const caching = cachingOf({ api, known, hasBreakpoint: breakpoint !== undefined }, about.observed ?? nothingObserved);
+	const isHour = caching === "asked" && breakpoint?.ttl === "1h";
+	const own = ownPrices(prices);
+	const at = (factor: number) => factor * prices.input;
+	const isCached = caching === "asked" || caching === "automatic";
+	const write = isHour ? known.writeForHour : caching === "asked" || !known.isAsked ? known.write : 1;
+	const reads = own.cache_read ?? at(known.read);
+	// Who reports writes bills them, whatever the model's own maker does.
+	const writes = {
+		minutes: own.cache_write ?? at(known.write > 1 ? known.write : usualPrices.anthropic.write),
+		hour:
+			own.cache_write_hour ??
+			own.cache_write ??
+			at(known.writeForHour > 1 ? known.writeForHour : usualPrices.anthropic.writeForHour),
+	};
+	return {
+		model,
+		lifetime: isCached ? lifetimeOf(request, isHour, known) : 0,
+		prices: {
+			...prices,
+			cache_read: own.cache_read ?? at(isCached ? known.read : 1),
+			cache_write: isHour
+				? (own.cache_write_hour ?? own.cache_write ?? at(write))
+				: (own.cache_write ?? at(isCached ? write : 1)),
+			output: own.output ?? at(known.output),
+		},
+		reads,
+		writes,
+		steps: known.steps,
+		...(known.dollars && { dollars: known.dollars }),
+		caching,
+	};
+}
+
+/** What all tokens of a request cost as multiples, by the size of its prompt: tokens read and written count. */
+export function stepFactors(
+	{ steps }: Pick<CacheTerms, "steps">,
+	promptTokens: number,
+): Pick<PriceStep, "input" | "output"> {
+	return steps.findLast(({ over }) => promptTokens > over) ?? { input: 1, output: 1 };
+}
+
+const automatic = { name: "", read: 0.1, write: 1, writeForHour: 1, output: 5, steps: [], minutes: 5, isAsked: false };
+
+/** Of models that nothing is known of. */
+const usualPrices: Readonly<Record<Api, ModelPrices>> = {
+	anthropic: { ...automatic, write: 1.25, writeForHour: 2, isAsked: true },
+	openai: automatic,
+	gemini: automatic,
+};
+
+function cachingOf(
+	{ api, known, hasBreakpoint }: { readonly api: Api; readonly known: ModelPrices; readonly hasBreakpoint: boolean },
+	observed: ObservedCaching,
+): CacheTerms["caching"] {
+	if (neverReads(observed)) return "never_read";
+	if (hasBreakpoint && known.isAsked) return "asked";
+	// A gateway with the API of OpenAI may ask for it by itself.
+	return known.isAsked && api === "anthropic" && !observed.readsUnasked ? "not_asked" : "automatic";
+}
+
+const minute = 60_000;
+
+function lifetimeOf(request: JsonObject, isHour: boolean, { minutes }: ModelPrices): number {
+	if (request.prompt_cache_retention === "24h") return 24 * 60 * minute;
+	return (isHour ? 60 : minutes) * minute;
+}
+
+/** Those that the policy sets, as against the defaults. */
+function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: number } {
+	const set = pricesSetIn(prices);
+	return Object.fromEntries(Object.entries(prices).filter(([key, value]) => set.has(key) && value !== null));
+}
+
+/** In the order of the prompt: tools, system, messages. The one of the whole request stands for the last message. */
+function lastBreakpoint(body: JsonObject): JsonObject | undefined {
+	if (isJsonObject(body.cache_control)) return body.cache_control;
+	const messages = listOf(body.messages);
+	for (let index = messages.length - 1; index >= 0; index -= 1) {
+		const found = lastIn(objectOf(messages[index]).content);
+		if (found) return found;
+	}
+	return lastIn(body.system) ?? lastIn(body.tools);
+}
+
+function lastIn(blocks: unknown): JsonObject | undefined {
+	return listOf(blocks)
+		.map((block) => objectOf(block).cache_control)
+		.findLast(isJsonObject);
+}

@@ -1,0 +1,114 @@
+import { type CacheTerms, stepFactors } from "./terms.ts";
+import { inputBill, promptTokens, type Usage } from "./usage.ts";
+
+export interface SizedPart {
+	/** Equal for equal content. */
+	readonly key: string;
+	readonly tokens: number;
+}
+
+/** What surrounds the messages, and then each message, as they came and as they go out. */
+export interface RequestParts {
+	readonly unedited: readonly SizedPart[];
+	readonly sent: readonly SizedPart[];
+}
+
+export interface BilledRequest {
+	readonly parts: RequestParts;
+	/** Those of the last request of the conversation; `undefined` for the first that we see. */
+	readonly before: RequestParts | undefined;
+	/** The provider's, of what was sent; `undefined` if it does not tell. */
+	readonly usage: Usage | undefined;
+	/** Tokens of the provider for each of ours. */
+	readonly scale: number;
+	readonly terms: CacheTerms;
+	/** Whether the provider's cache had expired. */
+	readonly isCold: boolean;
+}
+
+export interface UneditedBill {
+	/** In prices of an input token. */
+	readonly billed: number;
+	/** Tokens that were sent before and again, in those of the provider; 0 if its cache had expired. */
+	readonly repeated: number;
+	/** Whether the bill hangs on a loss of the cache of which no cause is known. */
+	readonly isUnexplained: boolean;
+}
+
+/**
+ * What the request would have billed as it came. Read from the cache would be what came before in the same way. Where the
+ * provider has read more than we know to be repeated (the first request that we see, a pause that its cache outlived), or has
+ * lost what was sent again, that holds for the request as it came too: it has read the same messages. What is not read
+ * costs what it does in the sent request.
+ */
+export function billUnedited(request: BilledRequest): UneditedBill {
+	const { parts, before, usage, scale, terms, isCold } = request;
+	const whole = tokensOf(parts.unedited);
+	const isWarm = before !== undefined && !isCold;
+	const repeated = isWarm ? commonTokens(parts.sent, before.sent) : 0;
+	const came = isWarm ? commonTokens(parts.unedited, before.unedited) : 0;
+	const read = usage ? usage.cacheRead * (tokensOf(parts.sent) / Math.max(1, promptTokens(usage))) : repeated;
+	const isLost = terms.caching === "never_read" || (repeated * scale >= longRepeat && read < repeated / 2);
+	const isMore = read > repeated + tokensOf(parts.sent) * someShare;
+	const reached = () => uneditedUpTo(read, parts, before === undefined);
+	const cached = isLost || !isWarm ? reached() : isMore ? Math.max(came, reached()) : came;
+
+	const { input: factor } = stepFactors(terms, whole * scale);
+	const billed = (cached * terms.reads + (whole - cached) * restPrice(usage, terms)) * scale * factor;
+	const comparable = isWarm ? Math.min(whole, tokensOf(before.unedited)) : 0;
+	const isExplained = isLost || (usage !== undefined && !isMore);
+	return { billed, repeated: repeated * scale, isUnexplained: came < comparable / 2 && !isExplained };
+}
+
+/** Providers cache from some 1 000 tokens on. */
+const longRepeat = 1_024;
+
+/** Of a request, by which the sizes of its parts may be wrong, and which other conversations may share with it. */
+const someShare = 0.1;
+
+/** The bill of a request whose answer does not tell it. */
+export function estimatedBill({ parts, before, scale, terms, isCold }: Omit<BilledRequest, "usage">): number {
+	const whole = tokensOf(parts.sent);
+	const cached = before === undefined || isCold ? 0 : commonTokens(parts.sent, before.sent);
+	const { input: factor } = stepFactors(terms, whole * scale);
+	const { cache_read, cache_write } = terms.prices;
+	return (cached * cache_read + (whole - cached) * cache_write) * scale * factor;
+}
+
+/** The price of a token that the provider has not read, without a step. */
+function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
+	const rest = usage && usage.input + usage.cacheWrite;
+	if (!usage || !rest) return terms.prices.cache_write;
+	const { input: factor } = stepFactors(terms, promptTokens(usage));
+	return (inputBill(usage, terms) / factor - usage.cacheRead * terms.reads) / rest;
+}
+
+/**
+ * Tokens as they came of the parts that the provider has read: so many `tokens` from the start of what was sent. In the
+ * first request that we see, an edit of ours may be what ended the read; then all but the last turn counts as read.
+ */
+function uneditedUpTo(tokens: number, { unedited, sent }: RequestParts, isFirst: boolean): number {
+	let left = tokens;
+	let came = 0;
+	for (const [index, { key, tokens: size }] of sent.entries()) {
+		const whole = unedited[index] as SizedPart;
+		if (left < size) {
+			const isEdited = key !== whole.key;
+			if (isFirst && isEdited && tokens > 0) return Math.max(came, tokensOf(unedited.slice(0, -2)));
+			return came + (whole.tokens * left) / size;
+		}
+		left -= size;
+		came += whole.tokens;
+	}
+	return came;
+}
+
+export function tokensOf(parts: readonly SizedPart[]): number {
+	return parts.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** Tokens of the longest common start of two requests: providers cache it. By whole messages, as in `replay`. */
+export function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
+	const end = parts.findIndex(({ key }, index) => key !== before[index]?.key);
+	return tokensOf(end === -1 ? parts : parts.slice(0, end));
+}

@@ -1,0 +1,213 @@
+import type { IncomingMessage } from "node:http";
+import zlib from "node:zlib";
+import { createParser } from "eventsource-parser";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { listOf, objectOf } from "../json-text/value.ts";
+import type { Api } from "./observed-caching.ts";
+import { type CacheTerms, stepFactors } from "./terms.ts";
+
+/** The tokens that a provider says it has billed. */
+export interface Usage {
+	/** Neither read from its cache nor written to it. */
+	readonly input: number;
+	readonly cacheRead: number;
+	readonly cacheWrite: number;
+	/** Among those written, the ones written for an hour. */
+	readonly cacheWriteForHour?: number;
+	readonly output: number;
+}
+
+/** Answers without events are held until their end, up to this size. */
+const largestHeld = 16 * 1024 * 1024;
+
+/**
+ * Reads the usage of an answer while it passes: `push` takes its body as it came, `end` tells what was found. An answer
+ * that cannot be read has none.
+ */
+export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
+	const { "content-type": type = "", "content-encoding": encoding = "identity" } = answer.headers;
+	let found: JsonObject = {};
+	let hasDropped = false;
+	const take = (text: string) => {
+		// Anthropic's API lists the reasoning that it has left out, in the first event.
+		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
+		// Most events are pieces of text.
+		if (!text.includes('"usage')) return;
+		found = merged(found, usageIn(parsed(text)));
+	};
+	const reader = type.startsWith("text/event-stream") ? eventReader(take) : wholeReader(take);
+	const decoder = decoderOf(encoding);
+	const decoded =
+		decoder &&
+		new Promise<void>((resolve) => {
+			decoder.on("data", reader.push);
+			decoder.on("close", resolve);
+			decoder.on("error", () => {});
+			decoder.on("end", resolve);
+		});
+	const isReadable = decoder !== undefined || encoding === "identity";
+	return {
+		push(piece: Buffer): void {
+			if (decoder) decoder.write(piece);
+			else if (isReadable) reader.push(piece);
+		},
+		async end(): Promise<Usage | undefined> {
+			decoder?.end();
+			await decoded;
+			reader.end();
+			return usageOf(found, api);
+		},
+		/** Whether the provider has left reasoning out, so that it checks what that is bound to. */
+		hasDroppedReasoning: () => hasDropped,
+	};
+}
+
+function decoderOf(encoding: string) {
+	if (encoding === "gzip" || encoding === "x-gzip") return zlib.createGunzip();
+	if (encoding === "deflate") return zlib.createInflate();
+	return encoding === "br" ? zlib.createBrotliDecompress() : undefined;
+}
+
+function eventReader(take: (text: string) => void) {
+	const decoder = new TextDecoder();
+	const parser = createParser({ onEvent: ({ data }) => take(data) });
+	return {
+		push: (piece: Buffer) => parser.feed(decoder.decode(piece, { stream: true })),
+		end: () => parser.reset({ consume: true }),
+	};
+}
+
+function wholeReader(take: (text: string) => void) {
+	const pieces: Buffer[] = [];
+	let bytes = 0;
+	return {
+		push(piece: Buffer): void {
+			bytes += piece.length;
+			if (bytes <= largestHeld) pieces.push(piece);
+			else pieces.splice(0);
+		},
+		end: () => take(Buffer.concat(pieces).toString("utf8")),
+	};
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+/** In an answer, or in an event: of Anthropic's first, in its message; of Responses' last, in its response. */
+function usageIn(value: unknown): JsonObject {
+	// Gemini's stream without events is a list.
+	const last = Array.isArray(value) ? value.at(-1) : value;
+	const { usage, usageMetadata, message, response, choices } = objectOf(last);
+	const held = [
+		usage,
+		usageMetadata,
+		objectOf(message).usage,
+		objectOf(response).usage,
+		objectOf(response).usageMetadata,
+		// The last choice of a stream of Moonshot.
+		objectOf(listOf(choices)[0]).usage,
+	];
+	return held.find(isJsonObject) ?? {};
+}
+
+/** Later events count: their figures are sums. The last one of Anthropic repeats some as null, that of some gateways as 0. */
+function merged(found: JsonObject, more: JsonObject): JsonObject {
+	const known = Object.entries(more).filter(([key, one]) => one !== null && (one !== 0 || found[key] === undefined));
+	return { ...found, ...Object.fromEntries(known) };
+}
+
+function usageOf(found: JsonObject, api: Api): Usage | undefined {
+	if (api === "anthropic") return anthropicUsage(found);
+	if (api === "gemini") {
+		if (found.promptTokenCount === undefined) return undefined;
+		const output = tokensIn(found.candidatesTokenCount) + tokensIn(found.thoughtsTokenCount);
+		return { ...splitPrompt(found.promptTokenCount, { read: tokensIn(found.cachedContentTokenCount) }), output };
+	}
+	// Chat completions and Responses.
+	const { prompt_cache_hit_tokens: hit, prompt_cache_miss_tokens: miss } = found;
+	const prompt =
+		found.prompt_tokens ?? found.input_tokens ?? (hit === undefined ? miss : tokensIn(hit) + tokensIn(miss));
+	if (prompt === undefined) return undefined;
+	const details = objectOf(found.prompt_tokens_details ?? found.input_tokens_details);
+	return {
+		...splitPrompt(prompt, {
+			read: largest([details.cached_tokens, ...readBeside(found)]),
+			write: largest([
+				details.cache_write_tokens,
+				details.cache_creation_tokens,
+				found.cache_write_tokens,
+				found.cache_creation_input_tokens,
+			]),
+			creation: details.cache_creation_token_details ?? found.cache_creation,
+		}),
+		output: tokensIn(found.completion_tokens ?? found.output_tokens),
+	};
+}
+
+/** `input_tokens` are those that were neither read nor written, unless an endpoint tells what it read by a field of its own. */
+function anthropicUsage(found: JsonObject): Usage | undefined {
+	if (found.input_tokens === undefined) return undefined;
+	const output = tokensIn(found.output_tokens);
+	const write = tokensIn(found.cache_creation_input_tokens);
+	const beside = largest([found.cached_tokens, found.prompt_cache_hit_tokens]);
+	if (found.cache_read_input_tokens === undefined && beside > 0)
+		return { ...splitPrompt(found.input_tokens, { read: beside, write }), output };
+	return {
+		input: tokensIn(found.input_tokens),
+		cacheRead: tokensIn(found.cache_read_input_tokens),
+		cacheWrite: write,
+		...hourOf(found.cache_creation, write),
+		output,
+	};
+}
+
+/** Beside the details of OpenAI: DeepSeek; Moonshot; LiteLLM for Claude. */
+function readBeside(found: JsonObject): readonly unknown[] {
+	return [found.prompt_cache_hit_tokens, found.cached_tokens, found.cache_read_input_tokens];
+}
+
+/** A prompt that is counted whole. No answer makes its parts more than that. */
+function splitPrompt(
+	prompt: unknown,
+	parts: { readonly read: number; readonly write?: number; readonly creation?: unknown },
+): Omit<Usage, "output"> {
+	const whole = tokensIn(prompt);
+	const cacheRead = Math.min(parts.read, whole);
+	const cacheWrite = Math.min(parts.write ?? 0, whole - cacheRead);
+	return { input: whole - cacheRead - cacheWrite, cacheRead, cacheWrite, ...hourOf(parts.creation, cacheWrite) };
+}
+
+function hourOf(creation: unknown, written: number): Pick<Usage, "cacheWriteForHour"> {
+	const { ephemeral_1h_input_tokens: tokens } = objectOf(creation);
+	return typeof tokens === "number" ? { cacheWriteForHour: Math.min(tokensIn(tokens), written) } : {};
+}
+
+function largest(values: readonly unknown[]): number {
+	return Math.max(...values.map(tokensIn));
+}
+
+/** An answer may hold any number. One that cannot be a count of tokens is read as 0, so that sums stay finite. */
+function tokensIn(value: unknown): number {
+	return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0;
+}
+
+export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
+	return input + cacheRead + cacheWrite;
+}
+
+/** The bill of the input, in prices of an input token. An answer may tell for how long tokens were written. */
+export function inputBill(usage: Usage, terms: CacheTerms): number {
+	const { prices, writes, reads } = terms;
+	const { input, cacheRead, cacheWrite, cacheWriteForHour: forHour } = usage;
+	const written =
+		forHour === undefined
+			? cacheWrite * Math.max(prices.cache_write, writes.minutes)
+			: forHour * writes.hour + (cacheWrite - forHour) * writes.minutes;
+	const { input: factor } = stepFactors(terms, promptTokens(usage));
+	return (input * prices.input + cacheRead * reads + written) * factor;
+}

@@ -1,0 +1,249 @@
+import { once } from "../conversation/lists.ts";
+import type { Message } from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import type { Policy } from "../policy/schema.ts";
+import { reasoningBinding } from "../tokens/reasoning-binding.ts";
+import {
+	addHint,
+	changesOf,
+	choose,
+	cutsOf,
+	knownStates,
+	type NoDecision,
+	reasonAgainst,
+	type Why,
+} from "./decisions.ts";
+import type { Branch } from "./histories.ts";
+import { messageKey } from "./identity.ts";
+import type { Memory } from "./memory.ts";
+import type { Note, StateChange } from "./notes.ts";
+import { asksForCheck, type Block, blocksLeftOut, boundBlocks, dropBlocks, removals } from "./reasoning.ts";
+import type { HostRequest, OpenedConversation, Shared, WrittenEdit } from "./request.ts";
+import { charsSent, type ResultState, valueEdits } from "./states.ts";
+
+export interface Composed<Written> {
+	readonly number: number;
+	/** `undefined` if it is sent as the host sent it. */
+	readonly written: Written | undefined;
+	/** By place, how each result is sent. */
+	readonly states: readonly (ResultState | undefined)[];
+	/** Places whose state begins with this request. */
+	readonly decided: ReadonlySet<number>;
+	readonly why: Why | undefined;
+	readonly noDecision: NoDecision | undefined;
+	readonly leftOut: readonly Block[];
+	/** `undefined` for a request that only counts tokens. */
+	readonly branch: Branch | undefined;
+	readonly charsSent: () => number;
+	/** Whether the request asks the API to leave out invalid reasoning. */
+	readonly asksToDrop: boolean;
+	readonly variants: Variants<Written>;
+}
+
+/** Another form of a request, for one that the provider has refused. */
+export interface Variant<Written> extends Omit<Composed<Written>, "variants"> {
+	/** Notes that the provider took it. */
+	readonly accepted: () => void;
+}
+
+interface Variants<Written> {
+	/** Without the reasoning that no longer fits; `undefined` if none is in it. */
+	readonly withoutInvalid: () => Variant<Written> | undefined;
+	/** The API leaves out what no longer fits; `undefined` if the request cannot ask for that. */
+	readonly dropping: () => Variant<Written> | undefined;
+	readonly withoutReasoning: () => Variant<Written> | undefined;
+	/** Without the decisions of this request, which are then taken back; `undefined` if there are none. */
+	readonly earlier: () => Variant<Written> | undefined;
+	/** As the host sent it. */
+	readonly own: () => Variant<Written> | undefined;
+}
+
+/** After a refused decision, requests of the conversation without another one. */
+const frozenFor = 20;
+
+/**
+ * Puts the known states in, cuts the results that are new, and applies the decisions that are ready. Waits for nothing.
+ * What it adds is noted before it is sent, so that every process sends the same.
+ */
+export function compose<Written>(
+	opened: OpenedConversation,
+	request: HostRequest<Written>,
+	shared: Shared,
+): Composed<Written> {
+	const { transcript, conversation, paired, keys, isCold, isHeldOut } = opened;
+	const { policy, memory, histories } = shared;
+	const { body, recall, decides } = request;
+	const remembered = memory.recall(conversation);
+	const number = remembered.requests + 1;
+	const leftOutBefore = new Map(remembered.leftOut);
+	const { messages } = transcript;
+	const began = { since: number, at: messages.length, changed: 0 };
+	const known = isHeldOut ? keys.map(() => undefined) : knownStates(opened, remembered, memory);
+
+	let noDecision = reasonAgainst(opened, number <= remembered.frozenUntil, shared);
+	const fresh = new Map<number, ResultState>();
+	let why: Why | undefined;
+	if (noDecision === undefined) {
+		for (const [place, cut] of cutsOf(opened, known, shared)) fresh.set(place, { ...began, ...cut });
+		const chosen = decides ? choose(opened, known, { remembered, terms: request.terms }) : undefined;
+		why = chosen?.why;
+		for (const [place, { values, ref }] of chosen?.decisions ?? []) {
+			const before = known[place];
+			const cut = before?.kind === "cut" ? { cut: before.values } : {};
+			fresh.set(place, { ...began, kind: "masked", changed: number, values, ref, ...cut });
+		}
+		if (recall && decides) addHint(opened, { known, fresh, recall, policy, number });
+	}
+	const stateOf = (place: number) => fresh.get(place) ?? known[place];
+
+	const tracks = !isHeldOut && (remembered.isEnforced || tracksReasoning(request, policy));
+	const allBlocks = once(() => boundBlocks(body, transcript, remembered));
+	const blocks = tracks ? allBlocks() : [];
+	const invalidAmong = (among: readonly Block[], stateAt: (place: number) => ResultState | undefined): Block[] => {
+		if (among.length === 0) return [];
+		const changes = paired.flatMap(({ result, message }, place) => {
+			const { changed = 0 } = stateAt(place) ?? {};
+			const path = changed > 0 ? (result.whole ?? result.texts[0] ?? result.media[0])?.path : undefined;
+			return path ? [{ message, path, changed }] : [];
+		});
+		return blocksLeftOut({ blocks: among, changes, leftOut: leftOutBefore, number });
+	};
+	const leavesOut = remembered.isEnforced || leavesInvalidOut(request, policy);
+	const chosenOut = (invalid: readonly Block[]) =>
+		leavesOut ? invalid : invalid.filter(({ key }) => leftOutBefore.has(key));
+	let invalid = invalidAmong(blocks, stateOf);
+	let out = chosenOut(invalid);
+
+	if (decides && !isHeldOut) {
+		const noteOf = (states: readonly StateChange[]): Note => ({
+			number,
+			messages: messages.length,
+			isCold,
+			states,
+			produced: blocks.filter(({ key }) => !remembered.produced.has(key)).map((block) => [block.key, block.produced]),
+			leftOut: keysOf(out),
+			ending: tracks ? endingOf(messages) : undefined,
+		});
+		const changes = changesOf(fresh, opened, { known, remembered, policy, began, noDecision });
+		try {
+			// Where nothing hangs on it, a request is counted by this process alone.
+			const isCounted = tracks || isCold || number <= remembered.frozenUntil;
+			if (isCounted || changes.length > 0) memory.note(conversation, noteOf(changes));
+			else memory.noteHere(conversation, noteOf([]));
+		} catch {
+			// The disk is full, for example: known states are sent, and nothing new is decided.
+			noDecision = "memory";
+			fresh.clear();
+			why = undefined;
+			invalid = invalidAmong(blocks, stateOf);
+			out = chosenOut(invalid);
+			memory.noteHere(conversation, noteOf(changesOf(fresh, opened, { known, remembered, policy, began, noDecision })));
+		}
+		memory.called(conversation);
+	}
+
+	const drops = remembered.dropsBlocks ? dropBlocks.edit(body) : undefined;
+	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
+		const edits: WrittenEdit[] = paired.flatMap(({ result }, place) => {
+			const state = stateAt(place);
+			return state ? valueEdits(state.values, result) : [];
+		});
+		edits.push(...removals(body, left), ...(drop ? [drop] : []));
+		return edits.length === 0 ? undefined : request.write(edits);
+	};
+	const composed: Omit<Composed<Written>, "variants"> = {
+		number,
+		written: write(stateOf, out),
+		states: paired.map((_, place) => stateOf(place)),
+		decided: new Set(fresh.keys()),
+		why,
+		noDecision: noDecision ?? (opened.branch?.hasFailed ? "failed" : undefined),
+		leftOut: out,
+		charsSent: once(() => charsSent(transcript, paired, stateOf)),
+		asksToDrop: drops !== undefined,
+		branch: decides ? histories.keep(conversation, { transcript, paired, keys }, opened.branch) : undefined,
+	};
+	const variant = (
+		written: Written | undefined,
+		left: readonly Block[],
+		note: Omit<Note, "number">,
+	): Variant<Written> => ({
+		...composed,
+		written,
+		leftOut: left,
+		asksToDrop: composed.asksToDrop || note.dropsBlocks === true,
+		accepted: () => noteQuietly(memory, conversation, { number, ...note }),
+	});
+	return {
+		...composed,
+		variants: {
+			withoutInvalid() {
+				invalid = invalidAmong(allBlocks(), stateOf);
+				if (invalid.length === out.length) return undefined;
+				return variant(write(stateOf, invalid), invalid, { leftOut: keysOf(invalid), isEnforced: true });
+			},
+			dropping() {
+				const drop = drops ? undefined : dropBlocks.edit(body);
+				const note = { leftOut: keysOf(invalid), isEnforced: true, dropsBlocks: true } as const;
+				return drop && variant(write(stateOf, invalid, drop), invalid, note);
+			},
+			withoutReasoning() {
+				const all = allBlocks();
+				const note = { leftOut: keysOf(all), isEnforced: true } as const;
+				return all.length === 0 ? undefined : variant(write(stateOf, all), all, note);
+			},
+			earlier() {
+				if (!decides || fresh.size === 0) return undefined;
+				const before = (place: number) => known[place];
+				const left = chosenOut(invalidAmong(blocks, before));
+				const stays = new Set(keysOf(left));
+				const states = Array.from(fresh.keys(), (place) => {
+					// A result that was refused cut is sent whole.
+					const state = known[place] ?? { ...began, kind: "whole" as const, values: new Map() };
+					return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
+				});
+				const putBack = keysOf(out).filter((key) => !stays.has(key));
+				const note = { states, putBack, frozenUntil: number + frozenFor };
+				return { ...variant(write(before, left), left, note), states: [...known], decided: new Set(), why: undefined };
+			},
+			own() {
+				if (composed.written === undefined) return undefined;
+				const sent = { states: known.map(() => undefined), decided: new Set<number>(), why: undefined };
+				return { ...variant(undefined, [], { frozenUntil: number + frozenFor }), ...sent, asksToDrop: false };
+			},
+		},
+	};
+}
+
+/** Whether the API may refuse reasoning whose beginning was edited. */
+function tracksReasoning({ model, body }: HostRequest<unknown>, { thinking }: Policy): boolean {
+	return thinking === "strip_after_edit" || asksForCheck(body) || reasoningBinding(model) !== "none";
+}
+
+/**
+ * Whether invalid reasoning is left out before anybody has refused it. Where only some accounts are checked, it is left
+ * in until this one has refused it.
+ */
+function leavesInvalidOut({ model, body, isEnforced }: HostRequest<unknown>, { thinking }: Policy): boolean {
+	if (thinking !== "auto") return thinking === "strip_after_edit";
+	const binding = reasoningBinding(model);
+	return asksForCheck(body) || binding === "all_accounts" || (isEnforced && binding === "some_accounts");
+}
+
+/** Names the end of a request, which the answer follows. */
+function endingOf(messages: readonly Message[]): string | undefined {
+	const last = messages.findLast(({ role, results }) => role !== "assistant" || results.length > 0);
+	return last && messageKey(last);
+}
+
+function keysOf(blocks: readonly Block[]): string[] {
+	return blocks.map(({ key }) => key);
+}
+
+function noteQuietly(memory: Memory, conversation: string, note: Note): void {
+	try {
+		memory.note(conversation, note);
+	} catch {
+		memory.noteHere(conversation, note);
+	}
+}

@@ -1,0 +1,182 @@
+import type { CacheTerms } from "../billing/terms.ts";
+import { type Message, resultCharacters } from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import { writePlaceholder } from "../masking/placeholder.ts";
+import { placeholdersOf } from "../operations/find-original.ts";
+import type { Policy } from "../policy/schema.ts";
+import { wordings } from "../policy/wordings.ts";
+import { isLarge, planCuts } from "./cut-on-arrival.ts";
+import type { Memory, Remembered } from "./memory.ts";
+import type { StateChange } from "./notes.ts";
+import type { Decision } from "./plan.ts";
+import type { OpenedConversation, Shared } from "./request.ts";
+import { charsSent, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+
+/** Why a request got no new decisions, if there is a reason beside that none was due. */
+export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed";
+
+/** What made results go that were there before. */
+export type Why = "it pays" | "the cache had expired" | "a price step or the window";
+
+export function reasonAgainst(
+	{ isHeldOut }: OpenedConversation,
+	isFrozen: boolean,
+	{ archive, originals }: Shared,
+): NoDecision | undefined {
+	if (isHeldOut) return "held_out";
+	if (isFrozen) return "frozen";
+	return archive && !originals.canArchive() ? "archive" : undefined;
+}
+
+/** By place. A result that another conversation has sent masked or cut stays so. */
+export function knownStates({ transcript, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
+	const answered = lastAnswer(transcript.messages);
+	return keys.map((key, place): ResultState | undefined => {
+		const own = remembered.states.get(key);
+		if (own) return own;
+		const adopted = memory.stateAnywhere(key);
+		const isUnread = (paired[place] as PairedResult).message > answered;
+		// The same call can come again in another conversation, where it was never read.
+		return adopted && !(isUnread && adopted.kind === "masked") ? { ...adopted, changed: 0 } : undefined;
+	});
+}
+
+/** Cuts of results that are new. */
+export function cutsOf(
+	opened: OpenedConversation,
+	known: readonly (ResultState | undefined)[],
+	{ policy, archive }: Shared,
+): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
+	const { source, transcript, paired } = opened;
+	const places = unsentPlaces(opened).filter(
+		(place) => !known[place] && isLarge((paired[place] as PairedResult).result, policy),
+	);
+	if (places.length === 0) return [];
+	const edits = planCuts({
+		document: source.document,
+		transcript,
+		fresh: places.map((place) => paired[place] as PairedResult),
+		policy,
+		wording: wordings(policy, archive ? "archived" : "not_archived"),
+		isPlaceholder: placeholdersOf(policy, archive ? "archived" : "not_archived"),
+		archive,
+	});
+	return places.flatMap((place) => {
+		const { result } = paired[place] as PairedResult;
+		const values = valuesOf(edits, result);
+		const ref = edits.find((edit) => valuesOf([edit], result).size > 0)?.takenOut?.ref;
+		return values.size > 0 ? [[place, { kind: "cut", values, ref }] as const] : [];
+	});
+}
+
+/** The decisions of the plan that count now, by place. */
+export function choose(
+	{ branch, paired, keys, isCold, transcript }: OpenedConversation,
+	known: readonly (ResultState | undefined)[],
+	{ remembered, terms }: { readonly remembered: Remembered; readonly terms: CacheTerms },
+): { readonly why: Why; readonly decisions: ReadonlyMap<number, Decision> } | undefined {
+	const plan = branch?.plan;
+	if (!plan || plan.maskings !== remembered.maskings) return undefined;
+	const applicable = (decisions: readonly Decision[]) =>
+		new Map(
+			decisions
+				.filter(({ place, key }) => keys[place] === key && known[place]?.kind !== "masked")
+				.map((one) => [one.place, one]),
+		);
+	const all = isCold ? applicable(plan.cold) : applicable(plan.warm);
+	const usual = { why: isCold ? ("the cache had expired" as const) : ("it pays" as const), decisions: all };
+	const over = applicable(plan.over);
+	if (branch.tokensPerChar !== undefined && over.size > all.size) {
+		const chars = charsSent(transcript, paired, (place) => known[place]);
+		const without = (decisions: ReadonlyMap<number, Decision>) =>
+			chars - Array.from(decisions.values()).reduce((sum, { savedChars }) => sum + savedChars, 0);
+		const { tokensPerChar } = branch;
+		const isStep = [...terms.steps.map((step) => step.over), ...plan.limits].some(
+			(limit) => without(all) * tokensPerChar > limit && without(over) * tokensPerChar <= limit,
+		);
+		if (isStep) return { why: "a price step or the window", decisions: over };
+	}
+	return all.size > 0 ? usual : undefined;
+}
+
+/**
+ * One placeholder says how to read the originals: the first, unless another one already does. Where the host has rewritten
+ * its history and the one that said it is gone, the first that is left says it: what follows is written to the cache
+ * again in any case.
+ */
+export function addHint(
+	{ paired, branch }: OpenedConversation,
+	what: {
+		readonly known: readonly (ResultState | undefined)[];
+		readonly fresh: Map<number, ResultState>;
+		readonly recall: { readonly by: string };
+		readonly policy: Policy;
+		readonly number: number;
+	},
+): void {
+	const { known, fresh, recall, policy, number } = what;
+	const mark = JSON.stringify(recall.by.replace(/ ?\{ref\}/, "").replaceAll("`", "")).slice(1, -1);
+	const masked: { readonly place: number; readonly state: ResultState }[] = [];
+	for (const [place, { result }] of paired.entries()) {
+		const state = fresh.get(place) ?? known[place];
+		if (state?.kind !== "masked") continue;
+		const [edit] = valueEdits(state.values, result);
+		if (JSON.stringify(edit?.replacement ?? null).includes(mark)) return;
+		masked.push({ place, state });
+	}
+	const wording = wordings(policy, { recalledBy: recall.by });
+	for (const { place, state } of masked) {
+		const { result, call } = paired[place] as PairedResult;
+		const isFresh = fresh.has(place);
+		if (!isFresh && branch) continue;
+		const { whole } = result;
+		const originalChars = resultCharacters(result);
+		if (!whole || state.ref === undefined || !state.values.has("whole")) continue;
+		const given = { toolCallId: result.callId ?? "", toolName: call?.name, originalChars, ref: state.ref };
+		const placeholder = writePlaceholder(wording, given);
+		if (placeholder.length >= originalChars) continue;
+		const value = whole.write(placeholder);
+		const values: Values = new Map([["whole", () => value]]);
+		fresh.set(place, { ...state, ...(isFresh ? {} : { since: number, changed: number }), values });
+		return;
+	}
+}
+
+/** New states, those that another conversation has brought, and large results that a fault has left whole. */
+export function changesOf(
+	fresh: ReadonlyMap<number, ResultState>,
+	opened: OpenedConversation,
+	what: {
+		readonly known: readonly (ResultState | undefined)[];
+		readonly remembered: Remembered;
+		readonly policy: Policy;
+		readonly began: Pick<ResultState, "since" | "at" | "changed">;
+		readonly noDecision: NoDecision | undefined;
+	},
+): StateChange[] {
+	const { known, remembered, policy, began, noDecision } = what;
+	const { paired, keys } = opened;
+	const change = (place: number, state: ResultState): StateChange => {
+		return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
+	};
+	const adopted = known.flatMap((state, place) => {
+		const isNew = state && !fresh.has(place) && !remembered.states.has(keys[place] as string);
+		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
+	});
+	const leftWhole = (noDecision === undefined ? [] : unsentPlaces(opened)).flatMap((place) => {
+		const isLeft = !known[place] && !fresh.has(place) && isLarge((paired[place] as PairedResult).result, policy);
+		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
+	});
+	return [...Array.from(fresh, ([place, state]) => change(place, state)), ...adopted, ...leftWhole];
+}
+
+/** Results that no request has had and no answer follows. Others were sent whole, also where that did not pass here. */
+function unsentPlaces({ transcript, paired, branch }: OpenedConversation): number[] {
+	const answered = lastAnswer(transcript.messages);
+	const sent = branch?.keys.length ?? 0;
+	return paired.flatMap(({ message }, place) => (message > answered && place >= sent ? [place] : []));
+}
+
+function lastAnswer(messages: readonly Message[]): number {
+	return messages.findLastIndex(({ role }) => role === "assistant");
+}

@@ -1,0 +1,182 @@
+import { longRefOfHash } from "../archive/reference.ts";
+import { sha256 } from "../archive/text-bytes.ts";
+import { PalimpsestError } from "../errors.ts";
+import { placeholdersOf } from "../operations/find-original.ts";
+import { createOriginals, inTime } from "./archiving.ts";
+import { type Composed, compose } from "./compose.ts";
+import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
+import { createHistories, planOn } from "./histories.ts";
+import { createMemory, memoryFolderOf } from "./memory.ts";
+import { type Plan, type Planning, planNext } from "./plan.ts";
+import { type HostRequest, type OpenedConversation, openRequest, type Shared } from "./request.ts";
+
+export interface Editing extends Shared {
+	/** Where the states are kept; `undefined` for this process only. */
+	readonly memoryFolder: string | undefined;
+	/** `planNext`; tests inject others. */
+	readonly planner: (planning: Planning) => Promise<Plan>;
+	/** Milliseconds that this process has worked. Waiting for other programs does not count. */
+	readonly worked: () => number;
+	readonly onFault: (fault: Fault, reason: string) => void;
+}
+
+/** Faults of ours: each costs new decisions only. */
+export const faults = ["failed", "archive", "memory", "encoding"] as const;
+
+export type Fault = (typeof faults)[number];
+
+const day = 24 * 3_600_000;
+
+/** Without `memoryFolder`, states are kept beside an archive of files, else in memory alone. */
+export async function openEditing(
+	what: Pick<Editing, "policy" | "archive" | "holdout" | "now" | "onFault"> &
+		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked">>,
+): Promise<Editing> {
+	const { policy, archive, now, memoryFolder = memoryFolderOf(archive), planner = planNext, worked = workedMs } = what;
+	const isStorable = (text: string) => !archive || archive.longRefOf(text) === longRefOfHash(sha256(text));
+	const memory = createMemory({ folder: memoryFolder, now, isStorable });
+	await memory.sweep(policy.archive.max_age_days * day);
+	const isPlaceholder = placeholdersOf(policy, archive ? "archived" : "not_archived");
+	const originals = createOriginals({ archive, now, isPlaceholder });
+	return { ...what, memoryFolder, planner, worked, memory, histories: createHistories(), originals };
+}
+
+export interface Prepared<Written> {
+	/** `undefined` before the first tool turn: the request is sent as the host sent it. */
+	readonly composed: Composed<Written> | undefined;
+	/** What the ledger keeps. Counts the tokens, so it runs beside the upstream's work. */
+	readonly facts: (sent?: Sent) => Promise<RequestFacts>;
+	/** Archives originals and plans what comes next, beside the upstream's work. Never rejects. */
+	readonly planAhead: () => Promise<void>;
+}
+
+/** Makes what is sent in place of a request. Everything but the edited values stays. */
+export async function prepare<Written>(request: HostRequest<Written>, editing: Editing): Promise<Prepared<Written>> {
+	const opened = openRequest(request, editing);
+	const facts = (sent?: Sent) => factsOf({ opened, request, sent, policy: editing.policy });
+	if (opened.conversation === undefined) return { composed: undefined, facts, planAhead: async () => {} };
+	if (opened.isCold && !opened.isHeldOut && !opened.branch) {
+		const plan = await planInPath(opened, request, editing);
+		const { transcript, paired, keys } = opened;
+		const branch = plan && editing.histories.keep(opened.conversation, { transcript, paired, keys }, undefined);
+		if (branch) opened.branch = Object.assign(branch, { plan });
+	}
+	const composed = compose(opened, request, editing);
+	return { composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
+}
+
+/** Between the steps of a plan, which take some 50 ms for 1 MB: other requests and pings do not wait for all of them. */
+const othersGoOn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const steps: (() => void)[] = [];
+
+/** The same where many conversations are planned on: one step of one of them at a time, and then all others. */
+const inTurns = (): Promise<void> =>
+	new Promise((resolve) => {
+		steps.push(resolve);
+		if (steps.length === 1) setImmediate(nextStep);
+	});
+
+function nextStep(): void {
+	steps.shift()?.();
+	if (steps.length > 0) setImmediate(nextStep);
+}
+
+async function planAhead<Written>(
+	opened: OpenedConversation,
+	composed: Composed<Written>,
+	{ request, editing }: { readonly request: HostRequest<Written>; readonly editing: Editing },
+): Promise<void> {
+	const { source, paired } = opened;
+	const { states, branch } = composed;
+	const { originals, onFault } = editing;
+	if (!branch || opened.isHeldOut) return;
+	const replaced = states.flatMap((state, place) => {
+		const one = paired[place];
+		return state && one && state.values.size > 0 ? [{ paired: one, values: state.values, ref: state.ref }] : [];
+	});
+	try {
+		await originals.keep(source.document, replaced);
+	} catch (error) {
+		onFault("archive", describe(error));
+	}
+	if (composed.noDecision === "frozen") return;
+	const { tokensPerChar } = branch;
+	const planning = planningOf(opened, {
+		states,
+		request,
+		editing,
+		tokensPerChar,
+		isForwarded: true,
+		pause: inTurns,
+	});
+	await planOn(
+		branch,
+		() => editing.planner(planning),
+		(error) => onFault(isArchiveFault(error) ? "archive" : "failed", describe(error)),
+	);
+}
+
+function planningOf<Written>(
+	{ source, paired, keys, conversation }: OpenedConversation,
+	what: {
+		readonly states: Planning["states"];
+		readonly request: HostRequest<Written>;
+		readonly editing: Editing;
+		readonly tokensPerChar?: number | undefined;
+		readonly isForwarded: boolean;
+		readonly pause: () => Promise<void>;
+	},
+): Planning {
+	const { states, request, editing, tokensPerChar, isForwarded, pause } = what;
+	const { policy, archive, originals, memory } = editing;
+	const { maskings, coldAt } = memory.recall(conversation);
+	const { model, terms } = request;
+	const about = { source, paired, keys, states, maskings, coldAt: new Set(coldAt) };
+	return { ...about, model, terms, policy, archive, originals, tokensPerChar, isForwarded, pause };
+}
+
+/** The work that the first request after a pause may wait for. */
+const mostWorkMs = 500;
+/** For a disk that is busy, or an archive that is elsewhere. */
+const longestWaitMs = 1_000;
+
+/** Where nothing was planned and the cache has expired, everything is written to it again, so now is the best moment. */
+async function planInPath<Written>(
+	opened: OpenedConversation,
+	request: HostRequest<Written>,
+	editing: Editing,
+): Promise<Plan | undefined> {
+	const start = editing.worked();
+	let isOver = false;
+	const pause = async () => {
+		await othersGoOn();
+		if (isOver || editing.worked() - start > mostWorkMs) throw tooLong;
+	};
+	const { states } = editing.memory.recall(opened.conversation);
+	const known = opened.keys.map((key) => states.get(key));
+	const work = editing.planner(planningOf(opened, { states: known, request, editing, isForwarded: false, pause }));
+	const plan = await inTime(work, longestWaitMs).catch((error: unknown) => {
+		if (error !== tooLong) editing.onFault(isArchiveFault(error) ? "archive" : "failed", describe(error));
+		return undefined;
+	});
+	isOver = true;
+	return plan;
+}
+
+const tooLong = new Error("The plan takes too long for the path of a request.");
+
+function workedMs(): number {
+	const { user, system } = process.cpuUsage();
+	return (user + system) / 1_000;
+}
+
+function isArchiveFault(error: unknown): boolean {
+	return error instanceof PalimpsestError && error.code === "archive_unavailable";
+}
+
+/** Errors of other code may quote the conversation. */
+export function describe(error: unknown): string {
+	if (error instanceof PalimpsestError) return error.message.split("\n", 1)[0] ?? error.code;
+	return `${error instanceof Error ? error.name : "an unknown error"} in the proxy.`;
+}

@@ -1,0 +1,127 @@
+import type { CacheTerms } from "../billing/terms.ts";
+import type { RequestParts } from "../billing/unedited-bill.ts";
+import { once } from "../conversation/lists.ts";
+import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
+import type { ThinkingBlock, ToolResult } from "../conversation/transcript.ts";
+import { asSent, tokenMeter } from "../operations/count.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { Composed } from "./compose.ts";
+import type { Why } from "./decisions.ts";
+import { messageKey } from "./identity.ts";
+import { type PartChange, partsAfter, partsOf } from "./parts.ts";
+import type { HostRequest, Opened, OpenedConversation } from "./request.ts";
+import { type ResultState, valueEdits } from "./states.ts";
+
+/** What the ledger keeps of a request. Tokens are counted in the nearest public encoding. */
+export interface RequestFacts {
+	/** `undefined` before the first tool turn. */
+	readonly conversation: string | undefined;
+	readonly model: string | undefined;
+	readonly terms: CacheTerms;
+	readonly why: "edited" | "nothing_to_edit" | "frozen" | "held_out";
+	/** Whether the cache of the provider had expired. */
+	readonly isCold: boolean;
+	/** A name of the first user message, by which a conversation is known before its first tool turn. */
+	readonly start: string;
+	readonly results: readonly EditedResult[];
+	/** Tokens of reasoning that is left out. */
+	readonly reasoningLeftOut: number;
+	readonly parts: () => RequestParts;
+}
+
+/** A result that is not sent as the host sent it. Names and ids are untrusted. */
+export interface EditedResult {
+	readonly key: string;
+	readonly reason: "masked" | "cut";
+	/** Why it changed with this request; `undefined` if it was so before. */
+	readonly why: Why | undefined;
+	readonly toolName: string | undefined;
+	readonly ref: string | undefined;
+	readonly tokensBefore: number;
+	readonly tokensAfter: number;
+}
+
+/** What was sent of a request: as it was composed, or in another form. */
+export type Sent = Pick<Composed<unknown>, "written" | "states" | "decided" | "why" | "noDecision" | "leftOut">;
+
+/** `sent` is `undefined` for a request without a conversation that may be edited. */
+export async function factsOf(what: {
+	readonly opened: Opened;
+	readonly request: Pick<HostRequest<unknown>, "terms" | "model">;
+	readonly sent: Sent | undefined;
+	readonly policy: Policy;
+}): Promise<RequestFacts> {
+	const { opened, request, sent, policy } = what;
+	const { source, transcript } = opened;
+	const { terms, model } = request;
+	const { meter } = await tokenMeter(policy, model);
+	const { requestOverhead } = asSent(source, { model });
+	const user = transcript.messages.find(({ role }) => role === "user");
+	const noMessage = { role: "other", counted: [], calls: [], results: [] } as const;
+	const edited = sent && opened.conversation !== undefined ? editedResults(opened, sent, meter.countTokens) : [];
+	const thoughts = sent ? thoughtsLeftOut(opened, sent, meter.countTokens) : [];
+	return {
+		conversation: opened.conversation,
+		model,
+		terms,
+		why: whyOf(sent),
+		isCold: opened.conversation !== undefined && opened.isCold,
+		start: messageKey(user ?? noMessage),
+		results: edited.map(({ result }) => result),
+		reasoningLeftOut: thoughts.reduce((sum, { saved }) => sum + saved, 0),
+		parts: once(() => {
+			const unedited = partsOf(transcript, meter, requestOverhead(meter.countTokens));
+			return { unedited, sent: partsAfter(unedited, [...edited, ...thoughts]) };
+		}),
+	};
+}
+
+function whyOf(sent: Sent | undefined): RequestFacts["why"] {
+	if (sent?.written !== undefined) return "edited";
+	const { noDecision } = sent ?? {};
+	return noDecision === "frozen" || noDecision === "held_out" ? noDecision : "nothing_to_edit";
+}
+
+function editedResults(
+	{ paired, keys }: OpenedConversation,
+	{ states, decided, why }: Sent,
+	countTokens: CountTokens,
+): (PartChange & { readonly result: EditedResult })[] {
+	return paired.flatMap(({ result, call, message }, place) => {
+		const state = states[place];
+		if (!state || state.kind === "whole") return [];
+		const tokensBefore = sizeOfResult(result, countTokens).tokens;
+		const tokensAfter = Math.min(tokensBefore, tokensIn(state, result, countTokens));
+		const named = { key: keys[place] as string, reason: state.kind, toolName: call?.name, ref: state.ref };
+		const isNew = decided.has(place) && state.kind === "masked";
+		const about = { ...named, why: isNew ? why : undefined, tokensBefore, tokensAfter };
+		return [{ message, name: `${state.kind} ${state.since}`, saved: tokensBefore - tokensAfter, result: about }];
+	});
+}
+
+function tokensIn(state: ResultState, result: ToolResult, countTokens: CountTokens): number {
+	const places = new Map(valueEdits(state.values, result).map(({ path, replacement }) => [path, replacement]));
+	if (state.values.has("whole"))
+		return stringsIn([...places.values()]).reduce((sum, text) => sum + countTokens(text), 0);
+	return result.texts.reduce((sum, { path, text }) => {
+		const texts = places.has(path) ? stringsIn(places.get(path)) : [text];
+		return sum + texts.reduce((ofText, one) => ofText + countTokens(one), 0);
+	}, 0);
+}
+
+function thoughtsLeftOut({ transcript }: Opened, { leftOut }: Sent, countTokens: CountTokens): PartChange[] {
+	return leftOut.map(({ message, path }) => {
+		const block = transcript.messages[message]?.thinking.find((one) => one.path === path);
+		return { message, name: "without reasoning", saved: block ? tokensOf(block, countTokens) : 0 };
+	});
+}
+
+function tokensOf(block: ThinkingBlock, countTokens: CountTokens): number {
+	return countTokens(block.text);
+}
+
+/** Texts of a value; names such as a type count little. */
+function stringsIn(value: unknown): string[] {
+	if (typeof value === "string") return [value];
+	return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}

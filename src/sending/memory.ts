@@ -1,0 +1,290 @@
+import { createHash } from "node:crypto";
+import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { homedir, hostname, uptime as secondsOfUptime } from "node:os";
+import path from "node:path";
+import type { Archive } from "../archive/archive.ts";
+import { unusablePlace } from "../archive/driver.ts";
+import { type ArchiveLocation, archiveFolderOf, archivePlace } from "../archive/open.ts";
+import { decideSweep, type Holding, readIntent } from "../archive/retention.ts";
+import { namesIn } from "../files/disk.ts";
+import { lineOf, type Note, readLine } from "./notes.ts";
+import type { ResultState } from "./states.ts";
+
+/** What is known of a conversation: how each result was last sent, and what its reasoning hangs on. */
+export interface Remembered {
+	/** By the key of a result. A result without a state was sent whole. */
+	readonly states: ReadonlyMap<string, ResultState>;
+	/** The number of its last request. */
+	readonly requests: number;
+	/** Messages of that request. */
+	readonly messages: number;
+	/** How often results were masked: a plan that was made before the last time is out of date. */
+	readonly maskings: number;
+	/** Numbers of messages at which the provider's cache had expired. */
+	readonly coldAt: ReadonlySet<number>;
+	/** By the key of a reasoning block, the number of the request that produced it; 0 if it did not pass here. */
+	readonly produced: ReadonlyMap<string, number>;
+	/** By the key of a reasoning block, the first request without it. */
+	readonly leftOut: ReadonlyMap<string, number>;
+	/** By the key of the last message of a request, its number. */
+	readonly endings: ReadonlyMap<string, number>;
+	/** Requests up to this number get no new decisions. */
+	readonly frozenUntil: number;
+	/** Whether the provider checks what reasoning is bound to, as an answer has shown. */
+	readonly isEnforced: boolean;
+	/** Whether the provider is asked to leave out invalid reasoning itself. */
+	readonly dropsBlocks: boolean;
+	/** The time of its last request, in ms since 1970, also of other processes. */
+	readonly lastCall: number | undefined;
+}
+
+export type Memory = ReturnType<typeof createMemory>;
+
+const mostConversations = 500;
+const mostResults = 50_000;
+/** Of one conversation: some 10 000 results. */
+const mostFileBytes = 32_000_000;
+
+/**
+ * Remembers by conversation, in `folder` if one is given: a file of JSON lines for each conversation, to which every
+ * process only appends. Its time is that of the last request. A file serves better than entries of the archive: one
+ * `stat` tells whether another process has sent anything, and its time costs no entry a request. These calls are so
+ * short that a request waits for them less than it would for a thread. `isStorable` tells whether a text may be
+ * written: text that the policy redacts is not, and the state is known to this process only.
+ */
+export function createMemory({
+	folder,
+	now,
+	isStorable = () => true,
+	uptime = () => secondsOfUptime() * 1_000,
+}: {
+	readonly folder: string | undefined;
+	readonly now: () => number;
+	readonly isStorable?: (text: string) => boolean;
+	/** That of the machine, in ms. */
+	readonly uptime?: () => number;
+}) {
+	const conversations = new Map<string, Entry>();
+	const results = new Map<string, ResultState>();
+	const fileOf = (conversation: string) => folder && path.join(folder, `${conversation}.jsonl`);
+
+	const entryOf = (conversation: string): Entry => {
+		const entry = conversations.get(conversation) ?? newEntry();
+		conversations.delete(conversation);
+		conversations.set(conversation, entry);
+		dropOldest(conversations, mostConversations);
+		return entry;
+	};
+
+	const take = (
+		entry: Entry,
+		note: Omit<Note, "states">,
+		states: Iterable<readonly [string, ResultState | undefined]>,
+	) => {
+		for (const [key, state] of states) {
+			results.delete(key);
+			if (!state) {
+				entry.states.delete(key);
+				continue;
+			}
+			entry.states.set(key, state);
+			results.set(key, state);
+			if (state.kind === "masked" && state.changed > entry.lastMasking) {
+				entry.maskings += 1;
+				entry.lastMasking = state.changed;
+			}
+		}
+		dropOldest(results, mostResults);
+		entry.requests = Math.max(entry.requests, note.number);
+		if (note.messages !== undefined) {
+			entry.messages = note.messages;
+			if (note.isCold) entry.coldAt.add(note.messages);
+		}
+		for (const [key, number] of note.produced ?? []) if (!entry.produced.has(key)) entry.produced.set(key, number);
+		for (const key of note.leftOut ?? []) if (!entry.leftOut.has(key)) entry.leftOut.set(key, note.number);
+		for (const key of note.putBack ?? []) entry.leftOut.delete(key);
+		if (note.ending !== undefined) entry.endings.set(note.ending, note.number);
+		entry.frozenUntil = Math.max(entry.frozenUntil, note.frozenUntil ?? 0);
+		entry.isEnforced ||= note.isEnforced === true;
+		entry.dropsBlocks ||= note.dropsBlocks === true;
+	};
+
+	const readNew = (entry: Entry, file: string): void => {
+		const about = statSync(file, { throwIfNoEntry: false });
+		if (!about) return;
+		entry.lastCall = about.mtimeMs;
+		if (about.size === entry.read) return;
+		const bytes = readFileSync(file);
+		// Another process may be in the middle of a line.
+		const end = bytes.lastIndexOf(10) + 1;
+		for (const line of bytes.subarray(Math.min(entry.read, end), end).toString("utf8").split("\n")) {
+			const read = readLine(line);
+			if (read) take(entry, read.note, read.states);
+		}
+		entry.read = end;
+	};
+
+	const using = (use: () => void): void => {
+		try {
+			use();
+		} catch (error) {
+			throw unusablePlace(folder ?? "", error, "The proxy's memory in");
+		}
+	};
+
+	const append = (file: string, line: string): void => {
+		const options = { mode: 0o600 };
+		try {
+			appendFileSync(file, line, options);
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+			mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+			appendFileSync(file, line, options);
+		}
+	};
+
+	return {
+		/** Also reads what other processes have noted. After a fault of the disk, what this process knows. */
+		recall(conversation: string): Remembered {
+			const entry = entryOf(conversation);
+			const file = fileOf(conversation);
+			try {
+				if (file) readNew(entry, file);
+			} catch {
+				// The results that have states keep them also where the folder cannot be read.
+			}
+			return entry;
+		},
+		/** The state of a result in any conversation: a host may compact one and go on with its last results. */
+		stateAnywhere: (key: string): ResultState | undefined => results.get(key),
+		/**
+		 * Afterwards other processes know it. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then
+		 * nothing is noted. Begins a line, since a full disk may have cut the last one.
+		 */
+		note(conversation: string, note: Note): void {
+			const entry = entryOf(conversation);
+			const file = fileOf(conversation);
+			if (file && entry.read <= mostFileBytes) {
+				const line = lineOf(note, isStorable);
+				using(() => append(file, `\n${line}\n`));
+				// Read again only what others append.
+				const size = statSync(file, { throwIfNoEntry: false })?.size;
+				if (size === entry.read + Buffer.byteLength(line) + 2) entry.read = size;
+			}
+			take(
+				entry,
+				note,
+				(note.states ?? []).map(({ key, state }) => [key, state] as const),
+			);
+		},
+		/** The same for this process only, where nothing can be written. */
+		noteHere(conversation: string, note: Note): void {
+			const states = (note.states ?? []).map(({ key, state }) => [key, state] as const);
+			take(entryOf(conversation), note, states);
+		},
+		/** Notes the time of a request, from which its cache lives on; only for this process where it cannot be written. */
+		called(conversation: string): void {
+			const entry = entryOf(conversation);
+			const at = now();
+			entry.lastCall = at;
+			const file = fileOf(conversation);
+			if (!file) return;
+			try {
+				if (!statSync(file, { throwIfNoEntry: false })) append(file, "{}\n");
+				utimesSync(file, at / 1_000, at / 1_000);
+			} catch {
+				// The results that have states keep them also on a full or read-only disk.
+			}
+		},
+		/** Deletes what no request has touched for that long, by the rule of the archive: a wrong clock deletes no large share. */
+		async sweep(maxAgeMs: number): Promise<void> {
+			if (!folder) return;
+			await chmod(folder, 0o700).catch(() => {});
+			const holdings: Holding[] = [];
+			for (const name of await namesIn(folder).catch(() => [])) {
+				const about = name.endsWith(".jsonl") ? await stat(path.join(folder, name)).catch(() => undefined) : undefined;
+				if (about) holdings.push({ hash: name, bytes: about.size, usedAt: about.mtimeMs });
+			}
+			const intentFile = path.join(folder, "sweep-intent.json");
+			const { expired, intent } = decideSweep({
+				holdings,
+				retention: { maxAgeMs, maxBytes: Number.POSITIVE_INFINITY },
+				time: { now: now(), unasked: { uptime: uptime(), machine: hostname() } },
+				intent: readIntent(await readFile(intentFile, "utf8").catch(() => undefined)),
+			});
+			const noted = intent
+				? writeFile(intentFile, JSON.stringify(intent), { mode: 0o600 })
+				: rm(intentFile, { force: true });
+			// The next sweep notes it otherwise.
+			await noted.catch(() => {});
+			for (const { hash } of expired) await rm(path.join(folder, hash), { force: true }).catch(() => {});
+		},
+	};
+}
+
+/**
+ * Where the states are kept of a proxy whose archive is in Redis, or that has none: in the user's state folder. `undefined`
+ * for other archives: one of files has them beside it, and one in memory ends with the process.
+ */
+export function memoryFolderFor({ where, namespace }: ArchiveLocation): string | undefined {
+	const place = archivePlace(where);
+	if (place !== "redis" && place !== "none") return undefined;
+	const { platform, env: environment } = process;
+	const archiveFolder = archiveFolderOf({ platform, environment, homeFolder: homedir() });
+	const name = createHash("sha256")
+		.update(JSON.stringify([where, namespace]))
+		.digest("hex")
+		.slice(0, 32);
+	return path.join(path.dirname(archiveFolder), "conversations", name);
+}
+
+/** Beside an archive in a folder; its name is that of no namespace. `undefined` for other archives. */
+export function memoryFolderOf(archive: Archive | undefined): string | undefined {
+	if (!archive || !path.isAbsolute(archive.location)) return undefined;
+	return path.join(archive.location, `${archive.namespace}.conversations`);
+}
+
+interface Entry extends Remembered {
+	readonly states: Map<string, ResultState>;
+	readonly coldAt: Set<number>;
+	readonly produced: Map<string, number>;
+	readonly leftOut: Map<string, number>;
+	readonly endings: Map<string, number>;
+	requests: number;
+	messages: number;
+	maskings: number;
+	lastMasking: number;
+	frozenUntil: number;
+	isEnforced: boolean;
+	dropsBlocks: boolean;
+	lastCall: number | undefined;
+	/** Bytes of its file that were read. */
+	read: number;
+}
+
+function newEntry(): Entry {
+	return {
+		states: new Map(),
+		coldAt: new Set(),
+		produced: new Map(),
+		leftOut: new Map(),
+		endings: new Map(),
+		requests: 0,
+		messages: 0,
+		maskings: 0,
+		lastMasking: 0,
+		frozenUntil: 0,
+		isEnforced: false,
+		dropsBlocks: false,
+		lastCall: undefined,
+		read: 0,
+	};
+}
+
+function dropOldest(map: Map<string, unknown>, most: number): void {
+	for (const key of map.keys()) {
+		if (map.size <= most) return;
+		map.delete(key);
+	}
+}

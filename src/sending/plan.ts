@@ -1,0 +1,234 @@
+import type { Archive } from "../archive/archive.ts";
+import type { CacheTerms } from "../billing/terms.ts";
+import { applyPlan } from "../conversation/apply.ts";
+import { groupBy } from "../conversation/lists.ts";
+import { noSize, type ReplaceEdit } from "../conversation/plan.ts";
+import type { Archiving } from "../conversation/report.ts";
+import { jsonPointer, type Transcript } from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import { locateMessages, type ReadConversation } from "../formats/detect.ts";
+import { type ReplayHistory, readHistory } from "../masking/history.ts";
+import { planMask, replayMasking } from "../masking/mask.ts";
+import { editsOf } from "../masking/mask-result.ts";
+import { replay, type Schedule } from "../masking/replay.ts";
+import { affectedThinking } from "../masking/thinking.ts";
+import { applyAndVerify } from "../operations/conversation.ts";
+import { tokenMeter } from "../operations/count.ts";
+import { placeholdersOf, shortenedRef } from "../operations/find-original.ts";
+import { archivingOf, withFreeRefs } from "../operations/originals.ts";
+import type { Policy } from "../policy/schema.ts";
+import { wordings } from "../policy/wordings.ts";
+import { contextWindowOfModel } from "../tokens/models.ts";
+import { reasoningBinding } from "../tokens/reasoning-binding.ts";
+import type { Originals } from "./archiving.ts";
+import {
+	charsOfState,
+	charsSent,
+	type PlacedValue,
+	type ResultState,
+	type Values,
+	valueEdits,
+	valuesOf,
+} from "./states.ts";
+
+/** A result that is masked from the next request on. Its original is archived. */
+export interface Decision {
+	readonly place: number;
+	readonly key: string;
+	readonly values: Values;
+	readonly ref: string | undefined;
+	readonly savedChars: number;
+}
+
+/** What to mask with the next request. The clock and its size decide which of the three counts. */
+export interface Plan {
+	/** How often results had been masked when it was made. */
+	readonly maskings: number;
+	/** If the provider's cache still holds the conversation. */
+	readonly warm: readonly Decision[];
+	/** If it has expired, so that masking is free. */
+	readonly cold: readonly Decision[];
+	/** If the request would pass one of these numbers of the provider's tokens, or a price step. */
+	readonly over: readonly Decision[];
+	readonly limits: readonly number[];
+}
+
+export interface Planning {
+	readonly source: ReadConversation;
+	readonly paired: readonly PairedResult[];
+	readonly keys: readonly string[];
+	/** By place, how the results were sent. */
+	readonly states: readonly (ResultState | undefined)[];
+	readonly maskings: number;
+	readonly coldAt: ReadonlySet<number>;
+	readonly model: string | undefined;
+	readonly terms: CacheTerms;
+	readonly policy: Policy;
+	readonly archive: Archive | undefined;
+	readonly originals: Originals;
+	/** Tokens of the provider for each character that was sent, if an answer has told them. */
+	readonly tokensPerChar: number | undefined;
+	/** Whether the request has been forwarded, so that a decision counts from the next one on. */
+	readonly isForwarded: boolean;
+	/** Lets others go on between the steps; may throw to end the planning. */
+	readonly pause: () => Promise<void>;
+}
+
+/**
+ * Plans what to mask with the next request: a replay of the history as it was really sent, with one decision at its end.
+ * Every promise on the edited conversation is checked, and the originals are archived, before it returns. Throws if one
+ * of both fails; then nothing is decided.
+ */
+export function planNext(what: Planning): Promise<Plan> {
+	return withFreeRefs(() => planOnce(what));
+}
+
+async function planOnce(what: Planning): Promise<Plan> {
+	const { source, paired, keys, states, policy, archive, model, terms, pause } = what;
+	const { meter, estimate } = await tokenMeter(policy, model);
+	const { transcript, document } = source;
+	const { messages } = transcript;
+	await pause();
+	const kept = archive ? "archived" : "not_archived";
+	const prices = terms.prices;
+	const { coldAt } = what;
+	const common = {
+		wording: wordings(policy, kept),
+		isPlaceholder: placeholdersOf(policy, kept),
+		policy: policy.mask,
+		media: policy.media,
+		countTokens: meter.countTokens,
+		archiving: await namingWholes(archivingOf(archive, document), paired, archive),
+	};
+	const sent: Schedule = Float64Array.from(states, (state) =>
+		state?.kind === "masked" ? Math.min(state.at, messages.length) : Number.POSITIVE_INFINITY,
+	);
+	// Masking is decided on the results as the model saw them: cut.
+	const shown = transcriptShown(what);
+	await pause();
+	const { isForwarded } = what;
+	const replaying = { meter, prices, coldAt, sent, isForwarded, bindsReasoning: reasoningBinding(model) !== "none" };
+	const first = replayMasking({ ...common, transcript: shown, replaying });
+	await pause();
+	const history =
+		shown === transcript
+			? first.history
+			: readHistory({ ...common, transcript, meter, bindsReasoning: replaying.bindsReasoning });
+	await pause();
+
+	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);
+	const tokens = (what.tokensPerChar ?? 0) * charsSent(transcript, paired, (place) => states[place]);
+	const limits = [...terms.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
+	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * tokens);
+	const counted = tokens > 0 ? total / tokens : 1 / estimate.scale.factor;
+	const again = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number }) =>
+		newPlaces(replay(first.history, { ...replaying, mask: policy.mask, ...more }), states, history);
+	const places = {
+		warm: newPlaces(first.schedule, states, history),
+		cold: again({ coldAt: new Set([...coldAt, messages.length]) }),
+		over: limit === undefined ? [] : again({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
+	};
+	await pause();
+
+	const all = new Set(Object.values(places).flat());
+	const schedule = Float64Array.from(states, (_, place) =>
+		all.has(place) ? messages.length : Number.POSITIVE_INFINITY,
+	);
+	const masks = planMask({ ...common, transcript, replaying }, { history, schedule }).edits;
+	const edits = policy.thinking === "refuse" && affectedThinking(transcript, masks).length > 0 ? [] : masks;
+	await pause();
+	const { error } = applyAndVerify({ source, plan: edits, meter });
+	if (error) throw error;
+	await pause();
+	const decisions = decisionsOf(edits, { paired, keys, states, history });
+	const replaced = Array.from(decisions.values(), ({ place, ...one }) => ({
+		...one,
+		paired: paired[place] as PairedResult,
+	}));
+	await what.originals.archive(document, replaced);
+	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
+	return {
+		maskings: what.maskings,
+		warm: decided(places.warm),
+		cold: decided(places.cold),
+		over: decided(places.over),
+		limits,
+	};
+}
+
+/** A price step or a window is in reach if the last request had more than this share of it. */
+const sparedShare = 0.6;
+/** The share of a price step or a window that is filled after masking, so that the next requests stay below it. */
+const roomLeft = 0.8;
+
+async function windowOf(model: string | undefined, { guard }: Policy): Promise<number[]> {
+	const window = guard.context_window_override ?? (model && (await contextWindowOfModel(model))?.tokens);
+	return window ? [window - guard.reserve_tokens] : [];
+}
+
+function transcriptShown({ source, paired, states }: Planning): Transcript {
+	const cuts = paired.flatMap((one, place) => {
+		const state = states[place];
+		const values = state?.kind === "cut" ? state.values : state?.cut;
+		return values ? valueEdits(values, one.result).map((edit) => asEdit(edit, one)) : [];
+	});
+	return cuts.length === 0 ? source.transcript : source.format.read(locateMessages(applyPlan(source.document, cuts)));
+}
+
+function asEdit({ path, replacement }: PlacedValue, paired: PairedResult): ReplaceEdit {
+	return editsOf(paired, "truncate")({ path, replacement, before: noSize, after: noSize, takenOut: undefined });
+}
+
+/** The results that a replay masks at the end of the history. One that no answer follows was never read. */
+function newPlaces(
+	schedule: Schedule,
+	states: readonly (ResultState | undefined)[],
+	{ results, calls }: ReplayHistory,
+): number[] {
+	const lastCall = calls.at(-1) ?? -1;
+	return results.flatMap(({ message }, place) => {
+		const isNew = schedule[place] !== Number.POSITIVE_INFINITY && states[place]?.kind !== "masked";
+		return isNew && message <= lastCall ? [place] : [];
+	});
+}
+
+function decisionsOf(
+	edits: readonly ReplaceEdit[],
+	what: Pick<Planning, "paired" | "keys" | "states"> & { readonly history: ReplayHistory },
+): Map<number, Decision> {
+	const { paired, keys, states, history } = what;
+	const placeOf = new Map<string, number>();
+	history.results.forEach(({ outcome }, place) => {
+		if (typeof outcome !== "string") for (const { path } of outcome) placeOf.set(jsonPointer(path), place);
+	});
+	// A copy that opencode stores beside the result is not sent.
+	const byPlace = groupBy(
+		edits.filter(({ unsent }) => !unsent),
+		({ path }) => placeOf.get(jsonPointer(path)) as number,
+	);
+	return new Map(
+		Array.from(byPlace, ([place, ofPlace]) => {
+			const { result } = paired[place] as PairedResult;
+			const values = valuesOf(ofPlace, result);
+			const savedChars = charsOfState(states[place], result) - charsOfState({ values }, result);
+			const ref = ofPlace.find(({ takenOut }) => takenOut)?.takenOut?.ref;
+			return [place, { place, key: keys[place] as string, values, ref, savedChars }];
+		}),
+	);
+}
+
+/** A result that a hook had shortened is masked under the reference of the whole. */
+async function namingWholes(
+	archiving: Archiving | undefined,
+	paired: readonly PairedResult[],
+	archive: Archive | undefined,
+): Promise<Archiving | undefined> {
+	const wholes = new Map<string, string>();
+	for (const { result } of archiving ? paired : []) {
+		const [only, ...others] = result.texts;
+		const ref = only && others.length === 0 ? shortenedRef(only.text) : undefined;
+		if (only && ref !== undefined && (await archive?.has(ref))) wholes.set(only.text, ref);
+	}
+	if (!archiving || wholes.size === 0) return archiving;
+	return { ...archiving, refOf: (text) => wholes.get(text) ?? archiving.refOf(text) };
+}

@@ -1,0 +1,76 @@
+import type { Archive } from "../archive/archive.ts";
+import type { CacheTerms } from "../billing/terms.ts";
+import { pairResults } from "../conversation/turns.ts";
+import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { Originals } from "./archiving.ts";
+import type { Branch, Histories } from "./histories.ts";
+import { conversationKey, resultKeys } from "./identity.ts";
+import type { Memory } from "./memory.ts";
+import type { removals } from "./reasoning.ts";
+import type { PlacedValue } from "./states.ts";
+
+/** What all requests of a proxy or a plugin share. */
+export interface Shared {
+	readonly policy: Policy;
+	readonly archive: Archive | undefined;
+	readonly memory: Memory;
+	readonly histories: Histories;
+	readonly originals: Originals;
+	readonly now: () => number;
+	/** Share of conversations that are never edited. */
+	readonly holdout: number;
+}
+
+/** A request as its host sends it. */
+export interface HostRequest<Written> {
+	/** Holds the messages, and what else is sent with them. */
+	readonly body: unknown;
+	/** Those that may be edited. */
+	readonly formats: readonly string[];
+	readonly terms: CacheTerms;
+	readonly model: string | undefined;
+	/** How the agent reads an original. */
+	readonly recall: { readonly by: string } | undefined;
+	/** False for a request that only counts tokens: it is edited alike, and decides nothing. */
+	readonly decides: boolean;
+	/** Whether the account is known to check what reasoning is bound to. */
+	readonly isEnforced: boolean;
+	/** Makes what is sent. */
+	readonly write: (edits: readonly WrittenEdit[]) => Written;
+}
+
+export type WrittenEdit = PlacedValue | ReturnType<typeof removals>[number];
+
+export type Opened = ReturnType<typeof openRequest>;
+
+export type OpenedConversation = Extract<Opened, { readonly conversation: string }>;
+
+/** Reads a request and finds what is known of its conversation. Takes no longer than reading and writing its JSON. */
+export function openRequest(
+	{ body, formats, terms, decides }: Pick<HostRequest<unknown>, "body" | "formats" | "terms" | "decides">,
+	{ policy, memory, histories, now, holdout }: Shared,
+) {
+	const source: ReadConversation = readConversation(body, policy.mask.observations, formats);
+	const { transcript } = source;
+	const conversation = conversationKey(transcript);
+	if (conversation === undefined) return { source, transcript, conversation };
+	const branch = histories.continuedBy(conversation, transcript);
+	const { lastCall } = memory.recall(conversation);
+	const { lifetime } = terms;
+	return {
+		source,
+		transcript,
+		conversation,
+		branch: branch as Branch | undefined,
+		paired: pairResults(transcript),
+		keys: resultKeys(transcript, conversation, branch),
+		isCold: decides && lastCall !== undefined && lifetime > 0 && now() - lastCall > lifetime,
+		isHeldOut: isHeldOut(conversation, holdout),
+	};
+}
+
+/** By the name of the conversation, so that every process holds out the same ones. */
+function isHeldOut(conversation: string, share: number): boolean {
+	return Number.parseInt(conversation.slice(0, 8), 16) / 2 ** 32 < share;
+}

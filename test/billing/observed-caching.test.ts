@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import {
+	createCachingRecord,
+	learnFromUsage,
+	neverReads,
+	nothingObserved,
+} from "../../src/billing/observed-caching.ts";
+
+const answered = (cacheRead: number, repeated: number, isExpected = true) => ({
+	usage: { cacheRead },
+	repeated,
+	isExpected,
+});
+
+const learnt = (...answers: readonly ReturnType<typeof answered>[]) => answers.reduce(learnFromUsage, nothingObserved);
+
+describe("what an upstream is seen to do", () => {
+	it("is never to read after five requests that repeat over 4 000 tokens", () => {
+		const miss = answered(0, 4_001);
+		expect(neverReads(learnt(miss, miss, miss, miss))).toBe(false);
+		expect(neverReads(learnt(miss, miss, miss, miss, miss))).toBe(true);
+	});
+
+	it.each([
+		["repeats no more than 4 000 tokens", answered(0, 4_000)],
+		["repeats nothing, since the cache had expired", answered(0, 0)],
+		["was not to be cached", answered(0, 9_000, false)],
+	])("does not hang on a request that %s", (_, request) => {
+		expect(learnt(...Array.from({ length: 9 }, () => request))).toEqual(nothingObserved);
+	});
+
+	it("is to read from the first read on, whatever comes before and after it", () => {
+		const miss = answered(0, 9_000);
+		const misses = Array.from({ length: 9 }, () => miss);
+		expect(neverReads(learnt(...misses, answered(1, 9_000)))).toBe(false);
+		expect(neverReads(learnt(answered(1, 9_000), ...misses))).toBe(false);
+	});
+
+	it("is to cache by itself after a read that nobody asked for", () => {
+		expect(learnt(answered(8_000, 9_000)).readsUnasked).toBe(false);
+		expect(learnt(answered(8_000, 9_000, false), answered(8_000, 9_000)).readsUnasked).toBe(true);
+	});
+
+	it("is known for each API and model", () => {
+		const record = createCachingRecord();
+		for (let count = 0; count < 5; count += 1) record.learn("openai", "a", answered(0, 9_000));
+		expect(neverReads(record.of("openai", "a"))).toBe(true);
+		for (const [api, model] of [
+			["openai", "b"],
+			["openai", undefined],
+			["anthropic", "a"],
+		] as const)
+			expect(record.of(api, model)).toEqual(nothingObserved);
+	});
+
+	it("is remembered for so many models only, since names come from requests", () => {
+		const record = createCachingRecord();
+		record.learn("openai", "first", answered(1, 0));
+		for (let count = 0; count < 600; count += 1) record.learn("openai", `model ${count}`, answered(1, 0));
+		expect(record.of("openai", "first")).toEqual(nothingObserved);
+		expect(record.of("openai", "model 599").reads).toBe(true);
+	});
+});

@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import type { Api } from "../../src/billing/observed-caching.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import { inputBill, promptTokens, readUsage, type Usage } from "../../src/billing/usage.ts";
+import { policyOf } from "../support/policy-of.ts";
+
+const { prices } = policyOf();
+
+async function readFrom(api: Api, type: string, text: string): Promise<Usage | undefined> {
+	const reader = readUsage({ headers: { "content-type": type } }, api);
+	for (let at = 0; at < text.length; at += 11) reader.push(Buffer.from(text.slice(at, at + 11)));
+	return reader.end();
+}
+
+const whole = (api: Api, answer: unknown) => readFrom(api, "application/json", JSON.stringify(answer));
+const streamed = (api: Api, ...events: readonly unknown[]) =>
+	readFrom(api, "text/event-stream; charset=utf-8", events.map((one) => `data: ${JSON.stringify(one)}\n\n`).join(""));
+
+/** Usage of 10 000 tokens of input and 10 of output, as each provider and gateway documents it. */
+const chat = { prompt_tokens: 10_000, completion_tokens: 10, total_tokens: 10_010 };
+const responses = { input_tokens: 10_000, output_tokens: 10, total_tokens: 10_010 };
+const split = (input: number, cacheRead: number, cacheWrite = 0, more = {}) => ({
+	input,
+	cacheRead,
+	cacheWrite,
+	...more,
+	output: 10,
+});
+const kinds: readonly (readonly [string, object, Usage])[] = [
+	["OpenAI", { ...chat, prompt_tokens_details: { cached_tokens: 9_000 } }, split(1_000, 9_000)],
+	[
+		"OpenAI from GPT-5.6 on",
+		{ ...chat, prompt_tokens_details: { cached_tokens: 6_000, cache_write_tokens: 3_000 } },
+		split(1_000, 6_000, 3_000),
+	],
+	["Responses", { ...responses, input_tokens_details: { cached_tokens: 9_000 } }, split(1_000, 9_000)],
+	[
+		"Responses from GPT-5.6 on",
+		{ ...responses, input_tokens_details: { cached_tokens: 6_000, cache_write_tokens: 4_000 } },
+		split(0, 6_000, 4_000),
+	],
+	["DeepSeek", { ...chat, prompt_cache_hit_tokens: 9_000, prompt_cache_miss_tokens: 1_000 }, split(1_000, 9_000)],
+	[
+		"DeepSeek without a sum",
+		{ completion_tokens: 10, prompt_cache_hit_tokens: 9_000, prompt_cache_miss_tokens: 1_000 },
+		split(1_000, 9_000),
+	],
+	["Moonshot", { ...chat, cached_tokens: 9_000 }, split(1_000, 9_000)],
+	[
+		"LiteLLM for Claude",
+		{
+			...chat,
+			prompt_tokens_details: { cached_tokens: 6_000, cache_creation_tokens: 3_000 },
+			cache_read_input_tokens: 6_000,
+			cache_creation_input_tokens: 3_000,
+		},
+		split(1_000, 6_000, 3_000),
+	],
+	[
+		"LiteLLM with the times of writes",
+		{
+			...chat,
+			prompt_tokens_details: {
+				cached_tokens: 6_000,
+				cache_creation_tokens: 3_000,
+				cache_creation_token_details: { ephemeral_5m_input_tokens: 1_000, ephemeral_1h_input_tokens: 2_000 },
+			},
+		},
+		split(1_000, 6_000, 3_000, { cacheWriteForHour: 2_000 }),
+	],
+	[
+		"a gateway with the fields of Anthropic alone",
+		{ ...responses, cache_read_input_tokens: 6_000, cache_creation_input_tokens: 3_000 },
+		split(1_000, 6_000, 3_000),
+	],
+	[
+		"OpenRouter for Claude",
+		{ ...chat, prompt_tokens_details: { cached_tokens: 6_000, cache_write_tokens: 3_000 } },
+		split(1_000, 6_000, 3_000),
+	],
+	["a server that does not cache", chat, split(10_000, 0)],
+	["one with details of null", { ...chat, prompt_tokens_details: null, cached_tokens: null }, split(10_000, 0)],
+];
+
+describe("the usage of an answer", () => {
+	it.each(kinds)("of %s is read", async (_, usage, expected) => {
+		expect(await whole("openai", { choices: [], usage })).toEqual(expected);
+		expect(await whole("openai", { object: "response", output: [], usage })).toEqual(expected);
+	});
+
+	it.each(kinds)("of %s is read from a stream", async (_, usage, expected) => {
+		expect(await streamed("openai", { choices: [{ delta: {} }], usage: null }, { choices: [], usage })).toEqual(
+			expected,
+		);
+		const created = { type: "response.created", response: { usage: null } };
+		expect(await streamed("openai", created, { type: "response.completed", response: { usage } })).toEqual(expected);
+		// Moonshot's streams tell it in the last choice.
+		expect(await streamed("openai", { choices: [{ delta: {} }] }, { choices: [{ delta: {}, usage }] })).toEqual(
+			expected,
+		);
+	});
+
+	it("of Anthropic counts what is read and written beside the input", async () => {
+		const usage = { input_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 10 };
+		expect(await whole("anthropic", { usage })).toEqual(split(5, 100, 20));
+	});
+
+	it.each([
+		["cached_tokens", { input_tokens: 10_000, cached_tokens: 9_000, output_tokens: 10 }],
+		["prompt_cache_hit_tokens", { input_tokens: 10_000, prompt_cache_hit_tokens: 9_000, output_tokens: 10 }],
+	])("of an endpoint of that style that counts what is read in the input tells it by %s", async (_, usage) => {
+		expect(await whole("anthropic", { usage })).toEqual(split(1_000, 9_000));
+	});
+
+	it.each([
+		["null", { input_tokens: null, cache_read_input_tokens: null, output_tokens: 10 }],
+		["0", { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 10 }],
+		["nothing", { output_tokens: 10 }],
+		["the same", { input_tokens: 5, cache_read_input_tokens: 100, output_tokens: 10 }],
+	])("of a stream of Anthropic stays when the last event repeats it as %s", async (_, last) => {
+		const usage = { input_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 1 };
+		const start = { type: "message_start", message: { usage } };
+		expect(await streamed("anthropic", start, { type: "message_delta", usage: last })).toEqual(split(5, 100, 20));
+	});
+
+	it("of a stream whose figures come with the last event alone is that one", async () => {
+		const start = { type: "message_start", message: { usage: { input_tokens: 0, output_tokens: 0 } } };
+		const usage = { input_tokens: 5, cache_read_input_tokens: 100, output_tokens: 10 };
+		expect(await streamed("anthropic", start, { type: "message_delta", usage })).toEqual(split(5, 100));
+	});
+
+	it("of Gemini is split by what its cache held", async () => {
+		const usageMetadata = {
+			promptTokenCount: 125,
+			cachedContentTokenCount: 100,
+			candidatesTokenCount: 4,
+			thoughtsTokenCount: 6,
+		};
+		expect(await whole("gemini", { usageMetadata })).toEqual(split(25, 100));
+	});
+
+	it.each([
+		[
+			"openai",
+			{ usage: { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 1e6, cache_write_tokens: 1e6 } } },
+		],
+		["openai", { usage: { prompt_tokens: 10, cached_tokens: 1e6 } }],
+		["openai", { usage: { prompt_tokens: 10, prompt_cache_hit_tokens: 1e6 } }],
+		["openai", { usage: { prompt_tokens: 10, cache_creation_input_tokens: 1e6 } }],
+		["openai", { usage: { input_tokens: 10, input_tokens_details: { cached_tokens: 9, cache_write_tokens: 9 } } }],
+		["openai", { usage: { prompt_tokens: 1e300, cached_tokens: -5 } }],
+		["gemini", { usageMetadata: { promptTokenCount: 10, cachedContentTokenCount: 1e6 } }],
+		["anthropic", { usage: { input_tokens: 10, cached_tokens: 1e6 } }],
+		[
+			"anthropic",
+			{
+				usage: {
+					input_tokens: 0,
+					cache_creation_input_tokens: 10,
+					cache_creation: { ephemeral_1h_input_tokens: 1e6, ephemeral_5m_input_tokens: -7 },
+				},
+			},
+		],
+	] as const)("of %s makes no negative bill, whatever it says: %j", async (api, answer) => {
+		const usage = (await whole(api, answer)) as Usage;
+		expect(promptTokens(usage)).toBeLessThanOrEqual(10);
+		for (const tokens of Object.values(usage)) expect(tokens).toBeGreaterThanOrEqual(0);
+		const bill = inputBill(usage, cacheTerms({ messages: [] }, api, prices));
+		expect(bill).toBeGreaterThanOrEqual(0);
+		expect(bill).toBeLessThanOrEqual(20);
+	});
+});
+
+describe("the bill of the input", () => {
+	const marked = (ttl?: string) => [
+		{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral", ttl } }] },
+	];
+	const usage = { input: 100, cacheRead: 1_000, cacheWrite: 400, output: 10 };
+
+	it.each([
+		["claude-opus-5-5", "anthropic", { messages: marked() }, 100 + 1_000 * 0.05 + 400 * 1.25],
+		["claude-opus-5-5", "anthropic", { messages: marked("1h") }, 100 + 1_000 * 0.05 + 400 * 2],
+		["anthropic/claude-opus-5.5", "openai", { messages: [] }, 100 + 1_000 * 0.05 + 400 * 1.25],
+		["us.anthropic.claude-opus-5-5-v1:0", "anthropic", { messages: marked() }, 100 + 1_000 * 0.05 + 400 * 1.25],
+		["claude-opus-5-5@20261101", "anthropic", { messages: marked() }, 100 + 1_000 * 0.05 + 400 * 1.25],
+		["gpt-5.6-sol", "openai", { input: [] }, 100 + 1_000 * 0.1 + 400 * 1.25],
+		["gpt-4o", "openai", { messages: [] }, 100 + 1_000 * 0.5 + 400 * 1.25],
+		// Nothing was asked to be cached, and yet the answer says that it was.
+		["claude-opus-5", "anthropic", { messages: [] }, 100 + 1_000 * 0.1 + 400 * 1.25],
+	] as const)("has the prices of %s (%s)", (model, api, body, expected) => {
+		expect(inputBill(usage, cacheTerms({ model, ...body }, api, prices))).toBeCloseTo(expected, 6);
+	});
+
+	it("counts each token for as long as it was written", () => {
+		const terms = cacheTerms({ model: "claude-opus-5-5", messages: marked() }, "anthropic", prices);
+		expect(inputBill({ ...usage, cacheWriteForHour: 300 }, terms)).toBeCloseTo(100 + 50 + 300 * 2 + 100 * 1.25, 6);
+	});
+
+	it("of a prompt over a step is so many times as much, for tokens read and written too", () => {
+		const terms = cacheTerms({ model: "claude-haiku-5-5", messages: marked() }, "anthropic", prices);
+		const below = { input: 1_000, cacheRead: 90_000, cacheWrite: 9_000, output: 0 };
+		expect(inputBill(below, terms)).toBeCloseTo(1_000 + 9_000 + 11_250, 6);
+		expect(inputBill({ ...below, input: 1_001 }, terms)).toBeCloseTo(5 * (1_001 + 9_000 + 11_250), 6);
+	});
+});
