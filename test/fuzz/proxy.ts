@@ -53,7 +53,9 @@ export const proxyBodies: Target = {
 			preset: pick(random, ["balanced", "observation-masking"]),
 		};
 	},
-	async check({ api, kind, text, isWellFormed, later, window, preset }: BodyCase) {
+	async check({ api, kind, text: drawn, isWellFormed, later, window, preset }: BodyCase) {
+		// A request is bytes, which hold no half of a character.
+		const text = Buffer.from(drawn).toString("utf8");
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const policy = policyOf({
 			preset,
