@@ -65,12 +65,14 @@ export function openRequest(
 	const conversation = conversationKey(transcript);
 	if (conversation === undefined) return { source, transcript, conversation };
 	const branch = histories.continuedBy(conversation, transcript);
-	const { lastCall } = memory.recall(conversation);
+	const remembered = memory.recall(conversation);
+	const { lastCall } = remembered;
 	const { lifetime } = terms;
 	return {
 		source,
 		transcript,
 		conversation,
+		remembered,
 		branch: branch as Branch | undefined,
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
@@ -131,10 +133,9 @@ export function compose<Written>(
 	request: HostRequest<Written>,
 	shared: Shared,
 ): Composed<Written> {
-	const { transcript, conversation, paired, keys, isCold, isHeldOut } = opened;
+	const { transcript, conversation, remembered, paired, keys, isCold, isHeldOut } = opened;
 	const { policy, memory, histories } = shared;
 	const { body, recall, decides } = request;
-	const remembered = memory.recall(conversation);
 	const number = remembered.requests + 1;
 	const leftOutBefore = new Map(remembered.leftOut);
 	const { messages } = transcript;
