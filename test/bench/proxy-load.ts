@@ -7,15 +7,16 @@ import { atLeast, atMost, duration, progress, short, type Table, type Target } f
 import { median } from "./statistics.ts";
 
 const busyProcesses = 30;
-const wantedRequests = Number(process.env.PROXY_REQUESTS ?? 2_000);
+const wantedRequests = Number(process.env.PROXY_REQUESTS ?? 300);
 /** Sessions under way at the same time. */
 const sessionsAtOnce = 12;
-const turnsOfSession = 24;
-const resultChars = 2_500;
+/** A session begins with the history of so many turns, which ran without the proxy, and goes on in short ones. */
+const [firstTurns, turnsOfSession] = [10, 40];
+const [resultChars, smallChars] = [4_000, 300];
 /** One result of each session is cut. */
-const [largePlace, largeChars] = [3, 24_000];
+const [largePlace, largeChars] = [11, 18_000];
 
-export const loadNote = `Load: ${busyProcesses} processes that do nothing but count, on ${availableParallelism()} processors. Meanwhile ${sessionsAtOnce} sessions at a time, of all APIs, each of ${turnsOfSession} requests without pauses, go through one proxy: results of ${short(resultChars)} characters, and one of ${short(largeChars)}, which is cut. The upstream keeps a hash of each result as it last came. A request has lost a state if a result that was masked or cut in an earlier request of its conversation comes with other bytes; a cut one may be masked once. \`PROXY_REQUESTS=10000 npm run bench -- proxy\` sends ten thousand.`;
+export const loadNote = `Load: ${busyProcesses} processes that do nothing but count, on ${availableParallelism()} processors. Meanwhile ${sessionsAtOnce} sessions at a time, of all APIs, each of ${turnsOfSession - firstTurns + 1} requests without pauses, go through one proxy: ${firstTurns} results of ${short(resultChars)} characters, with which a session begins, then results of ${smallChars}, and one of ${short(largeChars)}, which is cut. The upstream keeps a hash of each result as it last came. A request has lost a state if a result that was masked or cut in an earlier request of its conversation comes with other bytes; a cut one may be masked once. \`PROXY_REQUESTS=10000 npm run bench -- proxy\` sends ten thousand.`;
 
 /** Whether the proxy sends what it has sent, on a machine that has no time for it. */
 export async function measureLoad(): Promise<{ readonly tables: readonly Table[]; readonly targets: Target[] }> {
@@ -31,13 +32,16 @@ export async function measureLoad(): Promise<{ readonly tables: readonly Table[]
 			name,
 			turns.map(({ output }) => (api === "gemini" ? { output } : output)),
 		);
-		for (let end = 1; end <= turns.length && counts.requests < wantedRequests; end += 1) {
+		for (let end = firstTurns; end <= turns.length && counts.requests < wantedRequests; end += 1) {
 			counts.requests += 1;
 			const { path, body } = requestOf(api, turns.slice(0, end), `Find out where each value of ${number} is read.`);
-			const asked = { path, body: JSON.stringify(JSON.parse(String(body))), headers: { "x-session": name } };
+			const asked = { path, body: String(body), headers: { "x-session": name } };
 			const answer = await timeOf(address, asked).catch(() => undefined);
 			if (answer?.status === 200) times.push(answer.whole);
-			else counts.errors += 1;
+			else {
+				counts.errors += 1;
+				progress(`proxy: ${answer ? `status ${answer.status}` : "a failed connection"}`);
+			}
 		}
 		upstream.end(name);
 	};
@@ -78,12 +82,19 @@ export async function measureLoad(): Promise<{ readonly tables: readonly Table[]
 	};
 }
 
+const usualTurns = turnsOf(turnsOfSession, largeChars);
+
 function turnsOfLoad(session: number) {
-	return turnsOf(turnsOfSession, largeChars).map((turn, place) => ({
+	return usualTurns.map((turn, place) => ({
 		id: turn.id.replace("Tests", `Load${String(session).padStart(5, "0")}x`),
 		command: `${turn.command} -${session}`,
-		output: `session ${session}\n${place === largePlace ? turn.output : turn.output.slice(0, resultChars)}`,
+		output: `session ${session}\n${turn.output.slice(0, charsAt(place))}`,
 	}));
+}
+
+function charsAt(place: number): number {
+	if (place === largePlace) return largeChars;
+	return place < firstTurns ? resultChars : smallChars;
 }
 
 interface Came {

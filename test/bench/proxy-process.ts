@@ -133,6 +133,8 @@ export async function withUpstream<T>(
 			response.end('event: message_stop\ndata: {"type":"message_stop"}\n\n');
 		});
 	});
+	// On a busy machine a connection is used again after a long time.
+	Object.assign(server, { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 });
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
 	try {
