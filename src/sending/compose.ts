@@ -70,10 +70,9 @@ export function compose<Written>(
 	request: HostRequest<Written>,
 	shared: Shared,
 ): Composed<Written> {
-	const { transcript, conversation, paired, keys, isCold, isHeldOut } = opened;
+	const { transcript, conversation, remembered, paired, keys, isCold, isHeldOut } = opened;
 	const { policy, memory, histories } = shared;
 	const { body, recall, decides } = request;
-	const remembered = memory.recall(conversation);
 	const number = remembered.requests + 1;
 	const leftOutBefore = new Map(remembered.leftOut);
 	const { messages } = transcript;

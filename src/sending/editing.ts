@@ -60,6 +60,8 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		const { transcript, paired, keys } = opened;
 		const branch = plan && editing.histories.keep(opened.conversation, { transcript, paired, keys }, undefined);
 		if (branch) opened.branch = Object.assign(branch, { plan });
+		// Others may have sent something meanwhile.
+		opened.remembered = editing.memory.recall(opened.conversation);
 	}
 	const composed = compose(opened, request, editing);
 	return { composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };

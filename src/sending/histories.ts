@@ -41,7 +41,9 @@ export function createHistories() {
 			request: KnownKeys & { readonly transcript: Transcript },
 			branch: Branch | undefined,
 		): Branch {
-			const kept: Branch = Object.assign(branch ?? {}, { ...request, chars: charsOf(request.transcript) });
+			// Of a history that goes on, only what is new is counted.
+			const chars = (branch?.chars ?? 0) + charsOf(request.transcript, branch?.transcript.messages.length);
+			const kept: Branch = Object.assign(branch ?? {}, { ...request, chars });
 			const others = (conversations.get(conversation) ?? []).filter((one) => one !== kept);
 			conversations.delete(conversation);
 			conversations.set(conversation, [kept, ...others].slice(0, mostBranches));
@@ -108,10 +110,10 @@ function isSame(one: Message, other: Message): boolean {
 	return true;
 }
 
-function charsOf({ messages, surroundings }: Transcript): number {
+function charsOf({ messages, surroundings }: Transcript, from = 0): number {
 	let chars = 0;
-	for (const text of surroundings) chars += text.length;
-	for (const { counted, results } of messages) {
+	if (from === 0) for (const text of surroundings) chars += text.length;
+	for (const { counted, results } of messages.slice(from)) {
 		for (const text of counted) chars += text.length;
 		for (const result of results) chars += resultCharacters(result);
 	}

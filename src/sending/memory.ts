@@ -190,9 +190,15 @@ export function createMemory({
 			entry.lastCall = at;
 			const file = fileOf(conversation);
 			if (!file) return;
+			const touch = () => utimesSync(file, at / 1_000, at / 1_000);
 			try {
-				if (!statSync(file, { throwIfNoEntry: false })) append(file, "{}\n");
-				utimesSync(file, at / 1_000, at / 1_000);
+				try {
+					touch();
+				} catch (error) {
+					if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+					append(file, "{}\n");
+					touch();
+				}
 			} catch {
 				// The results that have states keep them also on a full or read-only disk.
 			}

@@ -56,12 +56,14 @@ export function openRequest(
 	const conversation = conversationKey(transcript);
 	if (conversation === undefined) return { source, transcript, conversation };
 	const branch = histories.continuedBy(conversation, transcript);
-	const { lastCall } = memory.recall(conversation);
+	const remembered = memory.recall(conversation);
+	const { lastCall } = remembered;
 	const { lifetime } = terms;
 	return {
 		source,
 		transcript,
 		conversation,
+		remembered,
 		branch: branch as Branch | undefined,
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
