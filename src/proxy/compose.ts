@@ -72,6 +72,8 @@ export function openRequest(
 		transcript,
 		conversation,
 		branch: branch as Branch | undefined,
+		/** Results of earlier requests that this one continues. */
+		sent: branch?.keys.length ?? 0,
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
 		isCold: decides && lastCall !== undefined && lifetime > 0 && now() - lastCall > lifetime,
@@ -185,7 +187,7 @@ export function compose<Written>(
 			leftOut: keysOf(out),
 			ending: tracks ? endingOf(messages) : undefined,
 		});
-		const changes = changesOf(fresh, opened, { known, remembered, policy, began, noDecision });
+		const changes = changesOf(fresh, opened, { known, remembered, policy, began });
 		try {
 			if (tracks || changes.length > 0 || isCold) memory.note(conversation, noteOf(changes));
 			else memory.noteHere(conversation, noteOf([]));
@@ -196,7 +198,7 @@ export function compose<Written>(
 			why = undefined;
 			invalid = invalidAmong(blocks, stateOf);
 			out = chosenOut(invalid);
-			memory.noteHere(conversation, noteOf(changesOf(fresh, opened, { known, remembered, policy, began, noDecision })));
+			memory.noteLater(conversation, noteOf(changesOf(fresh, opened, { known, remembered, policy, began })));
 		}
 		memory.called(conversation);
 	}
@@ -248,7 +250,7 @@ export function compose<Written>(
 				return all.length === 0 ? undefined : variant(write(stateOf, all), all, note);
 			},
 			earlier() {
-				if (!decides || fresh.size === 0) return undefined;
+				if (fresh.size === 0) return undefined;
 				const before = (place: number) => known[place];
 				const left = chosenOut(invalidAmong(blocks, before));
 				const stays = new Set(keysOf(left));
@@ -258,7 +260,8 @@ export function compose<Written>(
 					return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
 				});
 				const putBack = keysOf(out).filter((key) => !stays.has(key));
-				const note = { states, putBack, frozenUntil: number + frozenFor };
+				// A request that only counts tokens has noted nothing.
+				const note = decides ? { states, putBack, frozenUntil: number + frozenFor } : {};
 				return { ...variant(write(before, left), left, note), states: [...known], decided: new Set(), why: undefined };
 			},
 			own() {
@@ -305,9 +308,8 @@ function lastAnswer(messages: readonly Message[]): number {
 }
 
 /** Results that no request has had and no answer follows. Others were sent whole, also where that did not pass here. */
-function unsentPlaces({ transcript, paired, branch }: OpenedConversation): number[] {
+function unsentPlaces({ transcript, paired, sent }: OpenedConversation): number[] {
 	const answered = lastAnswer(transcript.messages);
-	const sent = branch?.keys.length ?? 0;
 	return paired.flatMap(({ message }, place) => (message > answered && place >= sent ? [place] : []));
 }
 
@@ -421,7 +423,7 @@ function leavesInvalidOut(request: HostRequest<unknown>, policy: Policy): boolea
 	return request.isEnforced || asksForCheck(request.body) || reasoningBinding(request.model) === "all_accounts";
 }
 
-/** New states, those that another conversation has brought, and large results that a fault has left whole. */
+/** New states, those that another conversation has brought, and large results that are sent whole, so that they stay so. */
 function changesOf(
 	fresh: ReadonlyMap<number, ResultState>,
 	opened: OpenedConversation,
@@ -430,10 +432,9 @@ function changesOf(
 		readonly remembered: Remembered;
 		readonly policy: Policy;
 		readonly began: Pick<ResultState, "since" | "at" | "changed">;
-		readonly noDecision: NoDecision | undefined;
 	},
 ): StateChange[] {
-	const { known, remembered, policy, began, noDecision } = what;
+	const { known, remembered, policy, began } = what;
 	const { paired, keys } = opened;
 	const change = (place: number, state: ResultState): StateChange => {
 		return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
@@ -442,7 +443,7 @@ function changesOf(
 		const isNew = state && !fresh.has(place) && !remembered.states.has(keys[place] as string);
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
-	const leftWhole = (noDecision === undefined ? [] : unsentPlaces(opened)).flatMap((place) => {
+	const leftWhole = unsentPlaces(opened).flatMap((place) => {
 		const isLeft = !known[place] && !fresh.has(place) && isLarge((paired[place] as PairedResult).result, policy);
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});
@@ -463,6 +464,6 @@ function noteQuietly(memory: Memory, conversation: string, note: Note): void {
 	try {
 		memory.note(conversation, note);
 	} catch {
-		memory.noteHere(conversation, note);
+		memory.noteLater(conversation, note);
 	}
 }
