@@ -144,8 +144,9 @@ async function askAgain(
 	const form = await sendAgain<string>({ variants }, isBinding ? "reasoning" : "something_else", async (one) => {
 		ledger.count("sent_again");
 		answer = await askOrRefuse(askedFor(asked, one), exchange);
-		if (answer?.statusCode === 400) await heldAnswer(answer);
-		return answer ? (answer.statusCode === 400 ? "refused" : "accepted") : "no_answer";
+		if (answer?.statusCode !== 400) return answer ? "accepted" : "no_answer";
+		const { headers, text } = await heldAnswer(answer);
+		return isBindingRefusal(headers, text) ? "reasoning" : "something_else";
 	});
 	if (form === "no_answer") return undefined;
 	if (form === "refused" || !answer) return { answer: held.again(), sent: composed };

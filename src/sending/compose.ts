@@ -123,7 +123,7 @@ export function compose<Written>(
 			leftOut: keysOf(out),
 			ending: tracks ? endingOf(messages) : undefined,
 		});
-		const changes = changesOf(fresh, opened, { known, remembered, policy, began, noDecision });
+		const changes = changesOf(fresh, opened, { known, remembered, policy, began });
 		try {
 			// Where nothing hangs on it, a request is counted by this process alone.
 			const isCounted = tracks || isCold || number <= remembered.frozenUntil;
@@ -136,7 +136,7 @@ export function compose<Written>(
 			why = undefined;
 			invalid = invalidAmong(blocks, stateOf);
 			out = chosenOut(invalid);
-			memory.noteHere(conversation, noteOf(changesOf(fresh, opened, { known, remembered, policy, began, noDecision })));
+			memory.noteLater(conversation, noteOf(changesOf(fresh, opened, { known, remembered, policy, began })));
 		}
 		memory.called(conversation);
 	}
@@ -192,7 +192,7 @@ export function compose<Written>(
 				return all.length === 0 ? undefined : variant(write(stateOf, all), all, note);
 			},
 			earlier() {
-				if (!decides || fresh.size === 0) return undefined;
+				if (fresh.size === 0) return undefined;
 				const before = (place: number) => known[place];
 				const left = chosenOut(invalidAmong(blocks, before));
 				const stays = new Set(keysOf(left));
@@ -202,7 +202,8 @@ export function compose<Written>(
 					return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
 				});
 				const putBack = keysOf(out).filter((key) => !stays.has(key));
-				const note = { states, putBack, frozenUntil: number + frozenFor };
+				// A request that only counts tokens has noted nothing.
+				const note = decides ? { states, putBack, frozenUntil: number + frozenFor } : {};
 				return { ...variant(write(before, left), left, note), states: [...known], decided: new Set(), why: undefined };
 			},
 			own() {
@@ -243,6 +244,6 @@ function noteQuietly(memory: Memory, conversation: string, note: Note): void {
 	try {
 		memory.note(conversation, note);
 	} catch {
-		memory.noteHere(conversation, note);
+		memory.noteLater(conversation, note);
 	}
 }

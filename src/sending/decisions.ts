@@ -142,7 +142,7 @@ export function addHint(
 	}
 }
 
-/** New states, those that another conversation has brought, and large results that a fault has left whole. */
+/** New states, those that another conversation has brought, and large results that are sent whole, so that they stay so. */
 export function changesOf(
 	fresh: ReadonlyMap<number, ResultState>,
 	opened: OpenedConversation,
@@ -151,10 +151,9 @@ export function changesOf(
 		readonly remembered: Remembered;
 		readonly policy: Policy;
 		readonly began: Pick<ResultState, "since" | "at" | "changed">;
-		readonly noDecision: NoDecision | undefined;
 	},
 ): StateChange[] {
-	const { known, remembered, policy, began, noDecision } = what;
+	const { known, remembered, policy, began } = what;
 	const { paired, keys } = opened;
 	const change = (place: number, state: ResultState): StateChange => {
 		return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state };
@@ -163,7 +162,7 @@ export function changesOf(
 		const isNew = state && !fresh.has(place) && !remembered.states.has(keys[place] as string);
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
-	const leftWhole = (noDecision === undefined ? [] : unsentPlaces(opened)).flatMap((place) => {
+	const leftWhole = unsentPlaces(opened).flatMap((place) => {
 		const isLeft = !known[place] && !fresh.has(place) && isLarge((paired[place] as PairedResult).result, policy);
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});
@@ -171,9 +170,8 @@ export function changesOf(
 }
 
 /** Results that no request has had and no answer follows. Others were sent whole, also where that did not pass here. */
-function unsentPlaces({ transcript, paired, branch }: OpenedConversation): number[] {
+function unsentPlaces({ transcript, paired, sent }: OpenedConversation): number[] {
 	const answered = lastAnswer(transcript.messages);
-	const sent = branch?.keys.length ?? 0;
 	return paired.flatMap(({ message }, place) => (message > answered && place >= sent ? [place] : []));
 }
 

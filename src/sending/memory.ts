@@ -43,6 +43,8 @@ export type Memory = ReturnType<typeof createMemory>;
 
 const mostConversations = 500;
 const mostResults = 50_000;
+/** Notes of one conversation that wait for a disk. */
+const mostUnwritten = 1_000;
 /** Of one conversation: some 10 000 results. */
 const mostFileBytes = 32_000_000;
 
@@ -166,11 +168,12 @@ export function createMemory({
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
 			if (file && entry.read <= mostFileBytes) {
-				const line = lineOf(note, isStorable);
-				using(() => append(file, `\n${line}\n`));
+				const lines = `\n${[...entry.unwritten, lineOf(note, isStorable)].join("\n")}\n`;
+				using(() => append(file, lines));
+				entry.unwritten = [];
 				// Read again only what others append.
 				const size = statSync(file, { throwIfNoEntry: false })?.size;
-				if (size === entry.read + Buffer.byteLength(line) + 2) entry.read = size;
+				if (size === entry.read + Buffer.byteLength(lines)) entry.read = size;
 			}
 			take(
 				entry,
@@ -178,10 +181,16 @@ export function createMemory({
 				(note.states ?? []).map(({ key, state }) => [key, state] as const),
 			);
 		},
-		/** The same for this process only, where nothing can be written. */
+		/** The same for this process only. */
 		noteHere(conversation: string, note: Note): void {
 			const states = (note.states ?? []).map(({ key, state }) => [key, state] as const);
 			take(entryOf(conversation), note, states);
+		},
+		/** The same where nothing can be written now: the next note that can be writes this one, too. */
+		noteLater(conversation: string, note: Note): void {
+			this.noteHere(conversation, note);
+			const { unwritten } = entryOf(conversation);
+			if (folder && unwritten.length < mostUnwritten) unwritten.push(lineOf(note, isStorable));
 		},
 		/** Notes the time of a request, from which its cache lives on; only for this process where it cannot be written. */
 		called(conversation: string): void {
@@ -267,6 +276,8 @@ interface Entry extends Remembered {
 	lastCall: number | undefined;
 	/** Bytes of its file that were read. */
 	read: number;
+	/** Lines that could not be written. */
+	unwritten: string[];
 }
 
 function newEntry(): Entry {
@@ -285,6 +296,7 @@ function newEntry(): Entry {
 		dropsBlocks: false,
 		lastCall: undefined,
 		read: 0,
+		unwritten: [],
 	};
 }
 

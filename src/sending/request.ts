@@ -65,6 +65,8 @@ export function openRequest(
 		conversation,
 		remembered,
 		branch: branch as Branch | undefined,
+		/** Results of earlier requests that this one continues. */
+		sent: branch?.keys.length ?? 0,
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
 		isCold: decides && lastCall !== undefined && lifetime > 0 && now() - lastCall > lifetime,
