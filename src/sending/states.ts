@@ -192,7 +192,7 @@ function piecesOf(text: string, source: string): (string | readonly [number, num
 		// A line that was cut: the longest beginning that the source has, then what follows.
 		for (let at = 0; at < line.length; ) {
 			const length = longestIn(line, at, find);
-			const part = line.slice(at, searches > mostSearches ? line.length : at + Math.max(1, length));
+			const part = line.slice(at, searches > mostSearches ? line.length : at + (length || shortestRange / 2));
 			add(part, length === part.length ? find(part) : -1);
 			at += part.length;
 		}
