@@ -51,7 +51,8 @@ export async function playThroughProxy(session: ProxiedSession) {
 		faults.hits += 1;
 		throw new Error("A plan fails.");
 	};
-	const start = () => startProxyTo(provider.origin, { archive: failing, engine: { worked: () => 0, planner }, ...session.proxy });
+	const start = () =>
+		startProxyTo(provider.origin, { archive: failing, engine: { worked: () => 0, planner }, ...session.proxy });
 	const started = await Promise.all(Array.from({ length: proxies }, start));
 	let number = 0;
 	const memory = unwritable(`${folder}/default.conversations`);
