@@ -168,7 +168,11 @@ export function createMemory({
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
 			if (file && entry.read <= mostFileBytes) {
-				const lines = `\n${[...entry.unwritten, lineOf(note, isStorable)].join("\n")}\n`;
+				// Other processes may have decided something newer meanwhile.
+				const waited = entry.unwritten.map((one) => {
+					return { ...one, states: one.states?.filter(({ key, state }) => entry.states.get(key) === state) };
+				});
+				const lines = `\n${[...waited, note].map((one) => lineOf(one, isStorable)).join("\n")}\n`;
 				using(() => append(file, lines));
 				entry.unwritten = [];
 				// Read again only what others append.
@@ -190,7 +194,7 @@ export function createMemory({
 		noteLater(conversation: string, note: Note): void {
 			this.noteHere(conversation, note);
 			const { unwritten } = entryOf(conversation);
-			if (folder && unwritten.length < mostUnwritten) unwritten.push(lineOf(note, isStorable));
+			if (folder && unwritten.length < mostUnwritten) unwritten.push(note);
 		},
 		/** Notes the time of a request, from which its cache lives on; only for this process where it cannot be written. */
 		called(conversation: string): void {
@@ -276,8 +280,8 @@ interface Entry extends Remembered {
 	lastCall: number | undefined;
 	/** Bytes of its file that were read. */
 	read: number;
-	/** Lines that could not be written. */
-	unwritten: string[];
+	/** Notes that could not be written. */
+	unwritten: Note[];
 }
 
 function newEntry(): Entry {

@@ -1,0 +1,75 @@
+import { pick } from "../bench/random.ts";
+import { type HostBlock, type HostMessage, spelled } from "./host-history.ts";
+import { mostChars } from "./session-choices.ts";
+import type { Json } from "./thinking-session.ts";
+
+/** Random answers of a model, and what follows them. */
+export function createAnswers(
+	random: () => number,
+	{ seed, hasShortIds }: { readonly seed: number; readonly hasShortIds: boolean },
+) {
+	const chance = (share: number) => random() < share;
+	const upTo = (most: number) => Math.floor(random() * (most + 1));
+	const text = (words: string): HostBlock => ({ kind: "text", text: words });
+	const contents: unknown[] = [];
+	let [calls, thoughts, answers] = [0, 0, 0];
+	const turnName = () => `${answers++}-${upTo(1_000)}`;
+	return { answerOf, next };
+
+	/** Thinking, words and calls, or words alone at the end of a turn. */
+	function answerOf(): HostBlock[] {
+		const thought = (): HostBlock[] => {
+			if (chance(0.15)) return [];
+			thoughts += 1;
+			return [{ kind: "thinking", number: thoughts, isRedacted: chance(0.15) }];
+		};
+		if (chance(0.08)) return [...thought(), text(`Done ${turnName()}.`)];
+		const parallel = chance(0.25) ? 2 + upTo(2) : 1;
+		const blocks: HostBlock[] = [...thought(), ...(chance(0.3) ? [text(`I look ${turnName()}.`)] : [])];
+		for (let place = 0; place < parallel; place += 1) {
+			calls += 1;
+			const id = hasShortIds ? `call_${calls}` : `toolu_01Session${seed}x${String(calls).padStart(8, "0")}`;
+			const command = chance(0.3) ? `git status @slash ${calls}` : `grep -rn value-${calls} src`;
+			if (place > 0 && chance(0.1)) blocks.push(...thought());
+			blocks.push({ kind: "call", id, name: pick(random, ["Bash", "Grep"]), input: { command, number: "@number" } });
+		}
+		return blocks;
+	}
+
+	/** The results of the calls, or what the person says after an answer without any. */
+	function next(answer: readonly HostBlock[]): HostMessage {
+		const results = answer.flatMap((block): HostBlock[] =>
+			block.kind === "call" ? [{ kind: "result", id: block.id, content: contentOf(), isError: chance(0.08) }] : [],
+		);
+		return { role: "user", blocks: results.length > 0 ? results : [text(`Then do this ${turnName()}.`)] };
+	}
+
+	function contentOf(): unknown {
+		if (contents.length > 0 && chance(0.12)) return pick(random, contents);
+		const chars = pick(random, [60, 200, 500, 900, mostChars - 50, 2 * mostChars]) + upTo(60);
+		const words = outputOf(`${seed}-${calls}-${upTo(10_000)}`, chars);
+		const content = chance(0.3) ? [{ type: "text", text: words }] : words;
+		contents.push(content);
+		return content;
+	}
+}
+
+function outputOf(name: string, chars: number): string {
+	let words = "";
+	for (let line = 1; words.length < chars; line += 1)
+		words += `src/${name}/file-${line}.ts:${line * 7}: value is read here\n`;
+	return words.slice(0, chars);
+}
+
+/** An answer as the API makes it. */
+export function written(answer: readonly HostBlock[]) {
+	return answer.map((block) => {
+		if (block.kind === "thinking") {
+			const type = block.isRedacted ? ("redacted_thinking" as const) : ("thinking" as const);
+			return { type, thinking: block.isRedacted ? "" : `Thought ${block.number}.`, tokens: 50 };
+		}
+		if (block.kind === "call")
+			return JSON.parse(spelled({ type: "tool_use", id: block.id, name: block.name, input: block.input })) as Json;
+		return { type: "text", text: block.kind === "text" ? block.text : "" };
+	});
+}

@@ -1,0 +1,291 @@
+import { isThinking } from "./bound-prefix.ts";
+import { type HostMessage, type HostResult, resultsIn, spelled, startOf, thinkingIn } from "./host-history.ts";
+import type { Json, Message } from "./thinking-session.ts";
+
+/** A request that the provider took, beside what the host sent. */
+export interface TakenRequest {
+	/** A branch of the session; its last request is compared with this one. */
+	readonly branch: object;
+	readonly history: readonly HostMessage[];
+	/** With the spellings of `spelled` still to come. */
+	readonly hostBody: Json;
+	readonly hostText: string;
+	readonly text: string;
+	readonly counts: boolean;
+	readonly asksToDrop: boolean;
+	/** Sent as the host sent it, after other forms were refused. */
+	readonly isOwn: boolean;
+	/** Whether the provider refuses or leaves out what no longer fits. */
+	readonly isChecked: boolean;
+	/** Whether the proxy leaves out what no longer fits although the provider does not check. */
+	readonly leavesOutUnasked: boolean;
+	/** Whether another model may have taught the proxy to leave out what this one does not check. */
+	readonly isUnknown: boolean;
+	/** Whether the ids of calls are such that another conversation can have them. */
+	readonly hasShortIds: boolean;
+	/** Whether the host's own request, in the world without a proxy, was refused for its thinking. */
+	readonly isHostsFault: boolean;
+	/** Of the process that sent it. */
+	readonly process: object;
+	readonly model: string;
+	/** Numbers of the thinking in the answer. */
+	readonly answer: readonly number[];
+	/** Tells the number of a block of thinking. */
+	readonly numberOf: (block: Json) => number;
+}
+
+interface Form {
+	readonly kind: "whole" | "cut" | "masked";
+	readonly content: string;
+}
+
+interface Conversation {
+	readonly forms: Map<string, Form>;
+	readonly leftOut: Set<number>;
+}
+
+interface LastRequest {
+	readonly history: readonly HostMessage[];
+	readonly messages: readonly string[];
+	readonly forms: ReadonlyMap<string, Form>;
+}
+
+interface Produced {
+	readonly model: string;
+	readonly conversation: string;
+	/** Of the request that the block answers. */
+	readonly forms: ReadonlyMap<string, string>;
+}
+
+export const countedNames = [
+	"requests",
+	"edited",
+	"whole_to_masked",
+	"cut_to_masked",
+	"cuts",
+	"hints_moved",
+	"adopted",
+	"blocks_left_out",
+	"blocks_kept_after_a_change",
+	"unchanged_prefixes",
+	"changed_prefixes",
+	"own",
+] as const;
+
+export type OracleCounts = Record<(typeof countedNames)[number], number>;
+
+/**
+ * Says what is wrong with what was sent, from the sent texts alone: it knows nothing of the memory of the proxy. An error
+ * names the rule.
+ */
+export function createSessionOracle(counts: OracleCounts) {
+	const conversations = new Map<string, Conversation>();
+	const produced = new Map<number, Produced>();
+	const lastOf = new WeakMap<object, LastRequest>();
+	/** The last form of a result in any conversation of a process. */
+	const lastForms = new WeakMap<object, Map<string, Form>>();
+
+	return {
+		/** The originals of the results that are not sent whole. */
+		replacedIn(history: readonly HostMessage[]): string[] {
+			const { forms } = conversationOf(history);
+			return resultsIn(history).flatMap(({ result }) => {
+				const { kind = "whole" } = forms.get(keyOf(result)) ?? {};
+				const { content } = result;
+				return kind === "whole" ? [] : [typeof content === "string" ? content : String((content as Json[])[0]?.text)];
+			});
+		},
+		check(taken: TakenRequest): void {
+			const { history, text, hostText, counts: onlyCounts } = taken;
+			counts.requests += 1;
+			if (text !== hostText) counts.edited += 1;
+			const sent = JSON.parse(text) as { readonly messages: readonly Message[] } & Json;
+			const forms = formsIn(taken, sent);
+			const out = blocksOut(taken, sent);
+			checkBytes(taken, sent);
+			if (taken.isOwn) counts.own += 1;
+			else {
+				checkForms(taken, forms);
+				checkThinking(taken, forms, out);
+			}
+			const conversation = conversationOf(history);
+			const messages = sent.messages.map(canonical);
+			checkPrefix(taken, messages, forms);
+			if (onlyCounts) return;
+			for (const number of out) conversation.leftOut.add(number);
+			if (!taken.isOwn) {
+				const known = lastForms.get(taken.process) ?? new Map<string, Form>();
+				lastForms.set(taken.process, known);
+				for (const [key, form] of forms) {
+					conversation.forms.set(key, form);
+					known.set(key, form);
+				}
+			}
+			const contents = new Map(Array.from(forms, ([key, { content }]) => [key, content]));
+			for (const number of taken.answer)
+				produced.set(number, { model: taken.model, conversation: startOf(history), forms: contents });
+			lastOf.set(taken.branch, { history, messages, forms });
+		},
+	};
+
+	function conversationOf(history: readonly HostMessage[]): Conversation {
+		const start = startOf(history);
+		const conversation = conversations.get(start) ?? { forms: new Map(), leftOut: new Set() };
+		conversations.set(start, conversation);
+		return conversation;
+	}
+
+	/** Everything but the results and the thinking that is left out is as the host wrote it, to the byte. */
+	function checkBytes({ hostBody, hostText, text, asksToDrop }: TakenRequest, sent: Json): void {
+		if (text === hostText) return;
+		const sentMessages = sent.messages as readonly Message[];
+		const expected = Object.fromEntries(
+			Object.entries(hostBody).map(([name, value]) => {
+				if (name === "thinking" && asksToDrop) return [name, sent.thinking];
+				return [name, name === "messages" ? (value as Message[]).map(asSent) : value];
+			}),
+		);
+		if (spelled(expected) !== text) fail("bytes that no edit touches have changed");
+
+		function asSent(message: Message, index: number): Message {
+			const given = sentMessages[index]?.content;
+			if (!Array.isArray(message.content) || !Array.isArray(given)) return message;
+			const blocks = message.content.filter(
+				(block) => !isThinking(block) || given.some((one) => isSameThinking(one, block)),
+			);
+			const content = blocks.map((block, place) => {
+				return block.type === "tool_result" ? { ...block, content: given[place]?.content } : block;
+			});
+			return { ...message, content };
+		}
+	}
+
+	function formsIn({ history }: TakenRequest, sent: { readonly messages: readonly Message[] }): Map<string, Form> {
+		const contents = new Map<string, unknown>();
+		for (const { content } of sent.messages) {
+			if (!Array.isArray(content)) continue;
+			for (const block of content)
+				if (block.type === "tool_result") contents.set(String(block.tool_use_id), block.content);
+		}
+		return new Map(
+			resultsIn(history).map(({ result }) => {
+				const content = contents.get(result.id);
+				return [keyOf(result), { content: JSON.stringify(content), kind: kindOf(result, content) }];
+			}),
+		);
+	}
+
+	/** A result is masked once at most, is never cut after it was whole, and else stays to the byte. */
+	function checkForms(
+		{ history, counts: onlyCounts, process, hasShortIds }: TakenRequest,
+		forms: ReadonlyMap<string, Form>,
+	): void {
+		const conversation = conversationOf(history);
+		const isFirst = conversation.forms.size === 0;
+		const lastAnswer = history.findLastIndex(({ role }) => role === "assistant");
+		let moved = 0;
+		for (const { message, result } of resultsIn(history)) {
+			const key = keyOf(result);
+			const now = forms.get(key) as Form;
+			const before = conversation.forms.get(key);
+			if (!before) {
+				const elsewhere = lastForms.get(process)?.get(key);
+				if (now.kind === "masked" && message > lastAnswer) fail("a result was masked that the model has never read");
+				if (isFirst && !hasShortIds && elsewhere && elsewhere.kind !== "whole") {
+					if (now.content !== elsewhere.content && message < lastAnswer)
+						fail("a compacted conversation has lost a state");
+					counts.adopted += 1;
+				}
+				if (now.kind === "cut" && !onlyCounts) counts.cuts += 1;
+				continue;
+			}
+			if (before.content === now.content) continue;
+			if (onlyCounts && now.kind !== "masked") fail("a request that counts tokens has another form");
+			if (before.kind === "masked") {
+				if (now.kind !== "masked") fail(`a masked result was sent ${now.kind}`);
+				if (!now.content.includes("recall")) fail("the bytes of a placeholder have changed");
+				moved += 1;
+				continue;
+			}
+			if (now.kind !== "masked") fail(`a result that was sent ${before.kind} is sent ${now.kind}`);
+			counts[before.kind === "cut" ? "cut_to_masked" : "whole_to_masked"] += 1;
+		}
+		counts.hints_moved += moved;
+		if (moved > 1) fail("more than one placeholder has changed");
+	}
+
+	/** A block is left out exactly where a result before it has another form than in the request that it answers. */
+	function checkThinking(taken: TakenRequest, forms: ReadonlyMap<string, Form>, out: ReadonlySet<number>): void {
+		const { history, isChecked, leavesOutUnasked, isHostsFault } = taken;
+		if (isHostsFault || taken.isUnknown) return;
+		const conversation = conversationOf(history);
+		const results = resultsIn(history);
+		for (const { message, number } of thinkingIn(history)) {
+			const origin = produced.get(number);
+			// What another model thought is not shown to this one.
+			if (origin?.model !== taken.model) continue;
+			const before = results.filter((one) => one.message < message).map(({ result }) => keyOf(result));
+			// A host that has changed what came before has made the block invalid itself, or knows why not.
+			if (origin.conversation !== startOf(history) || before.some((key) => !origin.forms.has(key))) continue;
+			const isChanged = before.some((key) => origin.forms.get(key) !== forms.get(key)?.content);
+			const isExpected = isChanged || conversation.leftOut.has(number);
+			if (!isChecked && !leavesOutUnasked) {
+				if (out.has(number) && !conversation.leftOut.has(number)) fail("thinking is left out that nobody checks");
+				continue;
+			}
+			if (out.has(number) && !isExpected) fail("valid thinking is left out");
+			if (!out.has(number) && isExpected) fail("invalid thinking is sent");
+			counts.blocks_left_out += Number(isExpected);
+			counts.blocks_kept_after_a_change += Number(
+				!isExpected && before.some((key) => forms.get(key)?.kind === "masked"),
+			);
+		}
+	}
+
+	/** What the last request of the branch had is in this one, up to the first result that has changed. */
+	function checkPrefix(taken: TakenRequest, messages: readonly string[], forms: ReadonlyMap<string, Form>): void {
+		const { branch, history, isOwn, isHostsFault, counts: onlyCounts } = taken;
+		const last = lastOf.get(branch);
+		const goesOn = last?.history.every((message, index) => history[index] === message) === true;
+		if (!last || !goesOn || isOwn || isHostsFault || onlyCounts) return;
+		const changed = resultsIn(last.history).find(({ result }) => {
+			const key = keyOf(result);
+			return last.forms.get(key)?.content !== forms.get(key)?.content;
+		});
+		const differing = last.messages.findIndex((message, index) => message !== messages[index]);
+		counts[differing === -1 ? "unchanged_prefixes" : "changed_prefixes"] += 1;
+		if (differing !== -1 && (changed === undefined || differing < changed.message))
+			fail("the beginning of a request has changed without a decision");
+	}
+}
+
+/** Thinking of the host's history that is not in what was sent. */
+function blocksOut({ history, numberOf }: TakenRequest, sent: { readonly messages: readonly Message[] }): Set<number> {
+	const there = new Set(
+		sent.messages.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isThinking).map(numberOf) : [])),
+	);
+	return new Set(thinkingIn(history).flatMap(({ number }) => (there.has(number) ? [] : [number])));
+}
+
+function isSameThinking(one: Json, other: Json): boolean {
+	return isThinking(one) && one.signature === other.signature && one.data === other.data;
+}
+
+function keyOf(result: HostResult): string {
+	return `${result.id} ${JSON.stringify(result.content)}`;
+}
+
+function kindOf(result: HostResult, content: unknown): Form["kind"] {
+	const text = JSON.stringify(content);
+	if (text === JSON.stringify(result.content).replaceAll("@slash", "a/b")) return "whole";
+	return /\[(?:Observation masked:|masked )/.test(text) ? "masked" : "cut";
+}
+
+function canonical({ role, content }: Message): string {
+	const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+	return JSON.stringify([role, blocks.map(({ cache_control, ...block }) => block)]);
+}
+
+function fail(rule: string): never {
+	throw new Error(`A rule does not hold: ${rule}.`);
+}
