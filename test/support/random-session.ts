@@ -1,6 +1,6 @@
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import type { Editing } from "../../src/proxy/editing.ts";
+import type { Editing } from "../../src/sending/editing.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { enforcementOf } from "./claude-models.ts";
 import { bodyOf, type HostBlock, type HostMessage, resultsIn, spelled, withoutThinking } from "./host-history.ts";

@@ -1,12 +1,12 @@
 import type { Archive } from "../../src/archive/archive.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import type { Policy } from "../../src/policy/schema.ts";
-import { type Editing, openEditing, prepare } from "../../src/proxy/editing.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
-import { type Plan, planNext } from "../../src/proxy/plan.ts";
-import { dropBlocks, isBindingRefusal } from "../../src/proxy/reasoning.ts";
 import { sendAgain } from "../../src/proxy/send-again.ts";
-import { cacheTerms } from "../../src/proxy/terms.ts";
+import { type Editing, openEditing, prepare } from "../../src/sending/editing.ts";
+import { type Plan, planNext } from "../../src/sending/plan.ts";
+import { dropBlocks, isBindingRefusal } from "../../src/sending/reasoning.ts";
 import type { Received } from "./session-upstream.ts";
 import type { Json } from "./thinking-session.ts";
 
