@@ -1,5 +1,12 @@
 import { compactJson, requireJson } from "../conversation/json.ts";
-import { itemBeside, type Path, parseInsertPointer, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
+import {
+	equalsPath,
+	itemBeside,
+	type Path,
+	parseInsertPointer,
+	parseJsonPointer,
+	valueAt,
+} from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import { locateValues, nodeAt, type PathTree, pathTree, type Span } from "./locate.ts";
@@ -121,6 +128,50 @@ export interface ValueEdit extends Pick<PortableEdit, "kind" | "replacement" | "
 /** Writes values into the text of a document; every other character stays. */
 export function writeValues(document: TextDocument, edits: readonly ValueEdit[]): string {
 	return applySplices(document.text, splicesOf(document, edits));
+}
+
+/** A text with its edits written into it. */
+export interface WrittenText {
+	readonly text: string;
+	readonly edits: readonly ValueEdit[];
+	readonly written: string;
+	/** Where the last edit ends in `text`. */
+	readonly editedUntil: number;
+}
+
+/**
+ * The same for a text that grows, as a conversation does from request to request. Where it begins like the text before and
+ * the edits are those of it, only the rest is new: that halves the time that a request of the proxy takes
+ * (`npm run bench -- proxy`).
+ */
+export function writeGrown(
+	document: TextDocument,
+	edits: readonly ValueEdit[],
+	before: WrittenText | undefined,
+): WrittenText {
+	const { text } = document;
+	if (before && edits.length > 0 && isSameEdits(edits, before.edits)) {
+		const { editedUntil } = before;
+		const rest = text.slice(editedUntil);
+		// Of a repeated key the last value counts, which would be in the rest.
+		const isRepeated = rest.includes(JSON.stringify(edits[0]?.path[0]));
+		if (!isRepeated && text.startsWith(before.text.slice(0, editedUntil))) {
+			const until = before.written.length - (before.text.length - editedUntil);
+			return { text, edits, written: before.written.slice(0, until) + rest, editedUntil };
+		}
+	}
+	const splices = splicesOf(document, edits);
+	return { text, edits, written: applySplices(text, splices), editedUntil: splices.at(-1)?.end ?? 0 };
+}
+
+function isSameEdits(edits: readonly ValueEdit[], others: readonly ValueEdit[]): boolean {
+	if (edits.length !== others.length) return false;
+	for (let at = 0; at < edits.length; at += 1) {
+		const [one, other] = [edits[at] as ValueEdit, others[at] as ValueEdit];
+		if (one.kind !== other.kind || one.replacement !== other.replacement || !equalsPath(one.path, other.path))
+			return false;
+	}
+	return true;
 }
 
 /** The spelling of the values at some paths in a text, if it is not compact JSON. */

@@ -1,7 +1,7 @@
 import type { cacheTerms } from "../billing/terms.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { decodeText } from "../files/access.ts";
-import { writeValues } from "../json-text/edit.ts";
+import { writeGrown } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -55,7 +55,10 @@ export async function readRequest(
 		recall: recallCommand === undefined ? undefined : recallOffered(body, recallCommand),
 		decides: route.kind !== "counted",
 		isEnforced,
-		write: (edits) => writeValues(document, edits),
+		write: (edits, branch) => {
+			branch.writtenText = writeGrown(document, edits, branch.writtenText);
+			return branch.writtenText.written;
+		},
 	};
 	return { kind: "conversation", request };
 }

@@ -142,13 +142,14 @@ export function compose<Written>(
 	}
 
 	const drops = remembered.dropsBlocks ? dropBlocks.edit(body) : undefined;
+	const writtenBefore: Pick<Branch, "writtenText"> = opened.branch ?? {};
 	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
 		const edits: WrittenEdit[] = paired.flatMap(({ result }, place) => {
 			const state = stateAt(place);
 			return state ? valueEdits(state.values, result) : [];
 		});
 		edits.push(...removals(body, left), ...(drop ? [drop] : []));
-		return edits.length === 0 ? undefined : request.write(edits);
+		return edits.length === 0 ? undefined : request.write(edits, writtenBefore);
 	};
 	const composed: Omit<Composed<Written>, "variants"> = {
 		number,
@@ -160,7 +161,9 @@ export function compose<Written>(
 		leftOut: out,
 		charsSent: once(() => charsSent(transcript, paired, stateOf)),
 		asksToDrop: drops !== undefined,
-		branch: decides ? histories.keep(conversation, { transcript, paired, keys }, opened.branch) : undefined,
+		branch: decides
+			? Object.assign(histories.keep(conversation, { transcript, paired, keys }, opened.branch), writtenBefore)
+			: undefined,
 	};
 	const variant = (
 		written: Written | undefined,

@@ -1,4 +1,5 @@
 import { type Message, resultCharacters, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import type { WrittenText } from "../json-text/edit.ts";
 import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 
@@ -13,6 +14,8 @@ export interface Branch extends KnownKeys {
 	planning?: Promise<void> | undefined;
 	/** Plans on the last request, once the planning that is under way has ended. */
 	next?: (() => Promise<Plan>) | undefined;
+	/** The body of the last request, and what was sent in its place. */
+	writtenText?: WrittenText | undefined;
 	/** Tokens of the provider for each character that was sent, from the usage of the last answer. */
 	tokensPerChar?: number | undefined;
 }
@@ -22,8 +25,8 @@ export type Histories = ReturnType<typeof createHistories>;
 /** Branches of a conversation that go on in turns, such as those of a fork. */
 const mostBranches = 3;
 const mostConversations = 64;
-/** Of all histories: some 30 conversations of 1 MB. */
-const mostChars = 32_000_000;
+/** Of all histories: some 16 conversations of 1 MB. */
+const mostChars = 16_000_000;
 
 /** The last histories of each conversation. A plan counts only for a request that continues the history it was made for. */
 export function createHistories() {

@@ -36,8 +36,8 @@ export interface HostRequest<Written> {
 	readonly decides: boolean;
 	/** Whether the account is known to check what reasoning is bound to. */
 	readonly isEnforced: boolean;
-	/** Makes what is sent. */
-	readonly write: (edits: readonly WrittenEdit[]) => Written;
+	/** Makes what is sent. `branch` keeps what was written for the request before. */
+	readonly write: (edits: readonly WrittenEdit[], branch: Pick<Branch, "writtenText">) => Written;
 }
 
 export type WrittenEdit = PlacedValue | ReturnType<typeof removals>[number];

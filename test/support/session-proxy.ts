@@ -3,7 +3,7 @@ import { cacheTerms } from "../../src/billing/terms.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
-import { sendAgain } from "../../src/proxy/send-again.ts";
+import { sendAgain } from "../../src/sending/send-again.ts";
 import { type Editing, openEditing, prepare } from "../../src/sending/editing.ts";
 import { type Plan, planNext } from "../../src/sending/plan.ts";
 import { dropBlocks, isBindingRefusal } from "../../src/sending/reasoning.ts";
