@@ -63,7 +63,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 	const upTo = (most: number) => Math.floor(random() * (most + 1));
 
 	const choices = chooseSession(random);
-	const { account, bringsBinding, isGateway, form, sentBetas, host, turns, policy } = choices;
+	const { account, behaviour, bringsBinding, isGateway, form, sentBetas, host, turns, policy } = choices;
 	let { model } = choices;
 
 	let time = Date.now();
@@ -97,7 +97,11 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 		if (other !== branch && !host.isRefused && chance(0.4)) {
 			counts.requests_at_once += 1;
 			const both = await Promise.all([attempt(branch, false), attempt(other, false)]);
-			for (const one of both.toSorted((a, b) => a.order - b.order)) await one.finish();
+			const again: Branch[] = [];
+			for (const one of both.toSorted((a, b) => a.order - b.order)) {
+				if ((await one.finish()) === "again") again.push(one.branch);
+			}
+			for (const one of again) await send(one, false);
 		} else await send(branch, false);
 	}
 	proxy.faults.memory = false;
@@ -203,7 +207,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 
 	async function send(branch: Branch, onlyCounts: boolean): Promise<void> {
 		const { finish } = await attempt(branch, onlyCounts);
-		await finish();
+		if ((await finish()) === "again") await send(branch, onlyCounts);
 	}
 
 	/** Sends a request. What comes of it is checked, and becomes part of the history, with `finish`. */
@@ -232,9 +236,9 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 			},
 			waits: host.waits || chance(0.3),
 		});
-		return { order: order ?? 0, finish };
+		return { branch, order: order ?? 0, finish };
 
-		async function finish(): Promise<void> {
+		async function finish(): Promise<"again" | undefined> {
 			const isHostsFault = mirrored.kind === "refused";
 			counts.hosts_own_refusals += Number(isHostsFault);
 			if (outcomes.received.kind === "refused" && !isHostsFault) {
@@ -246,8 +250,11 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 			const numbers = answer.flatMap((block) => (block.kind === "thinking" ? [block.number] : []));
 			if (outcomes.text !== undefined && outcomes.received.kind === "accepted") {
 				const enforcement = enforcementOf(model);
-				const asks = bringsBinding || outcomes.asksToDrop;
-				const isChecked = enforcement === "everyone" || (enforcement === "newer" && (account === "newer" || asks));
+				const isHandled =
+					enforcement === "everyone" || (enforcement === "newer" && (account === "newer" || bringsBinding));
+				// The API leaves out what is invalid where it is asked to, so it may be sent.
+				const drops = outcomes.asksToDrop || (bringsBinding && behaviour === "drop_block");
+				const isChecked = isHandled && !drops;
 				if (!onlyCounts) real.answer(outcomes.received.accepted, written(answer), numbers);
 				oracle.check({
 					branch,
@@ -263,7 +270,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 					leavesOutUnasked:
 						policy.thinking === "strip_after_edit" ||
 						(policy.thinking === "auto" && (bringsBinding || enforcement === "everyone")),
-					isUnknown: host.changesModel && !isChecked,
+					isUnknown: outcomes.asksToDrop || (host.changesModel && !isChecked),
 					isHostsFault,
 					process,
 					answer: numbers,
@@ -278,17 +285,18 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 				branch.history = withoutThinking(history);
 				if (branch.history.every((message, index) => message === history[index]))
 					throw new Error(`The host is wrong: ${mirrored.message}`);
-				return send(branch, onlyCounts);
+				return "again";
 			}
-			if (onlyCounts || outcomes.text === undefined) return;
+			if (onlyCounts || outcomes.text === undefined) return undefined;
 			if (host.repeats && chance(0.1)) {
 				// The answer was lost on its way.
 				counts.repeated_requests += 1;
-				return send(branch, false);
+				return "again";
 			}
 			mirror.answer(mirrored.accepted, written(answer), numbers);
 			counts.answers += 1;
 			branch.history = [...history, { role: "assistant", blocks: answer }, answers.next(answer)];
+			return undefined;
 		}
 	}
 

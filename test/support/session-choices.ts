@@ -79,5 +79,5 @@ export function chooseSession(random: () => number) {
 		},
 		guard: { context_window_override: chance(0.3) ? 3_000 : 200_000, reserve_tokens: 500 },
 	});
-	return { model, account, bringsBinding, isGateway, form, sentBetas, host, turns, policy };
+	return { model, account, behaviour, bringsBinding, isGateway, form, sentBetas, host, turns, policy };
 }
