@@ -63,7 +63,21 @@ function hintOf({ recall_hint: hint }: Words, originals: Originals): string {
 
 /** The first four are lines at the top of an output, the others replace omitted parts. */
 type NoticeTemplates = Readonly<
-	Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
+	Record<
+		| "notice"
+		| "whole"
+		| "short"
+		| "html"
+		| "gap"
+		| "gapOfFile"
+		| "gapOfFiles"
+		| "folded"
+		| "inside"
+		| "items"
+		| "keys"
+		| "data",
+		string
+	>
 > & { readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>> };
 
 /** Blank lines around a marker are part of it. */
@@ -113,6 +127,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				short: "[abrégé : {omitted_chars} caractères omis⟨, réf={ref}⟩]",
 				html: "[HTML rendu en texte ; original : {total_chars} caractères⟨, réf={ref}⟩]",
 				gap: "[… lignes {from}–{to} …]",
+				gapOfFile: "[… lignes {from}–{to} ; ce fichier : +{added} -{removed} …]",
+				gapOfFiles: "[… lignes {from}–{to} ; fichiers : {files}, +{added} -{removed} …]",
 				folded: "[… lignes {from}–{to} semblables …]",
 				inside: "[… {omitted_chars} caractères …]",
 				items: "{omitted} éléments sur {total} omis",
@@ -140,6 +156,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				short: "[shortened: {omitted_chars} characters left out⟨, ref={ref}⟩]",
 				html: "[HTML as text; the original has {total_chars} characters⟨, ref={ref}⟩]",
 				gap: "[… lines {from}–{to} …]",
+				gapOfFile: "[… lines {from}–{to}; this file: +{added} -{removed} …]",
+				gapOfFiles: "[… lines {from}–{to}; files: {files}, +{added} -{removed} …]",
 				folded: "[… lines {from}–{to} alike …]",
 				inside: "[… {omitted_chars} characters …]",
 				items: "{omitted} of {total} items left out",
@@ -165,6 +183,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				short: "[已缩短：省略 {omitted_chars} 个字符⟨, ref={ref}⟩]",
 				html: "[HTML 已转为文本；原文 {total_chars} 个字符⟨, ref={ref}⟩]",
 				gap: "[… 第 {from}–{to} 行 …]",
+				gapOfFile: "[… 第 {from}–{to} 行；此文件：+{added} -{removed} …]",
+				gapOfFiles: "[… 第 {from}–{to} 行；{files} 个文件：+{added} -{removed} …]",
 				folded: "[… 第 {from}–{to} 行相似 …]",
 				inside: "[… {omitted_chars} 个字符 …]",
 				items: "共 {total} 项，省略 {omitted} 项",

@@ -1,6 +1,6 @@
 import { once } from "../conversation/lists.ts";
 import { fillTemplate } from "../masking/template.ts";
-import { headerChars, scoreDiff } from "./diff.ts";
+import { outlineOfDiff, readDiff, scoreDiff } from "./diff.ts";
 import {
 	type Draft,
 	fitBudget,
@@ -139,8 +139,8 @@ function isLineStrategy(one: TruncationStrategy | Shape): one is LineStrategy {
 
 /** A log without failures gets this share of the room, and at least these characters. */
 const passing = { share: 0.25, atLeast: 1_500 };
-/** The headers of a diff are kept first if they need at most this share of the room. */
-const headersShare = 0.4;
+/** Files of a diff are named by complete lines, such as `diff --git a/x b/x`, if these take at most this share of the room. */
+const longNamesShare = 0.3;
 
 function chooseStrategy(text: string, parameters: TruncateOutputParameters): ChosenStrategy {
 	const { strategy, focus = "", wording, ref, headShare = 0.5, htmlToText, hasFailed = false } = parameters;
@@ -236,17 +236,16 @@ function shortenLines(
 		const priority = scoreLines(units, features);
 		return selectUnits({ ...common, priority, headShare: endShares.head, tailShare: endShares.tail });
 	}
-	const chars = headerChars(units, marks.wording.gap.length);
-	const ways = (["all", "files", "none"] as const).map((headers) => ({
-		chars: chars[headers],
-		select: once(() => {
-			const priority = scoreDiff(units, features, headers);
-			return selectUnits({ ...common, priority, headShare: 0.05, tailShare: 0.02 });
-		}),
-	}));
+	const diff = readDiff(units);
+	const priority = scoreDiff(units, features, diff);
+	const selectWith = (hasLongNames: boolean) => {
+		const outline = outlineOfDiff({ units, diff, wording: marks.wording, hasLongNames });
+		return { outline, select: selectUnits({ ...common, priority, outline, headShare: 0, tailShare: 0 }) };
+	};
+	const [long, short] = [selectWith(true), once(() => selectWith(false))];
 	return (maxChars) => {
-		const way = ways.find((one) => one.chars <= maxChars * headersShare) ?? (ways.at(-1) as (typeof ways)[number]);
-		return way.select()(maxChars);
+		const isRoomy = long.outline.namesChars <= maxChars * longNamesShare;
+		return (isRoomy ? long : short()).select(maxChars);
 	};
 }
 

@@ -33,13 +33,13 @@ describe("the excerpt of an output", () => {
 		["a text", 120, {}, "head_tail: without 1–119; 0/119, 44, 120, 1"],
 		["a text", 400, {}, "head_tail: without 3–117; 4/119, 279, 374, 2"],
 		["a text", 1200, {}, "head_tail: without 9–111; 16/119, 984, 1161, 2"],
-		["a diff", 120, {}, "diff: without 2–5 7–169; 3/170, 73, 109, 2"],
-		["a diff", 400, {}, "diff: without 2–4 7–34 36–68 70–102 104–169; 7/170, 221, 392, 6"],
+		["a diff", 120, {}, "diff: without 2–170; 1/170, 44, 120, 1"],
+		["a diff", 400, {}, "diff: without 1–3 6–7 10–37 40–41 44–170; 8/170, 172, 393, 6"],
 		[
 			"a diff",
 			1200,
 			{},
-			"diff: without 2–4 21–34 36–40 43–52 55–68 70–74 76–86 89–102 104–120 123–136 138–154 157–169; 33/170, 801, 1194, 13",
+			"diff: without 2–4 10–12 14–34 36–38 44–46 48–68 70–72 78–102 104–106 108–109 112–136 138–140 142–143 146–170; 28/170, 675, 1199, 15",
 		],
 		["a run of tests", 120, {}, "log: without 2–91 93–155; 3/156, 67, 105, 2"],
 		["a run of tests", 400, {}, "log: without 2–91 99–153; 11/156, 283, 397, 3"],
@@ -136,7 +136,7 @@ describe("the excerpt of an output", () => {
 			"a diff",
 			900,
 			{ focus: "step44 dul 41 total orders src/nul.ts c.d" },
-			"diff: without 2–4 21–34 36–51 55–68 70–102 104–136 138–169; 25/170, 606, 900, 8",
+			"diff: without 10–36 44–70 74–75 78–104 107–138 141–170; 25/170, 525, 891, 7",
 		],
 		["HTML", 900, { focus: "step44 dul 41 total orders src/nul.ts c.d" }, "html: without 0–2931; 0/1, 0, 899, 3"],
 		[
@@ -159,12 +159,12 @@ describe("the excerpt of an output", () => {
 			{ strategy: "log", focus: "served 150" },
 			"log: without 12–239; 12/240, 709, 889, 2",
 		],
-		["a run of tests", 700, { strategy: "diff" }, "diff: without 2–91 109–154; 20/156, 484, 681, 3"],
+		["a run of tests", 700, { strategy: "diff" }, "diff: without 1–91 110–154; 20/156, 491, 687, 3"],
 		[
 			"a log without a failure",
 			900,
 			{ strategy: "diff", focus: "served 150" },
-			"diff: without 12–239; 12/240, 709, 889, 2",
+			"diff: without 13–240; 12/240, 709, 888, 2",
 		],
 		["a run of tests", 700, { strategy: "table" }, "table: without 8–91 96–151; 16/156, 503, 699, 3"],
 		[
@@ -227,7 +227,12 @@ describe("the excerpt of an output", () => {
 		["JSON", 2, {}, "json: without 0–6014; 0/1, 0, 2, 0, needs 92"],
 		["emoji", 33, {}, "head_tail: without 30–2250; 0/1, 30, 30, 0, needs 75"],
 		["one long line", 3000, {}, "head_tail: without 960–4160 4796–5116; 0/1, 2511, 2706, 3"],
-		["a diff", 3000, {}, "diff: without 23–24 27–34 57–58 61–68 91–92 95–102 125–126 128–136; 129/170, 2672, 2985, 9"],
+		[
+			"a diff",
+			3000,
+			{},
+			"diff: without 10–12 25–27 40–41 44–46 48–49 55–56 59–61 63–64 74–75 78–80 82–83 89–90 93–95 97–98 100–102 108–109 112–114 116–117 123–124 127–129 131–132 134–136 142–143 146–148 150–151 157–158 161–163 165–166 168–170; 99/170, 2119, 2946, 30",
+		],
 	])("%s in %i characters, given %j", (name, max, given, expected) => {
 		const text = samples[name] as string;
 		const cut = shorten(text, max, { htmlToText, ...given });
@@ -250,11 +255,11 @@ describe("the excerpt of an output", () => {
 			"1504 → 294; json: without 0–1 222–1199 1251–2085 2090–2092 2268–3912 3935–5675 5763–5765 6013–6014; 0/1, 813, 1176, 7",
 		],
 		["a diff", 5, "859 → 5; diff: without 1–170; 0/170, 20, 20, 0, needs 19"],
-		["a diff", 40, "859 → 38; diff: without 2–169; 2/170, 56, 151, 2"],
+		["a diff", 40, "859 → 40; diff: without 3–170; 2/170, 84, 160, 1"],
 		[
 			"a diff",
 			300,
-			"859 → 299; diff: without 2–4 21–34 36–40 43–52 55–68 70–74 76–86 89–102 104–120 123–136 138–154 157–169; 33/170, 801, 1194, 13",
+			"859 → 300; diff: without 2–4 10–12 14–34 36–38 44–46 48–68 70–72 78–102 104–106 108–109 112–136 138–140 142–143 146–170; 28/170, 675, 1199, 15",
 		],
 		["emoji", 5, "563 → 4; head_tail: without 15–2250; 0/1, 15, 15, 0, needs 19"],
 		["emoji", 40, "563 → 36; head_tail: without 0–2205; 0/1, 45, 142, 2"],
@@ -325,7 +330,7 @@ describe("the exact excerpt", () => {
 			"a diff",
 			900,
 			{},
-			"[Output shortened: 145 of 170 lines left out (2845 of 3434 characters), ref=0123456789abcdef0123456789abcdef] Intact, no error: read it with recall_original.\ndiff --git a/src/bala.ts b/src/bala.ts\n[… lines 2–4 …]\n@@ -1,12 +1,14 @@ function bala()\n \tconst bala = 0;\n \tconst demo = 1;\n+\tconst fine = 2;\n-\tconst goru = 3;\n \tconst kusi = 4;\n \tconst lata = 5;\n \tconst melo = 6;\n+\tconst nime = 7;\n \tconst ponu = 8;\n \tconst ruri = 9;\n-\tconst sasa = 10;\n \tconst teto = 11;\n+\tconst bile = 12;\n \tconst domu = 13;\n@@ -41,12 +41,14 @@ function demo()\n[… lines 21–34 …]\ndiff --git a/src/demo.ts b/src/demo.ts\n[… lines 36–51 …]\n+\tconst domu = 12;\n \tconst funi = 13;\n@@ -41,12 +41,14 @@ function fine()\n[… lines 55–68 …]\ndiff --git a/src/fine.ts b/src/fine.ts\n[… lines 70–102 …]\ndiff --git a/src/goru.ts b/src/goru.ts\n[… lines 104–136 …]\ndiff --git a/src/kusi.ts b/src/kusi.ts\n[… lines 138–169 …]\n \tconst lite = 13;",
+			"[Output shortened: 152 of 170 lines left out (3048 of 3434 characters), ref=0123456789abcdef0123456789abcdef] Intact, no error: read it with recall_original.\n[… lines 1–3 …]\n+++ b/src/bala.ts\n@@ -1,12 +1,14 @@ function bala()\n[… lines 6–7; this file: +6 -4 …]\n+\tconst fine = 2;\n-\tconst goru = 3;\n[… lines 10–37 …]\n+++ b/src/demo.ts\n@@ -1,12 +1,14 @@ function demo()\n[… lines 40–41; this file: +6 -4 …]\n+\tconst goru = 2;\n-\tconst kusi = 3;\n[… lines 44–71 …]\n+++ b/src/fine.ts\n@@ -1,12 +1,14 @@ function fine()\n[… lines 74–75; this file: +6 -4 …]\n+\tconst kusi = 2;\n-\tconst lata = 3;\n[… lines 78–105 …]\n+++ b/src/goru.ts\n@@ -1,12 +1,14 @@ function goru()\n[… lines 108–109; this file: +6 -4 …]\n+\tconst lata = 2;\n[… lines 111–139 …]\n+++ b/src/kusi.ts\n@@ -1,12 +1,14 @@ function kusi()\n[… lines 142–143; this file: +6 -4 …]\n+\tconst melo = 2;\n[… lines 145–170 …]",
 		],
 		[
 			"states of a progress bar",
