@@ -5,7 +5,7 @@ import { type LineFeatures, scoreLines, type TextUnits, unitText } from "./lines
 import { type Outline, outlineLevels } from "./runs.ts";
 
 /** Worth compared with 1 for the best changed line. */
-const worth = { hunk: 0.05, commit: 10, other: 0.05, context: 0.02 };
+const worth = { hunk: 0.05, commit: 0.3, other: 0.05, context: 0.2 };
 /** Lines after which the worth of a hunk halves, so that all hunks are cut evenly. */
 const evenness = 60;
 /** The line number that some tools write before each line. */
@@ -15,6 +15,7 @@ const fileStart = /^(?:diff -|Index: |\*\*\* (?:Add|Update|Delete) File|Only in 
 const preamble =
 	/^(?:index [0-9a-f]+(?:\.\.|,)|--- |\+\+\+ |={20,}|(?:dis)?similarity index|old mode|new mode|deleted file|new file|rename |copy |Binary files|GIT binary patch)/;
 const commitHeader = /^(?:commit [0-9a-f]{7,}|From [0-9a-f]{40}|[A-Z][A-Za-z-]{2,20}: )/;
+const commitName = /^(?:commit |From [0-9a-f]|Subject: )/;
 const hunkHead = /^@@/;
 const lineCounts = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
@@ -154,13 +155,11 @@ export function outlineOfDiff({ units, diff, wording, hasLongNames }: DiffOutlin
 	const ofFiles = Math.max(0, longest(wording.gapOfFiles) - plain);
 	const names = diff.files.map(nameOf);
 	const chars = (unit: number) => (units.end[unit] as number) - (units.start[unit] as number) + 1;
-	// The largest files are named first.
-	const largest = [...diff.files].sort((a, b) => b.added + b.removed - a.added - a.removed || a.from - b.from);
 	return {
 		level,
 		parent,
 		isMinor: Uint8Array.from(diff.kinds, (kind) => (kind === "context" || kind === "other" ? 1 : 0)),
-		names: largest.map(nameOf),
+		names,
 		namesChars: names.reduce((sum, name) => sum + chars(name) + ofFile, 0),
 		noteChars: ({ isComplete }) => (isComplete ? ofFile : Math.max(ofFile, 2 * ofFiles)),
 		startMarks: () => markGaps(diff.files, nameOf, wording),
@@ -195,10 +194,11 @@ function markGaps(files: readonly DiffFile[], nameOf: (file: DiffFile) => number
 /** Scores the lines of a diff: the lines of each hunk, changed lines before context. */
 export function scoreDiff(units: TextUnits, features: LineFeatures, { kinds, ranks }: ReadDiff): Float32Array {
 	const priority = scoreLines(units, features, { isEven: true });
+	const textOf = (unit: number) => unitText(units, unit).slice(0, 400).replace(numbered, "");
 	for (const [unit, kind] of kinds.entries()) {
 		const own = priority[unit] as number;
 		const rank = ranks[unit] as number;
-		if (kind === "commit") priority[unit] = worth.commit;
+		if (kind === "commit") priority[unit] = Math.max(own, commitName.test(textOf(unit)) ? worth.commit : 0);
 		else if (kind === "head") priority[unit] = worth.hunk;
 		else if (kind === "other") priority[unit] = worth.other;
 		else if (rank > 0) priority[unit] = (own * (kind === "changed" ? 1 : worth.context)) / (1 + rank / evenness);

@@ -9,7 +9,7 @@ export interface Outline {
 	readonly parent: Int32Array;
 	/** 1 for lines that matter less than all others, such as those that a diff does not change. */
 	readonly isMinor: Uint8Array;
-	/** The heads of files, the most important first. */
+	/** The heads of all files. */
 	readonly names: readonly number[];
 	/** Characters of all of them with what the marks say of them. */
 	readonly namesChars: number;

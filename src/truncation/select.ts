@@ -18,8 +18,8 @@ interface UnitChoice {
 }
 
 const rounds = 3;
-/** The heads of all files are kept if they take this share of the room; else some of them, up to the lesser share. */
-const namesShare = { all: 0.85, some: 0.6 };
+/** The heads of all files are kept first if they take at most this share of the room. */
+const namesShare = 0.5;
 
 /** Shortens to a number of characters, marks included: keeps the first lines, both ends, and the units worth most. */
 export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
@@ -76,7 +76,7 @@ function select(selecting: Selecting): Draft | undefined {
 		chosen.push(unit);
 		return true;
 	};
-	keepNames(selecting, keep, () => used);
+	keepNames(selecting, keep);
 	keepFirst(selecting, keep, () => used);
 	const failure = firstFailure(selecting);
 	if (failure && kept[failure.match] === 0) return undefined;
@@ -116,19 +116,14 @@ function charsOf({ units, outline, gapCost, room }: Selecting): (unit: number) =
 }
 
 function keepsAllNames({ outline, gapCost, room }: { outline: Outline; gapCost: number; room: number }): boolean {
-	return outline.namesChars + outline.names.length * gapCost <= room * namesShare.all;
+	return outline.namesChars + outline.names.length * gapCost <= room * namesShare;
 }
 
-/** Keeps the heads of all files, or those of the most important ones. */
-function keepNames(
-	{ outline, gapCost, room }: Selecting,
-	keep: (unit: number, limit: number) => boolean,
-	used: () => number,
-): void {
-	if (!outline) return;
-	const isComplete = keepsAllNames({ outline, gapCost, room });
-	const limit = used() + room * (isComplete ? 1 : namesShare.some);
-	for (const name of outline.names) keep(name, Math.min(limit, room));
+/** Keeps the heads of all files, if there is room for them. */
+function keepNames(selecting: Selecting, keep: (unit: number, limit: number) => boolean): void {
+	const { outline, gapCost, room } = selecting;
+	if (!outline || !keepsAllNames({ outline, gapCost, room })) return;
+	for (const name of outline.names) keep(name, room);
 }
 
 function firstFailure({ first = [] }: UnitChoice): FirstLine | undefined {

@@ -34,12 +34,12 @@ describe("the excerpt of an output", () => {
 		["a text", 400, {}, "head_tail: without 3–117; 4/119, 279, 374, 2"],
 		["a text", 1200, {}, "head_tail: without 9–111; 16/119, 984, 1161, 2"],
 		["a diff", 120, {}, "diff: without 2–170; 1/170, 44, 120, 1"],
-		["a diff", 400, {}, "diff: without 1–3 6–7 10–37 40–41 44–170; 8/170, 172, 393, 6"],
+		["a diff", 400, {}, "diff: without 16–170; 15/170, 324, 400, 1"],
 		[
 			"a diff",
 			1200,
 			{},
-			"diff: without 2–4 10–12 14–34 36–38 44–46 48–68 70–72 78–102 104–106 108–109 112–136 138–140 142–143 146–170; 28/170, 675, 1199, 15",
+			"diff: without 19–34 36–38 44–68 70–72 74–75 78–102 104–106 108–109 111–136 138–170; 32/170, 750, 1196, 11",
 		],
 		["a run of tests", 120, {}, "log: without 2–91 93–155; 3/156, 67, 105, 2"],
 		["a run of tests", 400, {}, "log: without 2–91 99–153; 11/156, 283, 397, 3"],
@@ -227,12 +227,7 @@ describe("the excerpt of an output", () => {
 		["JSON", 2, {}, "json: without 0–6014; 0/1, 0, 2, 0, needs 92"],
 		["emoji", 33, {}, "head_tail: without 30–2250; 0/1, 30, 30, 0, needs 75"],
 		["one long line", 3000, {}, "head_tail: without 960–4160 4796–5116; 0/1, 2511, 2706, 3"],
-		[
-			"a diff",
-			3000,
-			{},
-			"diff: without 10–12 25–27 40–41 44–46 48–49 55–56 59–61 63–64 74–75 78–80 82–83 89–90 93–95 97–98 100–102 108–109 112–114 116–117 123–124 127–129 131–132 134–136 142–143 146–148 150–151 157–158 161–163 165–166 168–170; 99/170, 2119, 2946, 30",
-		],
+		["a diff", 3000, {}, "diff: without 29–34 59–61 63–68 93–95 97–102 127–136 161–170; 126/170, 2616, 2999, 8"],
 	])("%s in %i characters, given %j", (name, max, given, expected) => {
 		const text = samples[name] as string;
 		const cut = shorten(text, max, { htmlToText, ...given });
@@ -259,7 +254,7 @@ describe("the excerpt of an output", () => {
 		[
 			"a diff",
 			300,
-			"859 → 300; diff: without 2–4 10–12 14–34 36–38 44–46 48–68 70–72 78–102 104–106 108–109 112–136 138–140 142–143 146–170; 28/170, 675, 1199, 15",
+			"859 → 299; diff: without 19–34 36–38 44–68 70–72 74–75 78–102 104–106 108–109 111–136 138–170; 32/170, 750, 1196, 11",
 		],
 		["emoji", 5, "563 → 4; head_tail: without 15–2250; 0/1, 15, 15, 0, needs 19"],
 		["emoji", 40, "563 → 36; head_tail: without 0–2205; 0/1, 45, 142, 2"],
@@ -330,7 +325,7 @@ describe("the exact excerpt", () => {
 			"a diff",
 			900,
 			{},
-			"[Output shortened: 152 of 170 lines left out (3048 of 3434 characters), ref=0123456789abcdef0123456789abcdef] Intact, no error: read it with recall_original.\n[… lines 1–3 …]\n+++ b/src/bala.ts\n@@ -1,12 +1,14 @@ function bala()\n[… lines 6–7; this file: +6 -4 …]\n+\tconst fine = 2;\n-\tconst goru = 3;\n[… lines 10–37 …]\n+++ b/src/demo.ts\n@@ -1,12 +1,14 @@ function demo()\n[… lines 40–41; this file: +6 -4 …]\n+\tconst goru = 2;\n-\tconst kusi = 3;\n[… lines 44–71 …]\n+++ b/src/fine.ts\n@@ -1,12 +1,14 @@ function fine()\n[… lines 74–75; this file: +6 -4 …]\n+\tconst kusi = 2;\n-\tconst lata = 3;\n[… lines 78–105 …]\n+++ b/src/goru.ts\n@@ -1,12 +1,14 @@ function goru()\n[… lines 108–109; this file: +6 -4 …]\n+\tconst lata = 2;\n[… lines 111–139 …]\n+++ b/src/kusi.ts\n@@ -1,12 +1,14 @@ function kusi()\n[… lines 142–143; this file: +6 -4 …]\n+\tconst melo = 2;\n[… lines 145–170 …]",
+			"[Output shortened: 144 of 170 lines left out (2941 of 3434 characters), ref=0123456789abcdef0123456789abcdef] Intact, no error: read it with recall_original.\n[… lines 1–3 …]\n+++ b/src/bala.ts\n@@ -1,12 +1,14 @@ function bala()\n \tconst bala = 0;\n \tconst demo = 1;\n+\tconst fine = 2;\n-\tconst goru = 3;\n \tconst kusi = 4;\n \tconst lata = 5;\n \tconst melo = 6;\n+\tconst nime = 7;\n \tconst ponu = 8;\n \tconst ruri = 9;\n-\tconst sasa = 10;\n \tconst teto = 11;\n+\tconst bile = 12;\n[… lines 19–37; this file: +6 -4 …]\n+++ b/src/demo.ts\n@@ -1,12 +1,14 @@ function demo()\n \tconst demo = 0;\n \tconst fine = 1;\n+\tconst goru = 2;\n-\tconst kusi = 3;\n[… lines 44–46; this file: +6 -4 …]\n+\tconst ponu = 7;\n[… lines 48–71 …]\n+++ b/src/fine.ts\n@@ -1,12 +1,14 @@ function fine()\n[… lines 74–105; this file: +6 -4 …]\n+++ b/src/goru.ts\n[… lines 107–139; this file: +6 -4 …]\n+++ b/src/kusi.ts\n[… lines 141–170; this file: +6 -4 …]",
 		],
 		[
 			"states of a progress bar",
