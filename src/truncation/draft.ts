@@ -2,6 +2,7 @@ import { firstReaching } from "../conversation/lists.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
+import { encodedMark } from "./encoded.ts";
 import { countOf } from "./head-tail.ts";
 import type { Units } from "./lines.ts";
 import type { Outline } from "./runs.ts";
@@ -156,8 +157,11 @@ export function assembleUnits({ units, kept, marks, notice, isLike, outline }: A
 		parts.push(one);
 	};
 	const markOf = outline?.startMarks();
-	const insideMark = (from: number, to: number) =>
-		mark(fillTemplate(marks.wording.inside, { omitted_chars: (end[to] as number) - (start[from] as number) }));
+	const insideMark = (from: number, to: number) => {
+		const data = from === to ? units.encoded.get(from) : undefined;
+		const omitted_chars = (end[to] as number) - (start[from] as number);
+		mark(data ? encodedMark(data, marks.wording) : fillTemplate(marks.wording.inside, { omitted_chars }));
+	};
 	const gap = (from: number, to: number) => {
 		const [lineBefore, lineBehind] = [line[before], line[to]];
 		let first = from;
@@ -222,11 +226,12 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 	const { chars, lines } = units;
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
 	const lengthOf = (template: string) => fillTemplate(template, { ...most, from: lines, to: lines }).length + 1;
+	const ofEncoded = [...units.encoded.values()].map((data) => encodedMark(data, wording).length + 1);
 	return {
 		full: lengthOf(fullNotice(marks)),
 		short: lengthOf(shortNotice(marks)),
 		gap: Math.max(lengthOf(wording.gap), lengthOf(wording.folded)),
-		inside: lengthOf(wording.inside),
+		inside: ofEncoded.reduce((most, one) => Math.max(most, one), lengthOf(wording.inside)),
 	};
 }
 

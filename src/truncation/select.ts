@@ -59,7 +59,7 @@ function select(selecting: Selecting): Draft | undefined {
 	let chosen: number[] = [];
 	const keep = (unit: number, limit: number): boolean => {
 		if (kept[unit] === 1) return true;
-		if (!units.isHeld(unit)) return false;
+		if (!units.isHeld(unit) || units.encoded.has(unit)) return false;
 		const head = outline?.parent[unit] ?? -1;
 		if (head !== -1 && kept[head] === 0) {
 			// A head may take two marks, and its own head as much.
@@ -82,7 +82,7 @@ function select(selecting: Selecting): Draft | undefined {
 	if (failure && kept[failure.match] === 0) return undefined;
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
-	const candidates = candidatesOf(selecting, kept);
+	const candidates = candidatesOf(selecting, kept).filter((unit) => !units.encoded.has(unit));
 	chosen = chooseRuns({ ...selecting, chars }, candidates, kept);
 	for (const unit of chosen) kept[unit] = 1;
 	const assemble = () => assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), notice });
@@ -176,12 +176,12 @@ function keepEnds(
 	const room = whole - (start - gapCost);
 	for (let unit = 0; unit <= last; unit += 1) {
 		const limit = start + Math.max(room * headShare, unit === 0 && headShare > 0 ? room / 2 : 0);
-		if (!keep(unit, Math.min(limit, whole))) break;
+		if (!keep(unit, Math.min(limit, whole)) && !units.encoded.has(unit)) break;
 	}
 	const middle = used();
 	for (let unit = last; unit >= 0; unit -= 1) {
 		const limit = middle + Math.max(room * tailShare, unit === last && tailShare > 0 ? room / 4 : 0);
-		if (!keep(unit, Math.min(limit, whole))) break;
+		if (!keep(unit, Math.min(limit, whole)) && !units.encoded.has(unit)) break;
 	}
 }
 

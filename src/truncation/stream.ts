@@ -214,7 +214,18 @@ function withGaps(
 		return shown.slice(0, to - from);
 	};
 	const isHeld = (unit: number) => texts[unit] !== undefined;
-	const units = { chars, count: start.length, start, end, line, lines, slice, isHeld, isContinued: false };
+	const units = {
+		chars,
+		count: start.length,
+		start,
+		end,
+		line,
+		lines,
+		slice,
+		isHeld,
+		isContinued: false,
+		encoded: new Map(),
+	};
 	return { units, signs: Uint8Array.from(signs) };
 }
 

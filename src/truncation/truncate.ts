@@ -14,6 +14,7 @@ import {
 	type TruncateOutputParameters,
 	type TruncationStrategy,
 } from "./draft.ts";
+import { findEncoded } from "./encoded.ts";
 import { byForm, type FailureSource, failureSigns, failuresFirst, jsonFailures } from "./failures.ts";
 import { type FocusWords, focusWords } from "./focus.ts";
 import { shortenJson } from "./json.ts";
@@ -207,7 +208,7 @@ function shortenLines(
 	used: LineStrategy,
 	{ marks, words, headShare, hasFailed, findsFailures }: LineParameters,
 ): Shorten {
-	const units = textUnits(text);
+	const units = textUnits(text, 0, false, findEncoded(text));
 	const source = (): FailureSource => {
 		if (used === "log") return "log";
 		if (hasFailed) return "failed";
