@@ -230,25 +230,47 @@ export interface JsonFailures {
 	readonly leafOf: (value: number) => number;
 }
 
-/** Finds the failures in lines of strings, and in keys with their values, such as a level, a status or an exit code. */
+/**
+ * Finds the failures in lines of strings, in keys with their values, such as a level, a status, an exit code or a counter,
+ * and in what is under a key such as `errors`.
+ */
 export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }: JsonSpans): JsonFailures {
 	const isSure = (line: string) => failureSign(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
 	const leaves: number[] = [];
+	/** The end of a value under a key that names failures, until its first leaf is found. */
+	let named = -1;
+	/** The objects and lists around a value. */
+	const around: number[] = [];
+	const hasKey = (value: number, key: string) => {
+		for (let child = value + 1; child < (next[value] as number); child = next[child] as number) {
+			if (text.slice(keyStart[child], keyEnd[child]) === key) return true;
+		}
+		return false;
+	};
 	for (const [value, one] of kind.entries()) {
-		const isString = one === valueKinds.string;
-		if (!isString && one !== valueKinds.other) continue;
+		while (around.length > 0 && (next[around.at(-1) as number] as number) <= value) around.pop();
 		const [from, to] = [start[value] as number, end[value] as number];
+		const key = text.slice(keyStart[value], keyEnd[value]);
+		const isString = one === valueKinds.string;
+		if (!isString && one !== valueKinds.other) {
+			around.push(value);
+			if (failingKey.test(key)) named = next[value] as number;
+			continue;
+		}
 		const found = isString
 			? linesOfString(text.slice(from + 1, to - 1), from + 1).filter(({ line }) => isSure(line))
 			: [];
-		const key = (keyEnd[value] as number) - (keyStart[value] as number);
-		const withKey = () => `${text.slice(keyStart[value], keyEnd[value])}:${text.slice(from, to)}`;
+		const spelled = key !== "" && key.length + to - from <= longestWithKey ? text.slice(from, to) : "";
+		const isNamed = value < named && to - from > 2 && spelled !== "null" && spelled !== "false" && spelled !== "0";
+		const isNumber = () =>
+			/^[1-9]\d{0,8}$/.test(spelled) && (countsFailures(key) || isSevere(key, spelled, hasKey, around.at(-1) ?? 0));
 		if (found.length > 0) {
 			const ordered = orderFailures(found, ({ line }) => line).map(({ range }) => range);
 			lines.set(value, ordered);
 			leaves.push(value);
-		} else if (key > 0 && key + to - from <= longestWithKey && isSure(withKey())) leaves.push(value);
+		} else if (isNamed || (spelled !== "" && (isSure(`${key}:${spelled}`) || isNumber()))) leaves.push(value);
+		if (isNamed || found.length > 0) named = -1;
 	}
 	const textOf = (leaf: number) => {
 		const line = lines.get(leaf)?.[0];
@@ -270,6 +292,37 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 		linesOf: (value) => lines.get(value) ?? [],
 		leafOf: (value) => ordered[rankOf(value) ?? -1] ?? value,
 	};
+}
+
+/** A key whose values are failures, if there are any. */
+const failingKey = /^"(?:err|errors?|failures?|failure_?messages?|exceptions?|crash|faults?)"$/i;
+const failureWords =
+	/^(?:errors?|fail(?:s|ed|ing|ures?)?|fatals?|broken|crashes|crashed|unexpected|unreachable|vulnerabilities)$/;
+const countedWords =
+	/^(?:n|num|number|of|total|totals|counts?|tests?|suites?|cases?|specs?|assertions?|checks?|examples?|scenarios?|files?|jobs?|tasks?|steps?|runs?|runtime|fixable|fatal|by)$/;
+
+/** Whether a key with a positive number counts failures: `errorCount`, `numFailedTests`, `tests_failed`; not `maxErrors`. */
+function countsFailures(key: string): boolean {
+	const words = key
+		.slice(1, -1)
+		.replace(/([a-z\d])([A-Z])/g, "$1 $2")
+		.toLowerCase()
+		.split(/[^a-z\d]+/);
+	return (
+		words.some((word) => failureWords.test(word)) &&
+		words.every((word) => failureWords.test(word) || countedWords.test(word))
+	);
+}
+
+/** Whether a number is the severity of an error: 2 beside a rule of ESLint, 1 beside a range of the language server protocol. */
+function isSevere(
+	key: string,
+	number: string,
+	hasKey: (value: number, key: string) => boolean,
+	object: number,
+): boolean {
+	if (!/^"severity"$/i.test(key)) return false;
+	return (number === "2" && hasKey(object, '"ruleId"')) || (number === "1" && hasKey(object, '"range"'));
 }
 
 /** The lines of the inside of a string, with their places in a text where it is at `offset`. */

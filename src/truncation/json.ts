@@ -314,6 +314,8 @@ interface PickParameters {
 const lastEvery = 3;
 /** Shares of the room for the items that match the focus, and for those with failures. */
 const [focusShare, failureShare] = [0.6, 0.5];
+/** Items near one with a failure, nearest first; their share of the room that is left, and their greatest length. */
+const [besides, besidesShare, longestBeside] = [[-1, -2, 1, -3, 2, -4], 0.4, 400] as const;
 
 /**
  * Picks all entries if each can show something useful; else those with failures, the first and the last, those that
@@ -350,6 +352,15 @@ function pickEntries({ entries, room, gapCost, isObject }: PickParameters): numb
 	for (const index of best) {
 		if (left <= floor) break;
 		pick(index, isObject ? 0 : 1, wanted);
+	}
+	// What a program reports next to a failure, in lines of their own, tells of it.
+	const leastBesides = left * (1 - besidesShare);
+	for (const index of failing) {
+		if (!picked.has(index)) continue;
+		for (const near of besides) {
+			const one = entries[index + near];
+			if (left > leastBesides && one !== undefined && one.full <= longestBeside) pick(index + near, 0, wanted);
+		}
 	}
 	let [front, back] = [0, entries.length - 1];
 	for (let turn = 1; front <= back; turn += 1) {
