@@ -1,14 +1,14 @@
 import { firstReaching } from "../conversation/lists.ts";
 import type { CharRange } from "./draft.ts";
-import { failureSign } from "./failure-signs.ts";
+import { failureSign, isTotalLine } from "./failure-signs.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { type TextUnits, type Units, unitText } from "./lines.ts";
 
 /**
  * Why a line comes first: it has the form of a failure; it has that form but may be code or prose; it follows a failure; it
- * contains a word of failure; it is unlike all others.
+ * has the totals of a run; it contains a word of failure; it is unlike all others.
  */
-type FirstKind = "failure" | "doubtful" | "behind" | "likely" | "odd";
+type FirstKind = "failure" | "doubtful" | "behind" | "totals" | "likely" | "odd";
 
 /** Units `from` to `to`, both included. `match` reports the failure. All of the kind may take `share` of the room. */
 export interface FirstLine {
@@ -31,10 +31,24 @@ type Portions = Readonly<Record<FirstKind, readonly [most: number, share: number
 const all = Number.POSITIVE_INFINITY;
 const none = [0, 0] as const;
 const portionsOf: Readonly<Record<FailureSource, Portions>> = {
-	log: { failure: [8, 0.35], doubtful: none, behind: none, likely: [4, 0.1], odd: [4, 0.1] },
-	output: { failure: [all, 0.5], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
-	written: { failure: [all, 0.25], doubtful: [4, 0.1], behind: [20, 0.05], likely: none, odd: none },
-	failed: { failure: [all, 0.6], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
+	log: { failure: [8, 0.35], doubtful: none, behind: none, totals: [6, 0.15], likely: [4, 0.1], odd: [4, 0.1] },
+	output: {
+		failure: [all, 0.5],
+		doubtful: none,
+		behind: [20, 0.1],
+		totals: [6, 0.15],
+		likely: [12, 0.15],
+		odd: [8, 0.05],
+	},
+	written: { failure: [all, 0.25], doubtful: [4, 0.1], behind: [20, 0.05], totals: none, likely: none, odd: none },
+	failed: {
+		failure: [all, 0.6],
+		doubtful: none,
+		behind: [20, 0.1],
+		totals: [6, 0.15],
+		likely: [12, 0.15],
+		odd: [8, 0.05],
+	},
 };
 const linesBehind = 3;
 /** The ends and starts of lines of code, which handle errors instead of reporting them. */
@@ -117,6 +131,7 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 			add("behind", behind);
 		}
 	}
+	if (portions.totals[0] > 0) take("totals", orderFailures(distinct(totalUnits(units), textOf), textOf));
 	// In a log with certain failures, the other lines are chosen by their score.
 	if (source === "log" && failures.length > 0) return found;
 	// A single name, as in a list of files, reports nothing.
@@ -137,6 +152,35 @@ function lineOf({ line }: Units, unit: number): { readonly from: number; readonl
 	while (line[from - 1] === line[unit]) from -= 1;
 	while (line[to + 1] === line[unit]) to += 1;
 	return { from, to };
+}
+
+function totalUnits(units: Units): number[] {
+	return Array.from({ length: units.count }, (_, unit) => unit).filter(
+		(unit) => units.isHeld(unit) && !units.encoded.has(unit) && isTotalLine(unitText(units, unit)),
+	);
+}
+
+/**
+ * The frames of progress bars that a later frame of the same kind replaces on the screen: the text between two carriage
+ * returns, without lines that report failures.
+ */
+export function passedFrames(units: Units, signs: FailureSigns): ReadonlySet<number> {
+	const passed = new Set<number>();
+	const { line, count } = units;
+	for (let unit = 0; unit + 1 < count; unit += 1) {
+		if (line[unit] !== line[unit + 1] || signs[unit] === byForm || !units.isHeld(unit)) continue;
+		const text = unitText(units, unit);
+		if (!text.endsWith("\r")) continue;
+		const kind = frameKind(text);
+		const next = frameKind(unitText(units, unit + 1));
+		if (text.trim() === "" || kind === next || (kind !== "" && next.startsWith(kind))) passed.add(unit);
+	}
+	return passed;
+}
+
+/** A frame up to its first number, without the signs of a spinner. */
+function frameKind(frame: string): string {
+	return /^[^\d]*/.exec(frame.slice(0, 200).replace(/^[\s|/\\\-\u2500-\u28ff]+/, ""))?.[0].trim() ?? "";
 }
 
 /** The first of the units that differ only in times. */

@@ -15,6 +15,8 @@ interface UnitChoice {
 	readonly marks: Marks;
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
 	readonly outline?: Outline | undefined;
+	/** Units that are never kept, besides those of encoded bytes. */
+	readonly passed?: ReadonlySet<number> | undefined;
 }
 
 const rounds = 3;
@@ -59,7 +61,7 @@ function select(selecting: Selecting): Draft | undefined {
 	let chosen: number[] = [];
 	const keep = (unit: number, limit: number): boolean => {
 		if (kept[unit] === 1) return true;
-		if (!units.isHeld(unit) || units.encoded.has(unit)) return false;
+		if (!units.isHeld(unit) || isLeftOut(selecting, unit)) return false;
 		const head = outline?.parent[unit] ?? -1;
 		if (head !== -1 && kept[head] === 0) {
 			// A head may take two marks, and its own head as much.
@@ -82,7 +84,7 @@ function select(selecting: Selecting): Draft | undefined {
 	if (failure && kept[failure.match] === 0) return undefined;
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
-	const candidates = candidatesOf(selecting, kept).filter((unit) => !units.encoded.has(unit));
+	const candidates = candidatesOf(selecting, kept).filter((unit) => !isLeftOut(selecting, unit));
 	chosen = chooseRuns({ ...selecting, chars }, candidates, kept);
 	for (const unit of chosen) kept[unit] = 1;
 	const assemble = () => assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), notice });
@@ -105,6 +107,10 @@ function select(selecting: Selecting): Draft | undefined {
 		draft = fuller;
 	}
 	return draft;
+}
+
+function isLeftOut({ units, passed }: UnitChoice, unit: number): boolean {
+	return units.encoded.has(unit) || passed?.has(unit) === true;
 }
 
 /** Characters of a unit with its line feed and with what the marks say of it. */
@@ -165,23 +171,20 @@ function keepFirst(selecting: Selecting, keep: (unit: number, limit: number) => 
 }
 
 /** Keeps units from both ends up to their shares. The outermost units may take half and a quarter of the room. */
-function keepEnds(
-	{ units, headShare: share, tailShare, room: whole, maxChars, gapCost }: Selecting,
-	keep: (unit: number, limit: number) => boolean,
-	used: () => number,
-): void {
+function keepEnds(selecting: Selecting, keep: (unit: number, limit: number) => boolean, used: () => number): void {
+	const { units, headShare: share, tailShare, room: whole, maxChars, gapCost } = selecting;
 	const headShare = typeof share === "number" ? share : share(maxChars);
 	const last = units.count - 1;
 	const start = used();
 	const room = whole - (start - gapCost);
 	for (let unit = 0; unit <= last; unit += 1) {
 		const limit = start + Math.max(room * headShare, unit === 0 && headShare > 0 ? room / 2 : 0);
-		if (!keep(unit, Math.min(limit, whole)) && !units.encoded.has(unit)) break;
+		if (!keep(unit, Math.min(limit, whole)) && !isLeftOut(selecting, unit)) break;
 	}
 	const middle = used();
 	for (let unit = last; unit >= 0; unit -= 1) {
 		const limit = middle + Math.max(room * tailShare, unit === last && tailShare > 0 ? room / 4 : 0);
-		if (!keep(unit, Math.min(limit, whole)) && !units.encoded.has(unit)) break;
+		if (!keep(unit, Math.min(limit, whole)) && !isLeftOut(selecting, unit)) break;
 	}
 }
 

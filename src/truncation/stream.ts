@@ -6,6 +6,7 @@ import {
 	failureSigns,
 	failuresFirst,
 	mostlyRare,
+	passedFrames,
 	withoutTimes,
 	wordHashes,
 } from "./failures.ts";
@@ -281,7 +282,15 @@ export function shortenPassed(
 	const source = hasFailed ? "failed" : isWritten(some) ? "written" : "output";
 	const first = failuresFirst(units, signs, source);
 	const priority = new Float32Array(units.count);
-	const shorten = selectUnits({ units, priority, first, headShare, tailShare: 1 - headShare, marks });
+	const shorten = selectUnits({
+		units,
+		priority,
+		first,
+		headShare,
+		tailShare: 1 - headShare,
+		marks,
+		passed: passedFrames(units, signs),
+	});
 	const draft = fitBudget({ chars: units.chars, some }, shorten, budget);
 	const notice = fillTemplate(shortNotice(marks), { omitted_chars: units.chars });
 	const least = budget.unit === "chars" ? notice.length : budget.countTokens(notice);

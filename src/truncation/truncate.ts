@@ -15,8 +15,9 @@ import {
 	type TruncationStrategy,
 } from "./draft.ts";
 import { findEncoded } from "./encoded.ts";
-import { byForm, type FailureSource, failureSigns, failuresFirst, jsonFailures } from "./failures.ts";
+import { byForm, type FailureSource, failureSigns, failuresFirst, jsonFailures, passedFrames } from "./failures.ts";
 import { type FocusWords, focusWords } from "./focus.ts";
+import { countOf } from "./head-tail.ts";
 import { shortenJson } from "./json.ts";
 import { jsonSpans } from "./json-spans.ts";
 import { endShares, lineFeatures, scoreLines, scoreTable, stripEscapes, textUnits } from "./lines.ts";
@@ -36,7 +37,8 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 		return describe(whole(text), strategy === "auto" ? "head_tail" : strategy, { parameters, size });
 	// The APIs refuse lone surrogates. Their replacement has the same length.
 	const wellFormed = text.toWellFormed();
-	const shown = keepAnsi || !stripAnsi ? wellFormed : stripEscapes(wellFormed, stripAnsi);
+	const narrow = isWide(wellFormed) ? withoutZeros(wellFormed) : wellFormed;
+	const shown = keepAnsi || !stripAnsi ? narrow : stripEscapes(narrow, stripAnsi);
 	const finish = (draft: Draft, used: OutputTruncation["strategy"]): OutputTruncation => {
 		const leastBudget = leastBudgetOf(parameters, used, { size, shown });
 		const described = describe(draft, used, { parameters, size });
@@ -56,6 +58,20 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 	const draft = isMarked ? fitted : (noticeAlone(parameters, used) ?? fitted);
 	const moved = shown === wellFormed ? draft : { ...draft, kept: moveRanges(draft, wellFormed, shown) };
 	return draft.text === shown ? describe(moved, used, { parameters, size }) : finish(moved, used);
+}
+
+/** Whether a text is UTF-16 that was read as UTF-8, so that every second character is a NUL. */
+function isWide(text: string): boolean {
+	const sample = text.slice(0, 4_096);
+	if (countOf(sample, "\0") < sample.length * 0.4 || !/^\ufffd{0,2}\0?(?:[^\0]\0){8}/.test(sample)) return false;
+	const narrow = sample.replaceAll("\0", "");
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
+	return new Set(narrow).size > 12 && /\s/.test(narrow) && !/[\u0001-\u0008\u000e-\u001a\u007f]/.test(narrow);
+}
+
+/** Lines keep their numbers. */
+function withoutZeros(text: string): string {
+	return text.replaceAll("\0", "").replace(/^\ufffd{1,2}/, "");
 }
 
 function whole(text: string): Draft {
@@ -216,7 +232,7 @@ function shortenLines(
 	};
 	const signs = findsFailures ? failureSigns(units) : new Uint8Array(units.count);
 	const first = findsFailures ? failuresFirst(units, signs, source()) : [];
-	const common = { units, first, marks };
+	const common = { units, first, marks, passed: findsFailures ? passedFrames(units, signs) : undefined };
 	if (used === "head_tail") {
 		const priority = new Float32Array(units.count);
 		return selectUnits({ ...common, priority, headShare, tailShare: 1 - headShare });
