@@ -6,6 +6,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
+import { decodeOutput } from "../files/text-encoding.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import { countText } from "../operations/count.ts";
 import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
@@ -76,7 +77,7 @@ export async function count(
 	options: CommonOptions & { readonly model?: string; readonly encoding?: EncodingName; readonly json?: boolean },
 ): Promise<void> {
 	const { policy } = await commandConfig(options);
-	const text = (await readInput(file, policy.limits.max_file_bytes)).toString("utf8");
+	const text = decodeOutput(await readInput(file, policy.limits.max_file_bytes));
 	const { model, encoding } = options;
 	const counted = await countText({ text, policy, model, encoding });
 	if (options.json) return printJson(counted);

@@ -1,0 +1,82 @@
+import { fillTemplate } from "../masking/template.ts";
+import type { NoticeWordings } from "../policy/wordings.ts";
+import type { CharRange } from "./draft.ts";
+
+/** Encoded bytes in a text, without the prefix of a data URI. */
+export interface EncodedRange extends CharRange {
+	readonly kind: "base64" | "hex";
+	/** The format of the bytes, if their first ones tell it. */
+	readonly format: string | undefined;
+}
+
+/** Shorter runs may be keys, hashes or signatures, which agents use. */
+const leastChars = 600;
+/** Base64, base64url or hexadecimal digits, in JSON perhaps with escaped line ends and slashes. */
+const run = new RegExp(`(?:[A-Za-z0-9+/_=-]|\\\\[nr/]){${leastChars},}`, "g");
+const sampled = 2_000;
+/** The least number of different characters in a sample: words and fillers have fewer. */
+const leastVariety = { base64: 40, hex: 12 };
+
+/** The starts of well-known formats. */
+const formatsBy: Readonly<Record<EncodedRange["kind"], readonly (readonly [start: RegExp, format: string])[]>> = {
+	base64: [
+		[/^iVBORw0KGg/, "PNG"],
+		[/^\/9j\//, "JPEG"],
+		[/^R0lGOD/, "GIF"],
+		[/^UklGR.{9,11}V0VCU/, "WebP"],
+		[/^UklGR/, "WAV"],
+		[/^Qk[0-3]/, "BMP"],
+		[/^JVBERi0/, "PDF"],
+		[/^UEsDB/, "ZIP"],
+		[/^H4sI/, "gzip"],
+		[/^f0VMR/, "ELF"],
+		[/^SUQz|^\/\/[tu]/, "MP3"],
+		[/^.{5,6}[mnZ]0eX/, "MP4"],
+		[/^T2dnUw/, "Ogg"],
+		[/^PHN2Z/, "SVG"],
+	],
+	hex: [
+		[/^89504e47/i, "PNG"],
+		[/^ffd8ff/i, "JPEG"],
+		[/^47494638/i, "GIF"],
+		[/^25504446/i, "PDF"],
+		[/^504b0304/i, "ZIP"],
+		[/^1f8b08/i, "gzip"],
+		[/^7f454c46/i, "ELF"],
+	],
+};
+
+/** Finds long runs of encoded bytes in a range of a text, in order. */
+export function findEncoded(text: string, from = 0, to = text.length): EncodedRange[] {
+	if (to - from < leastChars) return [];
+	const found: EncodedRange[] = [];
+	for (const match of text.slice(from, to).matchAll(run)) {
+		let start = from + match.index;
+		const end = start + match[0].length;
+		// A run inside a JSON string may begin inside an escape.
+		if (text[start - 1] === "\\") start += text[start] === "u" ? 5 : 1;
+		const kind = kindOf(text.slice(start, Math.min(end, start + sampled)).replace(/\\[nr]/g, ""));
+		if (kind === undefined || end - start < leastChars) continue;
+		const format = formatsBy[kind].find(([form]) => form.test(text.slice(start, start + 40)))?.[1];
+		found.push({ start, end, kind, format });
+	}
+	return found;
+}
+
+function kindOf(sample: string): EncodedRange["kind"] | undefined {
+	const variety = new Set(sample).size;
+	if (/^(?:[0-9a-f]+|[0-9A-F]+)$/.test(sample)) return variety >= leastVariety.hex ? "hex" : undefined;
+	const isMixed = [/[a-z]/, /[A-Z]/, /\d/].every((form) => form.test(sample));
+	// Names in a row have hyphens or underscores where base64 has digits and capitals.
+	const others = sample.match(/[A-Z\d]/g)?.length ?? 0;
+	return isMixed && variety >= leastVariety.base64 && others > sample.length / 4 ? "base64" : undefined;
+}
+
+/** The mark in place of encoded bytes: what they are and how long. */
+export function encodedMark({ kind, format, start, end }: EncodedRange, wording: NoticeWordings): string {
+	const name = wording.kinds[kind];
+	return fillTemplate(wording.dataInside, {
+		kind: format === undefined ? name : `${name} (${format})`,
+		omitted_chars: end - start,
+	});
+}
