@@ -10,6 +10,7 @@ import {
 	isMalformedCall,
 	type LastResponse,
 } from "./answer.ts";
+import { linkTo, openLink } from "./block-links.ts";
 import {
 	type Exchange,
 	type Format,
@@ -130,7 +131,22 @@ function readPart(part: JsonObject, path: Path, id: string | undefined, draft: M
 	} else {
 		// Signatures are not sent as text.
 		const { thoughtSignature, thought_signature, ...rest } = part;
+		linkServerTool(part, draft);
 		if (Object.keys(rest).length > 0) draft.count(rest);
+	}
+}
+
+/** Tools that Google runs. A part without an id belongs to the latest call of its kind. */
+const serverTools = [
+	{ call: "executableCode", result: "codeExecutionResult", name: "code_execution" },
+	{ call: "toolCall", result: "toolResponse", name: "server_tool" },
+];
+
+function linkServerTool(part: JsonObject, draft: MessageDraft): void {
+	for (const { call: callKey, result: resultKey, name } of serverTools) {
+		const [call, result] = [memberOf(part, callKey), memberOf(part, resultKey)];
+		if (isJsonObject(call)) openLink(idAt(call, "id") ?? callKey, draft);
+		if (isJsonObject(result)) linkTo(idAt(result, "id") ?? callKey, draft, name);
 	}
 }
 

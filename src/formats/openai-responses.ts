@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path, Role } from "../conversation/transcript.ts";
 import { hasMember, idAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
+import { linkCaller, linkTo } from "./block-links.ts";
 import { type Format, plainRoles, probeEach, probeParts, readSurroundings, roleOf, transcriptOf } from "./format.ts";
 import { readMedia } from "./media.ts";
 import { added, MessageDraft, unsent } from "./parts.ts";
@@ -218,6 +219,8 @@ const callKinds: Readonly<Record<string, { name?: string; input: string; id: "ca
 
 export function readAnswerItem(item: JsonObject, type: string, path: Path, answer: MessageDraft): void {
 	const kind = Object.hasOwn(callKinds, type) ? callKinds[type] : undefined;
+	linkCaller(item, answer);
+	linkTo(idAt(item, "approval_request_id"), answer);
 	if (kind) {
 		const held = readHeldOutput(item, type, path);
 		const name = kind.name ?? stringAt(item, "name");

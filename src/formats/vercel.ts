@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, TextNode } from "../conversation/transcript.ts";
 import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
+import { linkCaller, linkTo } from "./block-links.ts";
 import {
 	type Format,
 	idOfText,
@@ -65,10 +66,14 @@ function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string
 		if (part.type === "tool-call") {
 			addSignature(part, at, draft);
 			draft.addCall(idAt(part, "toolCallId"), stringAt(part, "toolName"), part.input ?? part.args);
+			linkCaller(part, draft);
 		} else if (part.type === "tool-result") {
 			readResult(part, at, draft);
 		} else {
-			if (part.type === "tool-approval-request") callOfApproval.set(approval, idAt(part, "toolCallId"));
+			if (part.type === "tool-approval-request") {
+				callOfApproval.set(approval, idAt(part, "toolCallId"));
+				linkTo(idAt(part, "toolCallId"), draft);
+			}
 			if (part.type === "tool-approval-response") {
 				draft.addResult({ callId: callOfApproval.get(approval), ...noContent });
 			}
@@ -331,6 +336,7 @@ function readTool(
 	const callId = idAt(tool, "toolCallId");
 	const state = stringAt(tool, "state") ?? "";
 	addSignature(tool, path, draft);
+	linkCaller(tool, draft);
 	// A call with incomplete arguments is not sent.
 	const isUnfinished = state === "input-streaming" || state === "partial-call";
 	if (isUnfinished) draft.calls = added(draft.calls, { id: callId, name: name || undefined });
