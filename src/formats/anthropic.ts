@@ -77,6 +77,9 @@ function probe({ content, tool_calls: calls }: JsonObject, role: string) {
 	if (!Object.hasOwn(plainRoles, role)) return false;
 	if (typeof content === "string" || content === null) return false;
 	if (!Array.isArray(content)) return "`content` as a string or a list of blocks";
+	// Results of Amp.
+	if (objectsOf(content).some((block) => block.type === "tool_result" && hasMember(block, "toolUseID", "toolUseId")))
+		return "`tool_use_id` in each `tool_result`";
 	return probeParts(content, blockTypes, ({ type, source }) => type === "image" && isJsonObject(source));
 }
 

@@ -67,6 +67,8 @@ function probe(record: unknown) {
 	const isBare = message && !hasMember(message, "role") && !hasMember(record, "parentUuid");
 	if (!message || (stringAt(message, "role") === undefined && !isBare))
 		return "`message` with a `role` in a record of this type";
+	// Qwen Code has the same records around messages of Gemini's API.
+	if (hasMember(message, "parts")) return "`message.content`, not `message.parts`";
 	const { content } = message;
 	const isContent = content == null || typeof content === "string" || Array.isArray(content);
 	return isContent ? hasMember(record, ...sessionKeys) : "`message.content` as a string or a list of blocks";

@@ -3,6 +3,7 @@ import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, membersOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
+import { amp } from "./amp.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages, managedAgents, mcpSampling } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
@@ -11,6 +12,8 @@ import { clineUi } from "./cline-ui.ts";
 import { codexRollout } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { inspect, tau2 } from "./evaluation-logs.ts";
+import { type Explained, explainedBy } from "./explained.ts";
+import { foreignShape } from "./foreign.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { langchain, openaiAgents, pydanticAi } from "./frameworks.ts";
 import { gemini } from "./gemini.ts";
@@ -21,7 +24,9 @@ import { kimiContext, ollama, openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { opencode } from "./opencode.ts";
 import { openhands } from "./openhands.ts";
+import { otelGenai } from "./otel-genai.ts";
 import { pi } from "./pi.ts";
+import { qwenCode } from "./qwen-code.ts";
 import { atif, browserUse, sweAgent } from "./trajectories.ts";
 import { isStoredRow, mastra, vercelModel, vercelUi } from "./vercel.ts";
 import { vscodeChat } from "./vscode-chat.ts";
@@ -29,6 +34,7 @@ import { vscodeChat } from "./vscode-chat.ts";
 /** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */
 export const formats: readonly Format[] = [
 	claudeCode,
+	qwenCode,
 	codexRollout,
 	pi,
 	opencode,
@@ -44,6 +50,7 @@ export const formats: readonly Format[] = [
 	sweAgent,
 	atif,
 	goose,
+	amp,
 	pydanticAi,
 	openaiAgents,
 	langchain,
@@ -51,6 +58,7 @@ export const formats: readonly Format[] = [
 	inspect,
 	mcpSampling,
 	mastra,
+	otelGenai,
 	vercelUi,
 	vercelModel,
 	openaiResponses,
@@ -76,6 +84,7 @@ export function readConversation(
 	const located = locateMessages(document);
 	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
 	const transcript = format.read(located);
+	checkExplained(format, explainedBy(transcript, located));
 	const observing = observingReader(format, transcript, { located, observations });
 	return observing ? { document, located, ...observing } : { format, document, located, transcript };
 }
@@ -87,8 +96,16 @@ export function requestBody(document: unknown): unknown {
 	return only && others.length === 0 ? only.located.document : document;
 }
 
-/** Keys of the conversation in most APIs, Gemini, OpenAI Responses and run states of the OpenAI Agents SDK. */
-const messageKeys = ["messages", "contents", "input", "generatedItems", "generated_items"];
+/** Keys of the conversation in most APIs, Gemini, OpenAI Responses, run states of the OpenAI Agents SDK, and OpenTelemetry. */
+const messageKeys = [
+	"messages",
+	"contents",
+	"input",
+	"generatedItems",
+	"generated_items",
+	"gen_ai.input.messages",
+	"pydantic_ai.all_messages",
+];
 
 export function locateMessages(document: unknown): LocatedMessages {
 	const [only, ...others] = Array.isArray(document) ? document : [];
@@ -219,6 +236,13 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 			"Expected the `content` of Mastra's messages as JSON; got texts of JSON, as its tables hold them. Parse them first: jq -c '(.. | .content? | strings) |= fromjson' FILE > parsed.json.",
 		);
 	}
+	const foreign = foreignShape(located.messages);
+	if (foreign !== undefined) {
+		throw new PalimpsestError(
+			"not_a_conversation",
+			`This looks like ${foreign}, which is not supported. Pass the conversation in one of the formats of docs/formats.md.`,
+		);
+	}
 	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
 	for (const format of tried) {
 		if (best.fit === "certain") break;
@@ -227,6 +251,20 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 	}
 	if (best.format) return best.format;
 	throw new PalimpsestError("not_a_conversation", explain(located));
+}
+
+/** Below this share of the words, calls and results of a foreign shape would be lost. */
+const leastShare = 0.5;
+
+/** In fewer characters there is too little to tell by. */
+const fewWords = 200;
+
+function checkExplained({ title }: Format, { read, all }: Explained): void {
+	if (all < fewWords || read >= all * leastShare) return;
+	throw new PalimpsestError(
+		"not_a_conversation",
+		`The messages look like those of ${title}, but only ${read} of the ${all} characters in them can be read that way. They are probably of another format, which is not supported.`,
+	);
 }
 
 /** Number of formats that an error explains in full. It names the others, with the message that does not fit. */

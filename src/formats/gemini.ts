@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import type { MediaNode, Path, Role } from "../conversation/transcript.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import {
@@ -105,8 +105,14 @@ function exchangeOf(part: unknown): Exchange | undefined {
 	return { kind: held === call ? "call" : "result", name: stringAt(held, "name"), ownId: idAt(held, "id") };
 }
 
-function readContent(content: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
-	const draft = new MessageDraft(roleOf(content, roles, "user"), path);
+/** Reads one content. `paths` names the values to remove with it, if it is part of a record. */
+export function readContent(
+	content: JsonObject,
+	path: Path,
+	ids: readonly (string | undefined)[],
+	paths: readonly Path[] = [path],
+): MessageDraft {
+	const draft = new MessageDraft(roleOf(content, roles, "user"), ...paths);
 	const read: ReadPart = (part, at, _, index) => readPart(part, at, ids[index], draft);
 	return draft.readParts(partsOf(content), [...path, "parts"], read);
 }

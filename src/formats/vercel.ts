@@ -228,7 +228,12 @@ function probeUi({ parts, content, toolInvocations, tool_calls: calls }: JsonObj
 	return parts.every(isPart) ? parts.length > 0 : "`parts` with a `type` each";
 }
 
-const isPart = (part: unknown) => isJsonObject(part) && typeof part.type === "string";
+/** OpenTelemetry has parts too: calls of other types, and texts in `content`. */
+const isPart = (part: unknown) =>
+	isJsonObject(part) &&
+	typeof part.type === "string" &&
+	!/^(?:server_)?tool_call/.test(part.type) &&
+	!(part.type === "text" && !hasMember(part, "text"));
 
 /** The message, or the messages of its steps, with the paths of their parts. */
 function readUiMessages(message: JsonObject, path: Path): Message[] {
