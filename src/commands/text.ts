@@ -26,6 +26,7 @@ import {
 	outputPieces,
 	printJson,
 	readInput,
+	salvage,
 	say,
 	withArchive,
 } from "./input-output.ts";
@@ -76,7 +77,9 @@ export async function count(
 	options: CommonOptions & { readonly model?: string; readonly encoding?: EncodingName; readonly json?: boolean },
 ): Promise<void> {
 	const { policy } = await commandConfig(options);
-	const text = (await readInput(file, policy.limits.max_file_bytes)).toString("utf8");
+	const bytes = await readInput(file, policy.limits.max_file_bytes);
+	const whole = bytes.toString("utf8");
+	const text = (/\.jsonl$/i.test(file) ? salvage(whole, file) : undefined) ?? whole;
 	const { model, encoding } = options;
 	const counted = await countText({ text, policy, model, encoding });
 	if (options.json) return printJson(counted);

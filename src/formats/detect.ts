@@ -19,6 +19,7 @@ import { langchain, openaiAgents, pydanticAi } from "./frameworks.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli, geminiStream } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
+import { isStoredRow, mastra } from "./mastra.ts";
 import { observingReader } from "./observations.ts";
 import { kimiContext, ollama, openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
@@ -28,7 +29,7 @@ import { otelGenai } from "./otel-genai.ts";
 import { pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
 import { atif, browserUse, sweAgent } from "./trajectories.ts";
-import { isStoredRow, mastra, vercelModel, vercelUi } from "./vercel.ts";
+import { vercelModel, vercelUi } from "./vercel.ts";
 import { vscodeChat } from "./vscode-chat.ts";
 
 /** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */
