@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path } from "../conversation/transcript.ts";
+import { jsonPointer, type Path, startsWith } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, membersOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -133,7 +133,12 @@ export function locateMessages(document: unknown): LocatedMessages {
 /** The conversation of a document, or all of several. */
 function conversationsIn(document: unknown): readonly HeldConversation[] {
 	const found = isJsonObject(document) ? findMessages(document) : undefined;
-	return found ? [{ place: found.base, located: found }] : heldConversations(document);
+	if (!found) return heldConversations(document);
+	const isOfRecords = found.base.length > 1 && listKeys.some((key) => key === found.base.at(-1));
+	// A list of steps deep in a log may be about something else: conversations beside it come first.
+	const held = isOfRecords && !beginsWithMessage(found.messages) ? heldConversations(document) : [];
+	const beside = held.filter(({ place }) => !startsWith(place, found.base));
+	return beside.length > 0 ? beside : [{ place: found.base, located: found }];
 }
 
 /** Keys under which programs keep lists of records, which need no `role`. */
