@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
@@ -12,6 +13,7 @@ import type { Recording } from "../formats/recording.ts";
 import { readChatLog } from "../formats/vscode-chat.ts";
 import { editedPieces, spellingsOf } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
+import { namingRescue, salvageRecords } from "../json-text/salvage.ts";
 import type { Outcome } from "../operations/conversation.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { MaskRequest } from "../operations/mask.ts";
@@ -143,25 +145,80 @@ const largeInput = 16_000_000;
 export async function readDocument(file: string, maxBytes: number): Promise<TextDocument> {
 	const read = await readDocumentOrRecording(file, maxBytes);
 	if ("roots" in read) return read;
+	throw readOnly(file, read);
+}
+
+function readOnly(file: string, read: Recording): PalimpsestError {
 	const message = `${inputName(file)} is a recording (${read.kind}): count, report and replay can read it, but nothing in it can be edited. To edit its conversation, put it into a JSON file of its own: a request body, or what the program exports.`;
-	throw new PalimpsestError("read_only", message);
+	return new PalimpsestError("read_only", message);
+}
+
+/**
+ * The records of a session without its damaged ones, whose number it says: for commands that leave the file as it is. Throws
+ * PalimpsestError as `readDocument` does.
+ */
+export async function readSessionDocument(file: string, maxBytes: number): Promise<TextDocument> {
+	const read = await readSalvaged(file, maxBytes);
+	if ("roots" in read) return read;
+	throw readOnly(file, read);
 }
 
 /** A conversation that is only read, also from a recording. Throws PalimpsestError `invalid_json`, and as `readInput` does. */
 export async function readConversationFile(file: string, maxBytes: number): Promise<unknown> {
-	const read = await readDocumentOrRecording(file, maxBytes);
+	const read = await readSalvaged(file, maxBytes);
 	return "roots" in read ? read.value : read.conversation;
 }
 
-async function readDocumentOrRecording(file: string, maxBytes: number): Promise<TextDocument | Recording> {
+async function readSalvaged(file: string, maxBytes: number): Promise<TextDocument | Recording> {
 	const bytes = await readInput(file, maxBytes);
+	// Decoding a text empties its bytes.
+	const text = isUtf8(bytes) ? decodeInput(bytes, file) : withoutOtherBytes(bytes);
+	try {
+		return await documentOrRecording(text, file);
+	} catch (error) {
+		const salvaged = salvage(text, file);
+		if (!salvaged) throw error;
+		return readTextDocument(salvaged, inputName(file));
+	}
+}
+
+/** The text of the whole records of a damaged session; says how many it skips. `undefined` for any other file. */
+export function salvage(session: string, file: string): string | undefined {
+	const salvaged = salvageRecords(session);
+	if (!salvaged) return undefined;
+	const { text, skipped } = salvaged;
+	say(`skipped ${skipped} damaged ${skipped === 1 ? "record" : "records"} of ${shownName(inputName(file))}`);
+	return text;
+}
+
+/** A line that is not UTF-8 is damaged: a file may be cut inside a character. */
+function withoutOtherBytes(bytes: Buffer): string {
+	const lines: string[] = [];
+	for (let start = 0; start <= bytes.length; ) {
+		const newline = bytes.indexOf(0x0a, start);
+		const end = newline === -1 ? bytes.length : newline;
+		const line = bytes.subarray(start, end);
+		lines.push(isUtf8(line) ? line.toString("utf8") : "\0");
+		start = end + 1;
+	}
+	return lines.join("\n");
+}
+
+async function readDocumentOrRecording(file: string, maxBytes: number): Promise<TextDocument | Recording> {
+	return documentOrRecording(decodeInput(await readInput(file, maxBytes), file), file);
+}
+
+function decodeInput(bytes: Buffer, file: string): string {
 	if (bytes.length > largeInput) {
 		// A command ends with its answer. Without these, it would hold many times the size of its input until then.
 		setFlagsFromString("--heap-growing-percent=10");
 		setFlagsFromString("--max-semi-space-size=4");
 	}
+	return decodeText(bytes, inputName(file));
+}
+
+async function documentOrRecording(text: string, file: string): Promise<TextDocument | Recording> {
 	const name = inputName(file);
-	const text = decodeText(bytes, name);
 	try {
 		const document = readTextDocument(text, name);
 		const conversation = readChatLog(document.value);
@@ -169,7 +226,7 @@ async function readDocumentOrRecording(file: string, maxBytes: number): Promise<
 	} catch (error) {
 		const { readRecording } = await import("../formats/recording.ts");
 		const recording = readRecording(text);
-		if (!recording) throw error;
+		if (!recording) throw namingRescue(error, text);
 		return recording;
 	}
 }

@@ -15,7 +15,6 @@ import {
 	commandConfig,
 	printJson,
 	readConversationFile,
-	readDocument,
 	say,
 	show,
 	shownName,
@@ -306,7 +305,7 @@ export async function calibrate(names: readonly string[], options: CalibrateOpti
 	const prices = options.prices === undefined ? policy.prices : parsePrices(options.prices, policy.prices);
 	const calibration = startCalibration(ratesOfPrices(prices));
 	const countOf = await addFiles(names, async (file) => {
-		const { value } = await readDocument(file, policy.limits.max_file_bytes);
+		const value = await readConversationFile(file, policy.limits.max_file_bytes);
 		const done = calibration.add({ file, conversation: value });
 		return done === "calibrated" ? "added" : done;
 	});

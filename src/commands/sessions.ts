@@ -18,7 +18,7 @@ import {
 	commandConfig,
 	inputName,
 	logToStderr,
-	readDocument,
+	readSessionDocument,
 	say,
 	show,
 	sourceOf,
@@ -163,7 +163,7 @@ async function readSession(file: string, policy: Policy) {
 		const message = "Expected the file of a session; standard input has no place for a new one beside it.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
-	const document = await readDocument(file, policy.limits.max_file_bytes);
+	const document = await readSessionDocument(file, policy.limits.max_file_bytes);
 	const source = readConversation(document.value, policy.mask.observations);
 	requireSession(source.format, document.value);
 	return { document, source };

@@ -27,6 +27,7 @@ import {
 	outputPieces,
 	printJson,
 	readInput,
+	salvage,
 	say,
 	withArchive,
 } from "./input-output.ts";
@@ -77,7 +78,9 @@ export async function count(
 	options: CommonOptions & { readonly model?: string; readonly encoding?: EncodingName; readonly json?: boolean },
 ): Promise<void> {
 	const { policy } = await commandConfig(options);
-	const text = decodeOutput(await readInput(file, policy.limits.max_file_bytes));
+	const bytes = await readInput(file, policy.limits.max_file_bytes);
+	const whole = decodeOutput(bytes);
+	const text = (/\.jsonl$/i.test(file) ? salvage(whole, file) : undefined) ?? whole;
 	const { model, encoding } = options;
 	const counted = await countText({ text, policy, model, encoding });
 	if (options.json) return printJson(counted);

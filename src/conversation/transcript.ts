@@ -82,6 +82,14 @@ export interface ToolResult {
 	readonly isError: boolean | undefined;
 }
 
+/** The id of a block that others name, or that a block names. Ids of calls and results are not repeated here. */
+export interface BlockLink {
+	readonly kind: "opens" | "refers";
+	readonly id: string;
+	/** Of a result that the provider's own tool gave: its kind, such as `web_search`. */
+	readonly serverResult?: string;
+}
+
 /** The input of one LLM call, as its provider billed it, in the provider's tokens. */
 export interface CallUsage {
 	/** All of it, with what came from the cache. */
@@ -102,6 +110,8 @@ export interface Message {
 	readonly calls: readonly ToolCall[];
 	readonly results: readonly ToolResult[];
 	readonly thinking: readonly ThinkingBlock[];
+	/** Absent for none. The blocks of a link stay or go together. */
+	readonly links?: readonly BlockLink[];
 	/** False if a session keeps the compacted message. It costs nothing and is never dropped; its results stay masked. */
 	readonly sent?: boolean;
 	/** In ms since 1970, if the record has it. An answer has the time at which it began, if that is known. */

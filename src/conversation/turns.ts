@@ -1,5 +1,5 @@
 import { addToList, groupBy } from "./lists.ts";
-import type { Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
+import type { BlockLink, Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
 
 /** By call, the index of its arguments in `counted`, right after its name; `undefined` if it is counted otherwise. */
 export function locateCallArguments({ calls, counted }: Message): readonly (number | undefined)[] {
@@ -28,7 +28,10 @@ export function callArguments(message: Message): readonly (string | undefined)[]
 	);
 }
 
-/** Messages that can only be dropped together: a message with calls and all its results, or one plain message. */
+/**
+ * Messages that can only be dropped together: a message with calls, all its results and every message that is linked to
+ * one of them; or one plain message.
+ */
 export interface MessageGroup {
 	/** Ascending indexes. */
 	readonly messages: readonly number[];
@@ -51,6 +54,7 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 		parents[Math.max(first, second)] = Math.min(first, second);
 	};
 	for (const { message, caller } of paired) if (caller !== undefined) join(message, caller);
+	for (const { message, opener } of pairLinks(messages)) if (opener !== undefined) join(message, opener);
 
 	let latestCaller: number | undefined;
 	messages.forEach((message, index) => {
@@ -84,6 +88,29 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 		}
 	}
 	pairings.set(messages, paired);
+	return paired;
+}
+
+export interface PairedLink {
+	readonly link: BlockLink;
+	/** Indexes of the messages of the link and of the block that it names. */
+	readonly message: number;
+	readonly opener: number | undefined;
+}
+
+/** Pairs each link with the latest earlier block of its id, which may be a call. */
+export function pairLinks(messages: readonly Message[]): readonly PairedLink[] {
+	// Few conversations have any.
+	if (!messages.some(({ links }) => links)) return [];
+	const latest = new Map<string, number>();
+	const paired: PairedLink[] = [];
+	for (const [index, { calls, links = [] }] of messages.entries()) {
+		for (const { id } of calls) if (id !== undefined) latest.set(id, index);
+		for (const { kind, id } of links) if (kind === "opens") latest.set(id, index);
+		for (const link of links) {
+			if (link.kind === "refers") paired.push({ link, message: index, opener: latest.get(link.id) });
+		}
+	}
 	return paired;
 }
 

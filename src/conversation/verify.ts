@@ -17,7 +17,7 @@ import {
 	valueAt,
 	withoutFrame,
 } from "./transcript.ts";
-import { pairResults } from "./turns.ts";
+import { pairLinks, pairResults } from "./turns.ts";
 import { compareDocuments, isNew, type MessageTrace, type ReadDocument } from "./verify-trace.ts";
 
 export type KeptPromise =
@@ -237,10 +237,36 @@ function exchangesIn(transcript: Transcript) {
 
 type Exchanges = ReturnType<typeof exchangesIn>;
 
+function hasLinks({ transcript }: ReadDocument): boolean {
+	return transcript.messages.some(({ links }) => links);
+}
+
+/** The same for linked blocks: every block that others can name, and every name. */
+function linksIn({ messages }: Transcript): Exchanges {
+	const paired = pairLinks(messages);
+	const results = paired.map(({ link, message, opener }) => ({ id: link.id, message, caller: opener }));
+	const named = groupBy(results, ({ id, caller }) => `${caller} ${id}`);
+	const opened = messages.flatMap(({ calls, links = [] }, message) => {
+		const ids = [
+			...calls.flatMap(({ id }) => id ?? []),
+			...links.flatMap(({ kind, id }) => (kind === "opens" ? id : [])),
+		];
+		return Array.from(new Set(ids), (id) => ({ id, message }));
+	});
+	const calls = opened.map(({ id, message }, index) => {
+		return { id, key: id, index, message, results: named.get(`${message} ${id}`)?.length ?? 0 };
+	});
+	return { calls, results };
+}
+
 function verifyExchanges(check: Check): void {
 	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];
 	verifyCalls(check, before.calls, after);
 	verifyResults(check, before, after);
+	if (!hasLinks(check.before) && !hasLinks(check.after)) return;
+	const [linksBefore, linksAfter] = [linksIn(check.before.transcript), linksIn(check.after.transcript)];
+	verifyCalls({ ...check, answeredCalls: [] }, linksBefore.calls, linksAfter);
+	verifyResults(check, linksBefore, linksAfter);
 }
 
 /** No call is new, they keep their order, and each has as many results as before. */

@@ -12,6 +12,7 @@ import {
 	timeAt,
 } from "../json-text/value.ts";
 import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
+import { linkBlock, linkCaller, linkTo } from "./block-links.ts";
 import {
 	type Format,
 	idOfText,
@@ -76,6 +77,9 @@ function probe({ content, tool_calls: calls }: JsonObject, role: string) {
 	if (!Object.hasOwn(plainRoles, role)) return false;
 	if (typeof content === "string" || content === null) return false;
 	if (!Array.isArray(content)) return "`content` as a string or a list of blocks";
+	// Results of Amp.
+	if (objectsOf(content).some((block) => block.type === "tool_result" && hasMember(block, "toolUseID", "toolUseId")))
+		return "`tool_use_id` in each `tool_result`";
 	return probeParts(content, blockTypes, ({ type, source }) => type === "image" && isJsonObject(source));
 }
 
@@ -125,12 +129,17 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 		const hidden = hiddenTokens(block.thinking, block.signature);
 		draft.addThinking(path, block.thinking, typeof block.signature === "string", false, hidden);
 	} else if (type === "redacted_thinking") draft.addThinking(path, block, true, false, hiddenTokens("", block.data));
-	else if (type === "tool_use") draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
-	else if (type === "tool_result") {
+	else if (type === "tool_use") {
+		draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
+		linkCaller(block, draft);
+	} else if (type === "tool_result") {
 		const content = readToolContent(block.content, childPath(path, "content"), readResultMedia);
 		draft.addResult({ callId: idAt(block, "tool_use_id"), ...content, isError: booleanAt(block, "is_error") });
-	} else if (stringAt(block, "type")?.endsWith("_tool_result")) draft.countJson(block, path, readServerMedia);
-	else draft.countPart(block, readAnthropicMedia(block, path));
+	} else {
+		linkBlock(block, draft);
+		if (stringAt(block, "type")?.endsWith("_tool_result")) draft.countJson(block, path, readServerMedia);
+		else draft.countPart(block, readAnthropicMedia(block, path));
+	}
 }
 
 /** Agents put the output of their tools into a result unchanged, with images in the form of MCP. */
@@ -222,6 +231,7 @@ const eventRoles: Readonly<Record<string, Role>> = {
 	"agent.custom_tool_use": "assistant",
 	"user.message": "user",
 	"user.define_outcome": "user",
+	"user.tool_confirmation": "tool",
 	"system.message": "system",
 	...Object.fromEntries(Object.keys(resultIds).map((type) => [type, "tool"])),
 };
@@ -267,13 +277,16 @@ function readEvent(event: JsonObject, record: JsonObject, path: Path, at: Path):
 	const content = [...at, "content"];
 	if (role === undefined) return undefined;
 	const draft = new MessageDraft(role, path).setTime(timeAt(event, "processed_at") ?? timeAt(event, "created_at"));
-	if (role === "tool") {
+	if (role === "tool" && Object.hasOwn(resultIds, type)) {
 		const read = readToolContent(event.content, content, readAnthropicMedia);
 		const copies = outputCopies({ record, path, places: at === path ? [] : [["content"]], texts: read.texts });
 		const callId = idAt(event, resultIds[type] ?? "");
 		draft.addResult({ callId, ...read, copies, isError: booleanAt(event, "is_error") });
 	} else if (type.endsWith("_use")) draft.addCall(idAt(event, "id"), stringAt(event, "name"), event.input);
-	else if (type === "user.define_outcome") draft.count(event.description, event.rubric);
+	else if (type === "user.tool_confirmation") {
+		linkTo(idAt(event, "tool_use_id"), draft);
+		draft.count(event.deny_message);
+	} else if (type === "user.define_outcome") draft.count(event.description, event.rubric);
 	// Some sessions do not include the text of a thought.
 	else if (type === "agent.thinking" && event.content === undefined) return undefined;
 	else draft.countParts(event.content, content, readAnthropicMedia);

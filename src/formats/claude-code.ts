@@ -53,7 +53,15 @@ export const claudeCode: Format = {
 		opensWithUser: true,
 	}),
 	answeredCalls: ({ messages }) => answeredCalls(readTree(messages).main),
-	links: { id: ["uuid"], parent: ["parentUuid"], chain: ({ messages }) => readTree(messages).chain },
+	links: {
+		id: ["uuid"],
+		parent: ["parentUuid"],
+		chain({ messages }) {
+			const { chain, ties } = readTree(messages);
+			// Records without any links get none.
+			return ties.parent === "parentUuid" ? chain : [];
+		},
+	},
 	write: { message: writeMessage, appends: false },
 };
 
@@ -67,6 +75,8 @@ function probe(record: unknown) {
 	const isBare = message && !hasMember(message, "role") && !hasMember(record, "parentUuid");
 	if (!message || (stringAt(message, "role") === undefined && !isBare))
 		return "`message` with a `role` in a record of this type";
+	// Qwen Code has the same records around messages of Gemini's API.
+	if (hasMember(message, "parts")) return "`message.content`, not `message.parts`";
 	const { content } = message;
 	const isContent = content == null || typeof content === "string" || Array.isArray(content);
 	return isContent ? hasMember(record, ...sessionKeys) : "`message.content` as a string or a list of blocks";
@@ -247,7 +257,10 @@ function readTree(records: readonly unknown[]) {
 		const record = records[index];
 		return isJsonObject(record) && (record.subtype === "compact_boundary" || record.isCompactSummary === true);
 	};
-	const ties: RecordTies = { id: "uuid", parent: "parentUuid", isNode, isStart };
+	// Some programs write null into every record: then the order of the file is all there is.
+	const isUnlinked = ({ record }: SpeechRecord) => record.parentUuid === null;
+	const isList = main.every(isUnlinked) && main.some(({ record }) => record.type === "assistant");
+	const ties: RecordTies = { id: "uuid", parent: isList ? "" : "parentUuid", isNode, isStart };
 	const last = main.at(-1);
 	return { main, ties, chain: last ? recordChain(records, last.index, ties) : [] };
 }

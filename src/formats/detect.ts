@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path } from "../conversation/transcript.ts";
+import { jsonPointer, type Path, startsWith } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, membersOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
+import { amp } from "./amp.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages, managedAgents, mcpSampling } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
@@ -11,24 +12,30 @@ import { clineUi } from "./cline-ui.ts";
 import { codexRollout } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { inspect, tau2 } from "./evaluation-logs.ts";
+import { type Explained, explainedBy } from "./explained.ts";
+import { foreignShape } from "./foreign.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { langchain, openaiAgents, pydanticAi } from "./frameworks.ts";
 import { gemini } from "./gemini.ts";
 import { geminiCli, geminiStream } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
+import { isStoredRow, mastra } from "./mastra.ts";
 import { observingReader } from "./observations.ts";
 import { kimiContext, ollama, openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { opencode } from "./opencode.ts";
 import { openhands } from "./openhands.ts";
+import { otelGenai } from "./otel-genai.ts";
 import { pi } from "./pi.ts";
+import { qwenCode } from "./qwen-code.ts";
 import { atif, browserUse, sweAgent } from "./trajectories.ts";
-import { isStoredRow, mastra, vercelModel, vercelUi } from "./vercel.ts";
+import { vercelModel, vercelUi } from "./vercel.ts";
 import { vscodeChat } from "./vscode-chat.ts";
 
 /** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */
 export const formats: readonly Format[] = [
 	claudeCode,
+	qwenCode,
 	codexRollout,
 	pi,
 	opencode,
@@ -44,6 +51,7 @@ export const formats: readonly Format[] = [
 	sweAgent,
 	atif,
 	goose,
+	amp,
 	pydanticAi,
 	openaiAgents,
 	langchain,
@@ -51,6 +59,7 @@ export const formats: readonly Format[] = [
 	inspect,
 	mcpSampling,
 	mastra,
+	otelGenai,
 	vercelUi,
 	vercelModel,
 	openaiResponses,
@@ -76,6 +85,7 @@ export function readConversation(
 	const located = locateMessages(document);
 	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
 	const transcript = format.read(located);
+	checkExplained(format, explainedBy(transcript, located));
 	const observing = observingReader(format, transcript, { located, observations });
 	return observing ? { document, located, ...observing } : { format, document, located, transcript };
 }
@@ -87,8 +97,16 @@ export function requestBody(document: unknown): unknown {
 	return only && others.length === 0 ? only.located.document : document;
 }
 
-/** Keys of the conversation in most APIs, Gemini, OpenAI Responses and run states of the OpenAI Agents SDK. */
-const messageKeys = ["messages", "contents", "input", "generatedItems", "generated_items"];
+/** Keys of the conversation in most APIs, Gemini, OpenAI Responses, run states of the OpenAI Agents SDK, and OpenTelemetry. */
+const messageKeys = [
+	"messages",
+	"contents",
+	"input",
+	"generatedItems",
+	"generated_items",
+	"gen_ai.input.messages",
+	"pydantic_ai.all_messages",
+];
 
 export function locateMessages(document: unknown): LocatedMessages {
 	const [only, ...others] = Array.isArray(document) ? document : [];
@@ -115,7 +133,12 @@ export function locateMessages(document: unknown): LocatedMessages {
 /** The conversation of a document, or all of several. */
 function conversationsIn(document: unknown): readonly HeldConversation[] {
 	const found = isJsonObject(document) ? findMessages(document) : undefined;
-	return found ? [{ place: found.base, located: found }] : heldConversations(document);
+	if (!found) return heldConversations(document);
+	const isOfRecords = found.base.length > 1 && listKeys.some((key) => key === found.base.at(-1));
+	// A list of steps deep in a log may be about something else: conversations beside it come first.
+	const held = isOfRecords && !beginsWithMessage(found.messages) ? heldConversations(document) : [];
+	const beside = held.filter(({ place }) => !startsWith(place, found.base));
+	return beside.length > 0 ? beside : [{ place: found.base, located: found }];
 }
 
 /** Keys under which programs keep lists of records, which need no `role`. */
@@ -219,6 +242,13 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 			"Expected the `content` of Mastra's messages as JSON; got texts of JSON, as its tables hold them. Parse them first: jq -c '(.. | .content? | strings) |= fromjson' FILE > parsed.json.",
 		);
 	}
+	const foreign = foreignShape(located.messages);
+	if (foreign !== undefined) {
+		throw new PalimpsestError(
+			"not_a_conversation",
+			`This looks like ${foreign}, which is not supported. Pass the conversation in one of the formats of docs/formats.md.`,
+		);
+	}
 	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
 	for (const format of tried) {
 		if (best.fit === "certain") break;
@@ -227,6 +257,20 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 	}
 	if (best.format) return best.format;
 	throw new PalimpsestError("not_a_conversation", explain(located));
+}
+
+/** Below this share of the words, calls and results of a foreign shape would be lost. */
+const leastShare = 0.5;
+
+/** In fewer characters there is too little to tell by. */
+const fewWords = 200;
+
+function checkExplained({ title }: Format, { read, all }: Explained): void {
+	if (all < fewWords || read >= all * leastShare) return;
+	throw new PalimpsestError(
+		"not_a_conversation",
+		`The messages look like those of ${title}, but only ${read} of the ${all} characters in them can be read that way. They are probably of another format, which is not supported.`,
+	);
 }
 
 /** Number of formats that an error explains in full. It names the others, with the message that does not fit. */

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
+import { linkBlock, linkCaller, linkTo, openLink } from "./block-links.ts";
 import {
 	type Format,
 	joinAnswers,
@@ -113,6 +114,7 @@ function readCalls(message: JsonObject, draft: MessageDraft): ReadonlySet<string
 	for (const call of calls) {
 		const body = isJsonObject(call.function) ? call.function : call;
 		draft.addCall(idAt(call, "id"), stringAt(body, "name"), body.args ?? body.arguments);
+		linkCaller(call, draft);
 	}
 	return new Set(draft.calls.map(({ id }) => id));
 }
@@ -129,6 +131,7 @@ function readLangchainPart(
 	else if (callParts.has(part.type)) {
 		const id = idAt(part, "call_id") ?? idAt(part, "id");
 		if (!known.has(id)) draft.addCall(id, stringAt(part, "name"), part.input ?? part.args ?? part.arguments);
+		linkCaller(part, draft);
 	} else if (part.type === "thinking") {
 		const hidden = hiddenTokens(part.thinking, part.signature);
 		draft.addThinking(path, part.thinking, typeof part.signature === "string", false, hidden);
@@ -137,7 +140,11 @@ function readLangchainPart(
 		const isItem = stringAt(part, "id")?.startsWith("rs_") ?? false;
 		const isSigned = typeof objectOf(part.extras).signature === "string";
 		draft.addThinking(path, part.reasoning ?? part.summary ?? "", isSigned, isItem);
-	} else draft.countPart(part, readPartMedia(part, path));
+	} else {
+		// What LangChain does not know is held as it is.
+		linkBlock(part.type === "non_standard" ? objectOf(part.value) : part, draft);
+		draft.countPart(part, readPartMedia(part, path));
+	}
 }
 
 /** Reads media in LangChain's own form, else in that of the APIs. */
@@ -220,12 +227,18 @@ function readParts(
 	return draft;
 }
 
+/** Tools that the provider runs: `builtin-tool-call`, and `native-tool-call` in later versions. */
+const serverCall = /^[a-z]+-tool-call$/;
+const serverReturn = /^[a-z]+-tool-return$/;
+
 function readPydanticPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const kind = stringAt(part, "part_kind");
 	const content = [...path, "content"];
 	const callId = idAt(part, "tool_call_id");
-	if (kind === "tool-call") draft.addCall(callId, stringAt(part, "tool_name"), part.args);
-	else if (kind === "tool-return") {
+	if (kind === "tool-call") {
+		draft.addCall(callId, stringAt(part, "tool_name"), part.args);
+		linkCaller(part, draft);
+	} else if (kind === "tool-return") {
 		const isError = part.outcome === "failed" || part.outcome === "denied" || undefined;
 		draft.addResult({ callId, ...readOpenContent(part.content, content, readFile), isError });
 	} else if (kind === "retry-prompt" && stringAt(part, "tool_name") !== undefined) {
@@ -234,6 +247,12 @@ function readPydanticPart(part: JsonObject, path: Path, draft: MessageDraft): vo
 		// OpenAI's reasoning items have an id. OpenAI checks no prefix.
 		const isItem = stringAt(part, "id")?.startsWith("rs_") ?? false;
 		draft.addThinking(path, part.content, !isItem && typeof part.signature === "string", isItem);
+	} else if (serverCall.test(kind ?? "")) {
+		openLink(callId, draft);
+		draft.count(part.tool_name, part.args);
+	} else if (serverReturn.test(kind ?? "")) {
+		linkTo(callId, draft, stringAt(part, "tool_name") ?? "");
+		draft.countJson(part.content, content, readFile);
 	} else if (kind === "file") draft.countPart(part.content, readFile(objectOf(part.content), content));
 	else if (Object.hasOwn(part, "content")) {
 		draft.readParts(part.content, content, (file, at) => draft.countPart(file, readFile(file, at)));

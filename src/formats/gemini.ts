@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import type { MediaNode, Path, Role } from "../conversation/transcript.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import {
@@ -10,6 +10,7 @@ import {
 	isMalformedCall,
 	type LastResponse,
 } from "./answer.ts";
+import { linkTo, openLink } from "./block-links.ts";
 import {
 	type Exchange,
 	type Format,
@@ -104,8 +105,14 @@ function exchangeOf(part: unknown): Exchange | undefined {
 	return { kind: held === call ? "call" : "result", name: stringAt(held, "name"), ownId: idAt(held, "id") };
 }
 
-function readContent(content: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
-	const draft = new MessageDraft(roleOf(content, roles, "user"), path);
+/** Reads one content. `paths` names the values to remove with it, if it is part of a record. */
+export function readContent(
+	content: JsonObject,
+	path: Path,
+	ids: readonly (string | undefined)[],
+	paths: readonly Path[] = [path],
+): MessageDraft {
+	const draft = new MessageDraft(roleOf(content, roles, "user"), ...paths);
 	const read: ReadPart = (part, at, _, index) => readPart(part, at, ids[index], draft);
 	return draft.readParts(partsOf(content), [...path, "parts"], read);
 }
@@ -130,7 +137,22 @@ function readPart(part: JsonObject, path: Path, id: string | undefined, draft: M
 	} else {
 		// Signatures are not sent as text.
 		const { thoughtSignature, thought_signature, ...rest } = part;
+		linkServerTool(part, draft);
 		if (Object.keys(rest).length > 0) draft.count(rest);
+	}
+}
+
+/** Tools that Google runs. A part without an id belongs to the latest call of its kind. */
+const serverTools = [
+	{ call: "executableCode", result: "codeExecutionResult", name: "code_execution" },
+	{ call: "toolCall", result: "toolResponse", name: "server_tool" },
+];
+
+function linkServerTool(part: JsonObject, draft: MessageDraft): void {
+	for (const { call: callKey, result: resultKey, name } of serverTools) {
+		const [call, result] = [memberOf(part, callKey), memberOf(part, resultKey)];
+		if (isJsonObject(call)) openLink(idAt(call, "id") ?? callKey, draft);
+		if (isJsonObject(result)) linkTo(idAt(result, "id") ?? callKey, draft, name);
 	}
 }
 

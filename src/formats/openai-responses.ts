@@ -1,9 +1,26 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CallUsage, Message, Path, Role } from "../conversation/transcript.ts";
-import { hasMember, idAt, objectsOf, stringAt } from "../json-text/value.ts";
-import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
-import { type Format, plainRoles, probeEach, probeParts, readSurroundings, roleOf, transcriptOf } from "./format.ts";
+import { hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
+import {
+	type CallInput,
+	cacheIncludedUsage,
+	callsAmong,
+	finishResponse,
+	type GivenCall,
+	type LastResponse,
+} from "./answer.ts";
+import { linkCaller, linkTo } from "./block-links.ts";
+import {
+	type Format,
+	type Probed,
+	plainRoles,
+	probeEach,
+	probeParts,
+	readSurroundings,
+	roleOf,
+	transcriptOf,
+} from "./format.ts";
 import { readMedia } from "./media.ts";
 import { added, MessageDraft, unsent } from "./parts.ts";
 import { countParts, readHeldOutput, readOutput, screenshotTokens } from "./response-outputs.ts";
@@ -38,10 +55,7 @@ export const openaiResponses: Format = {
 		),
 	read({ messages, base, document }) {
 		const surroundings = readSurroundings(document, ["instructions", "system", "tools"]);
-		const items = messages.flatMap((item, index): PlacedItem[] => {
-			const path = [...base, index];
-			return isJsonObject(item) ? [{ item, path, removal: path }] : [];
-		});
+		const items = messages.flatMap((item, index) => (isJsonObject(item) ? placedItems(item, [...base, index]) : []));
 		const read = readItems(items, ({ item, path }, type, shellCalls) => readOther(item, type, path, shellCalls));
 		return transcriptOf("openai-responses", read, surroundings);
 	},
@@ -49,8 +63,26 @@ export const openaiResponses: Format = {
 	answer: { shape: "{status, incomplete_details, output} of OpenAI Responses", read: readAnswer },
 };
 
-function probeItem(item: unknown) {
+function placedItems(value: JsonObject, path: Path): PlacedItem[] {
+	if (!isResponse(value)) return [{ item: value, path, removal: path }];
+	const time = timeAt(objectOf(value.extra), "timestamp");
+	const { input_tokens: input, input_tokens_details: details } = objectOf(value.usage);
+	const cached = objectOf(details).cached_tokens;
+	const usage = cacheIncludedUsage({ input, cached, model: value.model });
+	return value.output.flatMap((item, index): PlacedItem[] => {
+		const at = [...path, "output", index];
+		return isJsonObject(item) ? [{ item, path: at, removal: path, opensAnswer: index === 0, time, usage }] : [];
+	});
+}
+
+/** A whole answer of the API among the items, as mini-swe-agent keeps it: dropped with all of its items. */
+function isResponse(value: JsonObject): value is JsonObject & { readonly output: readonly unknown[] } {
+	return value.object === "response" && Array.isArray(value.output);
+}
+
+function probeItem(item: unknown): Probed {
 	if (!isJsonObject(item)) return "an object with `type` or `role`";
+	if (isResponse(item)) return item.output.map(probeItem).find((one) => typeof one === "string") ?? true;
 	const type = stringAt(item, "type") ?? "message";
 	if (type === "message") return probeMessage(item);
 	if (ownTypes.test(type)) return true;
@@ -113,7 +145,8 @@ export function readItems<Item extends PlacedItem>(
 				isOpen = true;
 			}
 			const { message, ids } = answer;
-			message.setUsage(usage).paths.push(removal);
+			message.setUsage(usage);
+			if (message.paths.at(-1) !== removal) message.paths.push(removal);
 			if (type === "item_reference") answer.openReferences += 1;
 			const known = message.calls.length;
 			readAnswerItem(item, type, path, message);
@@ -218,6 +251,8 @@ const callKinds: Readonly<Record<string, { name?: string; input: string; id: "ca
 
 export function readAnswerItem(item: JsonObject, type: string, path: Path, answer: MessageDraft): void {
 	const kind = Object.hasOwn(callKinds, type) ? callKinds[type] : undefined;
+	linkCaller(item, answer);
+	linkTo(idAt(item, "approval_request_id"), answer);
 	if (kind) {
 		const held = readHeldOutput(item, type, path);
 		const name = kind.name ?? stringAt(item, "name");

@@ -41,9 +41,19 @@ function probe(event: unknown): Probed {
 	const [action, observation, kind] = ["action", "observation", "kind"].map((key) => stringAt(event, key));
 	if (hasMember(event, "role", "type")) return "an event without a `role` or `type`";
 	if (kind !== undefined) return Object.hasOwn(readers, kind) && typeof event.source === "string";
-	if (action !== undefined) return isJsonObject(event.args) || "`args` in an action";
+	if (action !== undefined) return isJsonObject(event.args) || isFlat(event) || "`args` in an action";
 	if (observation !== undefined) return hasMember(event, "content") ? false : "`content` in an observation";
 	return "an object with `action`, `observation` or `kind`";
+}
+
+/** Actions that the resolver's `history` has without `args`: their members are in the event itself. */
+const flatActions: ReadonlySet<unknown> = new Set([
+	...["system", "message", "run", "run_ipython", "read", "write", "edit", "browse", "browse_interactive"],
+	...["call_tool_mcp", "think", "finish", "reject", "delegate", "recall", "task_tracking", "condensation"],
+]);
+
+function isFlat(event: JsonObject): boolean {
+	return flatActions.has(event.action) && !hasMember(event, "args", "observation");
 }
 
 interface PlacedEvent {
@@ -63,7 +73,7 @@ function readSession(located: LocatedMessages): Transcript {
 	const events = placedEvents(located);
 	const forgotten = new Set(events.flatMap(({ event }) => forgottenIds(event)));
 	const summary = events.findLast(({ event }) => isCondensation(event));
-	const calls: Calls = { ids: new Map(), values: new Map(), open: undefined };
+	const calls: Calls = { ids: new Map(), values: new Map(), open: undefined, hasActed: false };
 	const messages = events.flatMap((one): Message[] => {
 		const message = isCondensation(one.event) ? readSummary(one, one === summary) : readEvent(one, calls);
 		if (!message) return [];
@@ -103,6 +113,8 @@ interface Calls {
 	readonly values: CallValues;
 	/** The latest call, which an observation without any id answers. */
 	open: string | undefined;
+	/** Whether the agent has done anything yet. */
+	hasActed: boolean;
 }
 
 /** Actions and observations that change or show the state of the program. */
@@ -119,7 +131,8 @@ function readEvent({ event, path }: PlacedEvent, calls: Calls): MessageDraft | u
 	const kind = stringAt(event, "kind");
 	if (kind !== undefined) return Object.hasOwn(readers, kind) ? readers[kind]?.(event, path, calls) : undefined;
 	const [action, observation] = [stringAt(event, "action"), stringAt(event, "observation")];
-	const args = objectOf(event.args);
+	const { action: _, ...members } = event;
+	const args = isFlat(event) ? members : objectOf(event.args);
 	const text = (role: Role, ...values: readonly unknown[]) => new MessageDraft(role, path).count(...values);
 	if (observation === "recall") return text("user", event.content || undefined);
 	if (unsentKinds.has(observation ?? action ?? "")) return undefined;
@@ -137,13 +150,15 @@ function readEvent({ event, path }: PlacedEvent, calls: Calls): MessageDraft | u
 	}
 	if (action === "system") return text("system", args.content, args.tools);
 	if (action === "message") {
-		const draft = text(event.source === "user" ? "user" : "assistant", args.content);
+		const draft = text(isOfUser(event, calls) ? "user" : "assistant", args.content);
+		calls.hasActed ||= draft.role === "assistant";
 		for (const data of listOf(args.image_urls)) {
 			draft.mediaTokens += readMedia({ path, provider: "any", kind: "image", data }).tokens;
 		}
 		return draft;
 	}
 	if (action === "finish") return text("assistant", args.final_thought || args.thought || undefined);
+	calls.hasActed = true;
 	const { thought, ...input } = args;
 	const draft = text("assistant", thought || undefined);
 	const id = callId ?? nameOf(event) ?? action;
@@ -152,6 +167,12 @@ function readEvent({ event, path }: PlacedEvent, calls: Calls): MessageDraft | u
 	calls.open = id;
 	rememberCall(calls.values, nameOf(event), args);
 	return draft;
+}
+
+/** Events of the resolver name no source: the task comes first, and its program answers what the agent asks. */
+function isOfUser(event: JsonObject, { hasActed }: Calls): boolean {
+	if (event.source !== undefined || !isFlat(event)) return event.source === "user";
+	return !hasActed || /^\s*Please continue working on the task/.test(stringAt(event, "content") ?? "");
 }
 
 type ReadKind = (event: JsonObject, path: Path, calls: Calls) => MessageDraft | undefined;
@@ -205,6 +226,7 @@ function resultOf(
 
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const frame = { ...keptFields(instead, ["id", "timestamp"]), source: role === "user" ? "user" : "agent" };
+	if (isFlat(objectOf(instead))) return { ...frame, content: text, action: "message" };
 	if (stringAt(objectOf(instead), "kind") === undefined)
 		return { ...frame, action: "message", args: { content: text } };
 	return { ...frame, kind: "MessageEvent", llm_message: { role, content: [{ type: "text", text }] } };

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
 import {
+	type BlockLink,
 	type CallUsage,
 	childPath,
 	type MediaNode,
@@ -29,6 +30,7 @@ export class MessageDraft implements Message {
 	calls: ToolCall[] = none;
 	results: ToolResult[] = none;
 	thinking: ThinkingBlock[] = none;
+	declare links?: BlockLink[];
 	declare time?: number;
 	declare endTime?: number;
 	declare usage?: CallUsage;
@@ -104,6 +106,10 @@ export class MessageDraft implements Message {
 		this.thinking = added(this.thinking, { path, text: "", bound: true, fixed: true });
 	}
 
+	addLink(link: BlockLink): void {
+		this.links = added(this.links ?? none, link);
+	}
+
 	/** Adds a call. `locateCallArguments` expects the arguments to be counted right after the name. */
 	addCall(id: string | undefined, name: string | undefined, input: unknown): this {
 		this.calls = added(this.calls, { id, name });
@@ -134,6 +140,7 @@ export function joinMessages(parts: readonly Message[]): Message {
 	if (parts.length === 1) return first;
 	// The first records of a streamed answer may have only the usage so far.
 	const usage = parts.findLast((part) => part.usage)?.usage;
+	const links = parts.flatMap((part) => part.links ?? []);
 	return {
 		...first,
 		paths: parts.flatMap(({ paths }) => paths),
@@ -142,6 +149,7 @@ export function joinMessages(parts: readonly Message[]): Message {
 		calls: parts.flatMap(({ calls }) => calls),
 		results: parts.flatMap(({ results }) => results),
 		thinking: parts.flatMap(({ thinking }) => thinking),
+		...(links.length > 0 ? { links } : {}),
 		...(usage ? { usage } : {}),
 	};
 }

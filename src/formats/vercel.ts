@@ -1,13 +1,13 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, TextNode } from "../conversation/transcript.ts";
-import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
+import { linkCaller, linkTo } from "./block-links.ts";
 import {
 	type Format,
 	idOfText,
 	keptFields,
-	type Probed,
 	plainMessage,
 	plainRoles,
 	probeMessages,
@@ -65,10 +65,14 @@ function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string
 		if (part.type === "tool-call") {
 			addSignature(part, at, draft);
 			draft.addCall(idAt(part, "toolCallId"), stringAt(part, "toolName"), part.input ?? part.args);
+			linkCaller(part, draft);
 		} else if (part.type === "tool-result") {
 			readResult(part, at, draft);
 		} else {
-			if (part.type === "tool-approval-request") callOfApproval.set(approval, idAt(part, "toolCallId"));
+			if (part.type === "tool-approval-request") {
+				callOfApproval.set(approval, idAt(part, "toolCallId"));
+				linkTo(idAt(part, "toolCallId"), draft);
+			}
 			if (part.type === "tool-approval-response") {
 				draft.addResult({ callId: callOfApproval.get(approval), ...noContent });
 			}
@@ -223,10 +227,15 @@ function probeUi({ parts, content, toolInvocations, tool_calls: calls }: JsonObj
 	return parts.every(isPart) ? parts.length > 0 : "`parts` with a `type` each";
 }
 
-const isPart = (part: unknown) => isJsonObject(part) && typeof part.type === "string";
+/** OpenTelemetry has parts too: calls of other types, and texts in `content`. */
+export const isPart = (part: unknown) =>
+	isJsonObject(part) &&
+	typeof part.type === "string" &&
+	!/^(?:server_)?tool_call/.test(part.type) &&
+	!(part.type === "text" && !hasMember(part, "text"));
 
 /** The message, or the messages of its steps, with the paths of their parts. */
-function readUiMessages(message: JsonObject, path: Path): Message[] {
+export function readUiMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
 	// v4 has calls here, or copies of the calls in the parts.
 	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>
@@ -331,6 +340,7 @@ function readTool(
 	const callId = idAt(tool, "toolCallId");
 	const state = stringAt(tool, "state") ?? "";
 	addSignature(tool, path, draft);
+	linkCaller(tool, draft);
 	// A call with incomplete arguments is not sent.
 	const isUnfinished = state === "input-streaming" || state === "partial-call";
 	if (isUnfinished) draft.calls = added(draft.calls, { id: callId, name: name || undefined });
@@ -355,46 +365,5 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 		...(isOld ? { ...keptFields(instead, ["createdAt"]), content: text } : {}),
 		role,
 		parts: [{ type: "text", text }],
-	};
-}
-
-/** Messages as Mastra's storage keeps them: `content` of format 2 has the parts of a UI message of the Vercel AI SDK. */
-export const mastra: Format = {
-	name: "mastra",
-	title: "Mastra messages",
-	looksFor: "Mastra messages (`role`, and `content` with `format: 2` and `parts` with a `type` each)",
-	probe: ({ messages }) => probeMessages(messages, "`content` with `format: 2` and `parts`", probeStored),
-	read: (located) => readTranscript("mastra", located, ["instructions", "tools"], readStored),
-	write: { message: writeStored, appends: true },
-};
-
-function probeStored({ content }: JsonObject): Probed {
-	if (!isJsonObject(content)) return "`content` as an object";
-	const { format, parts } = content;
-	return (format === 2 && Array.isArray(parts) && parts.every(isPart)) || "`format: 2` and `parts` with a `type` each";
-}
-
-/** Whether a value is a row of Mastra's tables: its content is JSON as a text, which cannot be edited in place. */
-export function isStoredRow(value: unknown): boolean {
-	if (!isJsonObject(value) || !hasMember(value, "thread_id", "threadId")) return false;
-	return /^\s*\{\s*"format"\s*:\s*2\b/.test(stringAt(value, "content") ?? "");
-}
-
-function readStored(message: JsonObject, path: Path): Message[] {
-	const at = [...path, "content"];
-	const time = timeAt(message, "createdAt");
-	return readUiMessages({ ...objectOf(message.content), role: message.role }, at).map((read) => ({
-		...read,
-		paths: read.paths.map((one) => (one.length === at.length ? path : one)),
-		...(time === undefined ? {} : { time }),
-	}));
-}
-
-function writeStored({ role, text, instead }: WrittenMessage) {
-	return {
-		id: idOfText(`${role}\n${text}`),
-		...keptFields(instead, ["id", "createdAt", "threadId", "resourceId"]),
-		role,
-		content: { format: 2, parts: [{ type: "text", text }] },
 	};
 }

@@ -3,6 +3,7 @@ import { PalimpsestError } from "../errors.ts";
 import { decodeText, type ResultWord } from "../files/access.ts";
 import { spellingsOf, writeEdits } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
+import { namingRescue } from "../json-text/salvage.ts";
 import { unsafeIntegers } from "../json-text/value.ts";
 import type { CompactRequest, SummarySource } from "../operations/compaction-request.ts";
 import type { Outcome } from "../operations/conversation.ts";
@@ -75,7 +76,7 @@ export async function answerConversation(call: ConversationCall): Promise<Answer
 		return outcome.instead ?? answerWith(input, withUnsafeIntegers(messages, outcome));
 	}
 	const bytes = await files.read(path, policy.limits.max_file_bytes);
-	const document = readTextDocument(decodeText(bytes, "the file at `path`"), "the file at `path`");
+	const document = readFile(decodeText(bytes, "the file at `path`"));
 	const { value: conversation } = document;
 	const outcome = await edit({ ...shell, conversation, spellingsOf: (paths) => spellingsOf(document, paths) });
 	if (outcome.instead) return outcome.instead;
@@ -157,4 +158,12 @@ async function summarySource(context: ToolContext, policy: Policy): Promise<Summ
 		if (way === "caller" || way === "none") return { kind: way };
 	}
 	return { kind: "caller" };
+}
+
+function readFile(text: string) {
+	try {
+		return readTextDocument(text, "the file at `path`");
+	} catch (error) {
+		throw namingRescue(error, text);
+	}
 }

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { outputOf } from "./sample-text.ts";
-import { type Entry, type FormatName, type ScriptCall, type ScriptResult, writeMessages } from "./script.ts";
+import {
+	type Entry,
+	type FormatName,
+	type JsonMessage,
+	type ScriptCall,
+	type ScriptResult,
+	writeMessages,
+} from "./script.ts";
 
 /** A generated conversation in the wrapping of its document. */
 export interface GeneratedConversation {
@@ -101,6 +108,22 @@ function toolTurn(format: FormatName): fc.Arbitrary<Entry[]> {
 		});
 }
 
+/** A server tool whose result may be in a later message, and a call that its code may have made. */
+const serverTool = fc
+	.tuple(fc.constantFrom("srv_1", "srv_2"), fc.integer({ min: 0, max: 2 }), bigOutput, fc.boolean())
+	.map(([id, apart, words, isCode]): Entry[] => {
+		const call = { type: "server_tool_use", id, name: isCode ? "code_execution" : "web_search", input: {} };
+		const answer = { type: `${call.name}_tool_result`, tool_use_id: id, content: [] };
+		const block = (...blocks: JsonMessage[]): Entry => ({ kind: "text", role: "assistant", text: blocks });
+		if (apart === 0) return [block(call, { type: "text", text: words }, answer)];
+		const made = { type: "tool_use", id: `made_${id}`, name: "ls", input: {}, caller: { tool_id: id } };
+		const result: Entry = { kind: "results", results: [{ id: made.id, content: words }] };
+		const between: Entry = { kind: "text", role: "user", text: "Go on." };
+		return isCode
+			? [block({ type: "text", text: words }, call, made), result, block(answer)]
+			: [block({ type: "text", text: words }, call), ...(apart === 1 ? [] : [between]), block(answer)];
+	});
+
 function entriesOf(format: FormatName): fc.Arbitrary<Entry[]> {
 	const words = fc.oneof(fc.string({ unit: "grapheme", maxLength: 40 }), bigOutput);
 	const plain = fc
@@ -113,6 +136,7 @@ function entriesOf(format: FormatName): fc.Arbitrary<Entry[]> {
 		{ weight: 8, arbitrary: toolTurn(format) },
 		{ weight: 3, arbitrary: plain },
 		{ weight: 1, arbitrary: orphan },
+		...(format === "anthropic-messages" ? [{ weight: 2, arbitrary: serverTool }] : []),
 	);
 	return fc.array(part, { minLength: 2, maxLength: 14, size: "max" }).map((parts) => parts.flat());
 }

@@ -1,5 +1,5 @@
 import type { Policy } from "../../src/policy/schema.ts";
-import { callerOf, readRaw } from "./raw-conversation.ts";
+import { callerOf, openerOf, readRaw } from "./raw-conversation.ts";
 import type { FormatName } from "./script.ts";
 
 /**
@@ -17,6 +17,9 @@ export function droppableGroups(document: unknown, format: FormatName, guard: Po
 					: callerOf(messages, message.index, result.id);
 			if (caller !== undefined) pairs.push([caller, message.index]);
 		}
+	}
+	for (const { index, names } of messages) {
+		for (const id of names) pairs.push([openerOf(messages, index, id) ?? index, index]);
 	}
 	const group = messages.map((message) => message.index);
 	for (let changed = true; changed; ) {

@@ -1,4 +1,4 @@
-import { callerOf, type RawMessage, rawList, readRaw, textOfContent } from "./raw-conversation.ts";
+import { callerOf, openerOf, type RawMessage, rawList, readRaw, textOfContent } from "./raw-conversation.ts";
 import type { FormatName } from "./script.ts";
 
 /** The fields of an edit record that the checker needs. */
@@ -210,6 +210,16 @@ function brokenPairs(
 				broken.push(`result in message ${message.index} lost its id`);
 			else if (callerOf(after, at, current.id) !== by)
 				broken.push(`result in message ${message.index} has another call`);
+		}
+	}
+	for (const message of before) {
+		for (const id of message.names) {
+			const opener = openerOf(before, message.index, id);
+			if (opener === undefined) continue;
+			const [at, by] = [position.get(message.index), position.get(opener)];
+			if ((at === undefined) !== (by === undefined)) broken.push(`messages ${opener} and ${message.index} are parted`);
+			else if (at !== undefined && openerOf(after, at, id) !== by)
+				broken.push(`message ${message.index} names another block`);
 		}
 	}
 	for (const [index, message] of kept.entries()) {

@@ -18,6 +18,9 @@ export interface RawMessage {
 	readonly isSystem: boolean;
 	readonly calls: readonly { readonly id: string | undefined; readonly name: string | undefined }[];
 	readonly results: readonly RawResult[];
+	/** Ids of blocks that others may name, apart from calls; and the ids that blocks name, apart from those of results. */
+	readonly opens: readonly string[];
+	readonly names: readonly string[];
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -41,7 +44,7 @@ export function readRaw(document: unknown, format: FormatName): RawMessage[] {
 		const pointer = `${base}/${index}`;
 		const isSystem = role === "system" || (role === "developer" && format === "openai-chat");
 		const sides = format === "openai-chat" ? openaiSides(value, role, pointer) : anthropicSides(value, pointer);
-		return { index, pointer, value, role, isSystem, ...sides };
+		return { index, pointer, value, role, isSystem, opens: [], names: [], ...sides };
 	});
 }
 
@@ -63,7 +66,7 @@ function openaiSides(value: JsonObject, role: string, pointer: string): Pick<Raw
 	return { calls, results: isResult ? [result] : [] };
 }
 
-function anthropicSides(value: JsonObject, pointer: string): Pick<RawMessage, "calls" | "results"> {
+function anthropicSides(value: JsonObject, pointer: string): Pick<RawMessage, "calls" | "results" | "opens" | "names"> {
 	const blocks = Array.isArray(value.content) ? (value.content as unknown[]).map(asObject) : [];
 	return {
 		calls: blocks.flatMap((block) =>
@@ -75,6 +78,15 @@ function anthropicSides(value: JsonObject, pointer: string): Pick<RawMessage, "c
 			const flaggedError = block.is_error === true;
 			return [{ id: asId(block.tool_use_id), pointer: at, content: block.content, flaggedError }];
 		}),
+		opens: blocks.flatMap((block) => {
+			const isServers = block.type === "server_tool_use" || block.type === "mcp_tool_use";
+			return (isServers && asId(block.id)) || [];
+		}),
+		names: blocks.flatMap((block) => {
+			const isServers = block.type !== "tool_result" && /_tool_result$/.test(asText(block.type) ?? "");
+			const named = [isServers ? block.tool_use_id : undefined, asObject(block.caller).tool_id];
+			return named.flatMap((id) => asId(id) ?? []);
+		}),
 	};
 }
 
@@ -82,6 +94,15 @@ function anthropicSides(value: JsonObject, pointer: string): Pick<RawMessage, "c
 export function callerOf(messages: readonly RawMessage[], index: number, id: string | undefined): number | undefined {
 	if (id === undefined) return undefined;
 	for (let at = index; at >= 0; at -= 1) if (messages[at]?.calls.some((call) => call.id === id)) return at;
+	return undefined;
+}
+
+/** The message with the block that another one names: the nearest one, looking back. */
+export function openerOf(messages: readonly RawMessage[], index: number, id: string): number | undefined {
+	for (let at = index; at >= 0; at -= 1) {
+		const { opens = [], calls = [] } = messages[at] ?? {};
+		if (opens.includes(id) || calls.some((call) => call.id === id)) return at;
+	}
 	return undefined;
 }
 

@@ -1,4 +1,4 @@
-import { mastra } from "../../../src/formats/vercel.ts";
+import { mastra } from "../../../src/formats/mastra.ts";
 import type { Entry, JsonMessage, ScriptResult } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

@@ -30,7 +30,9 @@ export function describeTimes(row: FormatRow): void {
 		it("ignores values that are no times", () => {
 			const broken = script.map((record) =>
 				JSON.parse(JSON.stringify(timed(record, start)), (key, value) =>
-					/^(?:timestamp|ts|created|createdAt|processed_at|step_start_time|step_end_time)$/.test(key) ? "soon" : value,
+					/^(?:timestamp|ts|sentAt|created|createdAt|processed_at|step_start_time|step_end_time)$/.test(key)
+						? "soon"
+						: value,
 				),
 			);
 			expect(read(broken).messages.filter(({ time }) => time !== undefined)).toEqual([]);

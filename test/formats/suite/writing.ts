@@ -34,6 +34,7 @@ const ofPrograms = [
 	"managed-agents",
 	"openhands",
 	"goose",
+	"amp",
 	"vscode-chat",
 	"browser-use",
 	"swe-agent",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
-import { mastra } from "../../src/formats/vercel.ts";
+import { mastra } from "../../src/formats/mastra.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { thereAndBack } from "../support/there-and-back.ts";

@@ -1,0 +1,63 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { BlockLink } from "../conversation/transcript.ts";
+import { idAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import type { MessageDraft } from "./parts.ts";
+
+/**
+ * Links a block to the blocks whose ids it names, beside those of calls and results: a server tool's result names its call,
+ * a call that code made names that code, an answer to a question names the question.
+ */
+export function linkBlock(block: JsonObject, draft: MessageDraft): void {
+	const type = stringAt(block, "type") ?? "";
+	const id = idAt(block, "id");
+	if (id !== undefined && serverCalls.test(type)) draft.addLink({ kind: "opens", id });
+	const serverResult = serverResults.exec(type)?.[1];
+	for (const key of references) {
+		const named = idAt(block, key);
+		if (named === undefined) continue;
+		draft.addLink({ kind: "refers", id: named, ...(serverResult === undefined ? {} : { serverResult }) });
+	}
+	linkCaller(block, draft);
+}
+
+/** Blocks that others name, apart from calls: `server_tool_use`, `mcp_tool_use`, and LangChain's `server_tool_call`. */
+const serverCalls = /_tool_use$|^server_tool_call$|_approval_request$/;
+
+/** `web_search_tool_result`, `mcp_tool_result`, and LangChain's `server_tool_result`. */
+const serverResults = /^(.+)_tool_result$/;
+
+/** Members that hold the id of another block. */
+const references = ["tool_use_id", "tool_call_id", "approval_request_id"];
+
+/** Programmatic calls: the code that made a call, as APIs and SDKs spell it. */
+const callers = ["tool_id", "toolId", "caller_id", "callerId", "call_id"];
+
+/** Links a call to the code that made it. SDKs keep the `caller` beside the call, or among the fields of a provider. */
+export function linkCaller(block: JsonObject, draft: MessageDraft): void {
+	for (const { caller } of [block, ...providerFields(block)]) {
+		if (!isJsonObject(caller)) continue;
+		const id = callers.map((key) => idAt(caller, key)).find((one) => one !== undefined);
+		if (id !== undefined) draft.addLink({ kind: "refers", id });
+	}
+}
+
+/** Where SDKs keep what belongs to one provider: by its name, or directly. */
+const holders = ["providerOptions", "providerMetadata", "callProviderMetadata", "provider_details", "extras"];
+
+export function providerFields(block: JsonObject): JsonObject[] {
+	return holders.flatMap((key) => {
+		const held = objectOf(Object.hasOwn(block, key) ? block[key] : undefined);
+		return [held, ...objectsOf(Object.values(held))];
+	});
+}
+
+/** Links a result of a server tool, or anything else, by ids that a format spells in its own way. */
+export function linkTo(id: string | undefined, draft: MessageDraft, serverResult?: string): void {
+	if (id === undefined) return;
+	const link: BlockLink = { kind: "refers", id };
+	draft.addLink(serverResult === undefined ? link : { ...link, serverResult });
+}
+
+export function openLink(id: string | undefined, draft: MessageDraft): void {
+	if (id !== undefined) draft.addLink({ kind: "opens", id });
+}

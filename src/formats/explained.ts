@@ -1,0 +1,86 @@
+import { isJsonObject } from "../conversation/json.ts";
+import type { Message, Transcript } from "../conversation/transcript.ts";
+import type { LocatedMessages } from "./format.ts";
+
+/** Words in the messages of a list, in characters, and how many of them are in messages that a format reads. */
+export interface Explained {
+	readonly read: number;
+	readonly all: number;
+}
+
+/**
+ * Finds out how much of a list with calls and results a format reads. A value with a call or a result counts as read if the
+ * format has its call, or a result with content; any other value if the format has anything of it. So an edit of a
+ * result changes nothing: a conversation stays readable after it was masked. No calls or results: `all` is 0.
+ */
+export function explainedBy({ messages }: Transcript, { messages: values, base }: LocatedMessages): Explained {
+	const isRead = new Map<unknown, { words: boolean; exchange: boolean }>();
+	for (const message of messages) {
+		const [words, exchange] = [readsWords(message), readsExchange(message)];
+		for (const path of message.paths) {
+			const index = path[base.length];
+			const known = isRead.get(index);
+			isRead.set(index, { words: words || known?.words === true, exchange: exchange || known?.exchange === true });
+		}
+	}
+	let [read, all, hasTools] = [0, 0, false];
+	for (const [index, value] of values.entries()) {
+		const claim = isRead.get(index);
+		// Sessions have records that are no messages.
+		if (claim === undefined && !isExchange(value)) continue;
+		const found = searchWords(value);
+		hasTools ||= found.hasTools;
+		all += found.words;
+		if (found.hasTools ? claim?.exchange : claim?.words) read += found.words;
+	}
+	return hasTools ? { read, all } : { read: 0, all: 0 };
+}
+
+function readsWords(message: Message): boolean {
+	return message.counted.some((text) => text !== "") || message.mediaTokens > 0 || readsExchange(message);
+}
+
+function readsExchange({ calls, results, counted, links }: Message): boolean {
+	const hasContent = ({ texts, media }: Message["results"][number]) => texts.length > 0 || media.length > 0;
+	return (
+		calls.length > 0 || links !== undefined || (results.length > 0 && (counted.length > 0 || results.some(hasContent)))
+	);
+}
+
+/** Shorter strings are ids, names and states. */
+const shortestWords = 40;
+
+/** Of a long text, the beginning tells whether it is words: media and encrypted values are one word. */
+const beginning = 400;
+
+function searchWords(value: unknown) {
+	let [words, hasTools] = [0, false];
+	// Without recursion: the nesting is untrusted.
+	const waiting: unknown[] = [value];
+	while (waiting.length > 0) {
+		const item = waiting.pop();
+		if (typeof item === "string") {
+			if (/[^\x21-\x7e]/.test(item.slice(0, beginning))) words += item.length;
+			continue;
+		}
+		if (isJsonObject(item)) hasTools ||= isExchange(item);
+		for (const member of Object.values(item as object) as unknown[]) {
+			const isLong = typeof member === "string" && member.length >= shortestWords;
+			if (isLong || (typeof member === "object" && member !== null)) waiting.push(member);
+		}
+	}
+	return { words, hasTools };
+}
+
+const exchangeTypes = /^(?:tool|function|mcp)[-_]?(?:call|use|result|response|return|output|request|invocation)/i;
+
+const exchangeKeys = ["functionCall", "functionResponse", "function_call", "toolUse", "toolResult", "tool_calls"];
+
+/** Whether a value is a call or a result of a tool, in any of the shapes that programs use. */
+function isExchange(value: unknown): boolean {
+	if (!isJsonObject(value)) return false;
+	const { type, role } = value;
+	if (typeof type === "string" && exchangeTypes.test(type)) return true;
+	if (role === "tool" || role === "function") return true;
+	return exchangeKeys.some((key) => typeof value[key] === "object" && value[key] !== null);
+}

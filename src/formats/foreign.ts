@@ -1,0 +1,52 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+
+/** The name of a shape that resembles a format and is none; otherwise `undefined`. */
+export function foreignShape(messages: readonly unknown[]): string | undefined {
+	const values = messages.filter(isJsonObject);
+	return shapes.find(({ isShape }) => isShape(values))?.title;
+}
+
+type Values = readonly JsonObject[];
+
+const shapes: readonly { readonly title: string; readonly isShape: (values: Values) => boolean }[] = [
+	{
+		title: "a session of Factory Droid",
+		isShape: (values) =>
+			values.some(isDroidRecord) && values.some(({ type }) => type === "session_start" || type === "message"),
+	},
+	{
+		title: "a stream of the Cursor CLI",
+		isShape: (values) => values.some(({ type, tool_call: call }) => type === "tool_call" && isJsonObject(call)),
+	},
+	{
+		title: "messages of Crush",
+		isShape: (values) => values.some(({ parts }) => isCrushParts(parts)),
+	},
+	{
+		title: "a list of messages with `text` in place of `content`",
+		isShape: (values) => values.some(isTextMessage),
+	},
+];
+
+/** A record of `type` message with a message of Anthropic's API. pi has messages of its own in such records. */
+function isDroidRecord({ type, message }: JsonObject): boolean {
+	if (type !== "message" || !isJsonObject(message)) return false;
+	return objectsOf(message.content).some(({ type: block }) => block === "tool_use" || block === "tool_result");
+}
+
+const crushTypes: ReadonlySet<unknown> = new Set(["text", "reasoning", "tool_call", "tool_result", "finish", "binary"]);
+
+/** Parts whose members are in `data`. The database has them as a text of JSON. */
+function isCrushParts(parts: unknown): boolean {
+	if (typeof parts === "string") return /^\s*\[\s*\{\s*"type"\s*:\s*"\w+"\s*,\s*"data"\s*:\s*\{/.test(parts);
+	const isOwn = (part: unknown) => crushTypes.has(objectOf(part).type) && isJsonObject(objectOf(part).data);
+	return listOf(parts).length > 0 && listOf(parts).every(isOwn);
+}
+
+const contents = ["content", "parts", "tool_calls", "type", "kind"];
+
+function isTextMessage(value: JsonObject): boolean {
+	const hasRole = stringAt(value, "role") !== undefined && stringAt(value, "text") !== undefined;
+	return hasRole && contents.every((key) => !Object.hasOwn(value, key));
+}

@@ -1,0 +1,79 @@
+import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
+import { booleanAt, hasMember, idAt, stringAt } from "../json-text/value.ts";
+import { linkTo, openLink } from "./block-links.ts";
+import { type Format, probeMessages, readTranscript, roleOf, rolesWithTool } from "./format.ts";
+import { readInlineMedia, readMedia } from "./media.ts";
+import { isMcpFailure, MessageDraft, readOpenContent } from "./parts.ts";
+
+/** Parts that only these messages have. */
+const ownTypes: ReadonlySet<unknown> = new Set([
+	"tool_call",
+	"tool_call_response",
+	"server_tool_call",
+	"server_tool_call_response",
+]);
+
+/**
+ * Messages as OpenTelemetry's conventions for generative AI define them (`gen_ai.input.messages`). Pydantic AI, Microsoft's
+ * agent frameworks and Langfuse export them.
+ */
+export const otelGenai: Format = {
+	name: "otel-genai",
+	title: "OpenTelemetry GenAI messages",
+	looksFor:
+		"OpenTelemetry GenAI messages (`role` and `parts`, of `type` text with `content`, tool_call, tool_call_response)",
+	probe: ({ messages }) => probeMessages(messages, "a part `tool_call`, or a text with `content`", probe),
+	read: (located) =>
+		readTranscript("otel-genai", located, ["gen_ai.system_instructions", "gen_ai.tool.definitions"], readMessage),
+	write: {
+		message: ({ role, text }: WrittenMessage) => ({ role, parts: [{ type: "text", content: text }] }),
+		appends: true,
+	},
+};
+
+function probe({ parts, content }: JsonObject) {
+	if (content !== undefined || !Array.isArray(parts)) return "`parts` as a list, and no `content`";
+	let certain = false;
+	for (const part of parts as readonly unknown[]) {
+		if (!isJsonObject(part) || typeof part.type !== "string") return "`parts` with a `type` each";
+		const isText = part.type === "text" || part.type === "reasoning";
+		if (isText && stringAt(part, "content") === undefined) return "texts in `content`";
+		// Crush has the same types, with everything in `data`.
+		if (ownTypes.has(part.type) && !hasMember(part, "id", "name", "response", "result")) return "calls with `name`";
+		certain ||= isText || ownTypes.has(part.type);
+	}
+	return certain;
+}
+
+function readMessage(message: JsonObject, path: Path): Message {
+	return new MessageDraft(roleOf(message, rolesWithTool), path).readParts(message.parts, [...path, "parts"], readPart);
+}
+
+function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
+	const { type } = part;
+	const id = idAt(part, "id");
+	if (type === "text") draft.count(part.content);
+	else if (type === "reasoning") draft.addThinking(path, part.content, false);
+	else if (type === "tool_call") draft.addCall(id, stringAt(part, "name"), part.arguments);
+	else if (type === "tool_call_response") {
+		// Earlier versions of Pydantic AI call it `result`.
+		const key = hasMember(part, "response") ? "response" : "result";
+		const isError = booleanAt(part, "is_error") ?? (isMcpFailure(part[key]) || undefined);
+		draft.addResult({ callId: id, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
+	} else {
+		if (type === "server_tool_call") openLink(id, draft);
+		if (type === "server_tool_call_response") linkTo(id, draft, stringAt(part, "name") ?? "");
+		draft.countPart(part, readPartMedia(part, path));
+	}
+}
+
+function readPartMedia(part: JsonObject, path: Path): MediaNode | undefined {
+	const { type, modality } = part;
+	if (type !== "blob" && type !== "uri" && type !== "file") return readInlineMedia(part, path);
+	const kind = (["image", "audio", "video"] as const).find((one) => one === modality) ?? "document";
+	const mediaType = stringAt(part, "mime_type");
+	const write = (content: string) => ({ type: "text", content });
+	return readMedia({ path, provider: "any", mediaType, kind, data: part.content ?? part.uri, write });
+}

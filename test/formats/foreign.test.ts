@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { readConversation } from "../../src/formats/detect.ts";
+import { outputOf } from "../support/sample-text.ts";
+
+const text = outputOf("output");
+
+const droid = [
+	{ type: "session_start", id: "s", title: "t", version: 2, cwd: "/w" },
+	{ type: "message", id: "m", parentId: null, message: { role: "user", content: [{ type: "text", text: "Go." }] } },
+	{
+		type: "message",
+		id: "a",
+		parentId: "m",
+		message: { role: "assistant", content: [{ type: "tool_use", id: "t", name: "Execute", input: {} }] },
+	},
+	{
+		type: "message",
+		id: "u",
+		parentId: "a",
+		message: { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: text }] },
+	},
+];
+
+const cursor = [
+	{ type: "system", subtype: "init", session_id: "s", cwd: "/w", model: "auto" },
+	{ type: "user", session_id: "s", message: { role: "user", content: [{ type: "text", text: "Go." }] } },
+	{ type: "assistant", session_id: "s", message: { role: "assistant", content: [{ type: "text", text: "I look." }] } },
+	{
+		type: "tool_call",
+		subtype: "completed",
+		call_id: "c",
+		session_id: "s",
+		tool_call: { shellToolCall: { args: { command: "ls" }, result: { success: { stdout: text } } } },
+	},
+	{ type: "result", subtype: "success", session_id: "s", result: "Done." },
+];
+
+const crush = [
+	{ id: "1", role: "user", parts: [{ type: "text", data: { text: "Go." } }] },
+	{
+		id: "2",
+		role: "assistant",
+		parts: [{ type: "tool_call", data: { id: "c", name: "bash", input: "{}", finished: true } }],
+	},
+	{ id: "3", role: "tool", parts: [{ type: "tool_result", data: { tool_call_id: "c", name: "bash", content: text } }] },
+];
+
+const plain = [
+	{ role: "user", text: "Go." },
+	{ role: "assistant", text, tool_call_id: "c" },
+	{ role: "tool", text },
+];
+
+describe("shapes that resemble a format", () => {
+	it.each<[string, readonly unknown[]]>([
+		["a session of Factory Droid", droid],
+		["a stream of the Cursor CLI", cursor],
+		["messages of Crush", crush],
+		["messages of Crush", crush.map(({ parts, ...row }) => ({ ...row, parts: JSON.stringify(parts) }))],
+		["a list of messages with `text` in place of `content`", plain],
+	])("are refused by name: %s", (title, messages) => {
+		expect(() => readConversation(messages)).toThrow(`This looks like ${title}, which is not supported.`);
+		expect(() => readConversation({ messages })).toThrow(`This looks like ${title}`);
+	});
+});
