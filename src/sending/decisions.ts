@@ -33,7 +33,8 @@ export function knownStates({ transcript, paired, keys }: OpenedConversation, re
 	const answered = lastAnswer(transcript.messages);
 	return keys.map((key, place): ResultState | undefined => {
 		const own = remembered.states.get(key);
-		if (own) return own;
+		// A result without a state was sent whole, if the conversation has been here.
+		if (own || remembered.lastCall !== undefined) return own;
 		const adopted = memory.stateAnywhere(key);
 		const isUnread = (paired[place] as PairedResult).message > answered;
 		// The same call can come again in another conversation, where it was never read.
@@ -162,8 +163,8 @@ export function changesOf(
 		const isNew = state && !fresh.has(place) && !remembered.states.has(keys[place] as string);
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
-	const leftWhole = unsentPlaces(opened).flatMap((place) => {
-		const isLeft = !known[place] && !fresh.has(place) && isLarge((paired[place] as PairedResult).result, policy);
+	const leftWhole = paired.flatMap(({ result }, place) => {
+		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && isLarge(result, policy);
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});
 	return [...Array.from(fresh, ([place, state]) => change(place, state)), ...adopted, ...leftWhole];

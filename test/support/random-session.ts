@@ -76,6 +76,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 	if (host.isTwofold) processes.push(await proxy.open());
 
 	let [request, orders] = [0, 0];
+	let hasForgotten = false;
 	let lastProcess: Editing | undefined;
 	const text = (words: string): HostBlock => ({ kind: "text", text: words });
 	const start: HostMessage[] = [{ role: "user", blocks: [text(`Do the task ${seed}.`)] }];
@@ -139,6 +140,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 		} else time += upTo(20) * 1_000;
 		if (host.resumes && chance(0.1)) {
 			counts.resumes += 1;
+			hasForgotten ||= proxy.faults.memory;
 			if (chance(0.7)) await proxy.settle();
 			processes[upTo(processes.length - 1)] = await proxy.open();
 		}
@@ -260,6 +262,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 					branch,
 					history,
 					hasShortIds: host.hasShortIds,
+					hasForgotten,
 					hostBody,
 					hostText,
 					text: outcomes.text,

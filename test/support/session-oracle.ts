@@ -21,6 +21,8 @@ export interface TakenRequest {
 	readonly leavesOutUnasked: boolean;
 	/** Whether another model may have taught the proxy to leave out what this one does not check. */
 	readonly isUnknown: boolean;
+	/** Whether a process ended that could not write down what it knew: then valid thinking may be left out. */
+	readonly hasForgotten: boolean;
 	/** Whether the ids of calls are such that another conversation can have them. */
 	readonly hasShortIds: boolean;
 	/** Whether the host's own request, in the world without a proxy, was refused for its thinking. */
@@ -237,7 +239,7 @@ export function createSessionOracle(counts: OracleCounts) {
 				if (out.has(number) && !conversation.leftOut.has(number)) fail("thinking is left out that nobody checks");
 				continue;
 			}
-			if (out.has(number) && !isExpected) fail("valid thinking is left out");
+			if (out.has(number) && !isExpected && !taken.hasForgotten) fail("valid thinking is left out");
 			if (!out.has(number) && isExpected) fail("invalid thinking is sent");
 			counts.blocks_left_out += Number(isExpected);
 			counts.blocks_kept_after_a_change += Number(
@@ -252,7 +254,7 @@ export function createSessionOracle(counts: OracleCounts) {
 		const last = lastOf.get(branch);
 		const goesOn = last?.history.every((message, index) => history[index] === message) === true;
 		// Another model has a cache of its own, and may check what this one did not.
-		if (last?.model !== taken.model || !goesOn || isOwn || isHostsFault || onlyCounts) return;
+		if (taken.hasForgotten || last?.model !== taken.model || !goesOn || isOwn || isHostsFault || onlyCounts) return;
 		const changed = resultsIn(last.history).find(({ result }) => {
 			const key = keyOf(result);
 			return last.forms.get(key)?.content !== forms.get(key)?.content;
