@@ -36,9 +36,11 @@ export async function openBudget(
 	const window = await guardedWindow({ contextWindow, policy, model });
 	const guard = { ...policy.guard, reserve_tokens: reserveTokens ?? policy.guard.reserve_tokens };
 	if (guard.enabled && window.tokens !== undefined) {
-		return { policy: { ...policy, guard }, window, budget: requiredBudget(window.tokens, guard) };
+		const budget = Math.min(requiredBudget(window.tokens, guard), window.largestInput ?? Number.POSITIVE_INFINITY);
+		return { policy: { ...policy, guard }, window, budget };
 	}
-	const budget = window.tokens === undefined ? Number.POSITIVE_INFINITY : budgetOf(window.tokens, guard);
+	const ofWindow = window.tokens === undefined ? Number.POSITIVE_INFINITY : budgetOf(window.tokens, guard);
+	const budget = Math.min(ofWindow, window.largestInput ?? Number.POSITIVE_INFINITY);
 	return { policy: { ...policy, guard: { ...guard, ladder: [] } }, window, budget };
 }
 
@@ -65,7 +67,9 @@ export async function contextWindowOfCall(request: WindowRequest): Promise<Model
 }
 
 /** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave all as it is. */
-async function guardedWindow(request: WindowRequest) {
+async function guardedWindow(
+	request: WindowRequest,
+): Promise<Omit<ModelWindow, "tokens"> & { readonly tokens: number | undefined }> {
 	const { policy, model } = request;
 	const window = await contextWindowOfCall(request);
 	if (window) return window;

@@ -3,6 +3,8 @@ import type { EncodingName } from "./encodings.ts";
 
 export interface ModelWindow {
 	readonly tokens: number;
+	/** The most tokens of a request, where the window includes those of the answer. */
+	readonly largestInput?: number | undefined;
 	/** English sentences, if the window is assumed. */
 	readonly notes: readonly string[];
 }
@@ -14,17 +16,34 @@ export interface ModelWindow {
 export async function contextWindowOfModel(model: string): Promise<ModelWindow | undefined> {
 	if (/[^/\s]\[1m\]\s*$/i.test(model)) return { tokens: 1_000_000, notes: [] };
 	const name = /(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model;
-	const known = (await findInCatalogue(name))?.contextWindow ?? documentedWindow(name);
-	if (known !== undefined) return { tokens: known, notes: [] };
+	const known = laterWindow(name, (await findInCatalogue(name))?.contextWindow) ?? documentedWindow(name);
+	if (known !== undefined) return { tokens: known, notes: [], largestInput: largestInputOf(name, known) };
 	const relative = await nearestRelative(name);
 	if (relative === undefined) return undefined;
 	const note = `No context window is known for ${JSON.stringify(model.slice(0, 80))}, so that of ${relative.name} is assumed: ${relative.tokens} tokens. Where that is wrong, give the right one, or set guard.context_window_override in the policy.`;
-	return { tokens: relative.tokens, notes: [note] };
+	return { tokens: relative.tokens, notes: [note], largestInput: largestInputOf(name, relative.tokens) };
+}
+
+/** DeepSeek from V3.1 on, which `deepseek-chat` and `deepseek-reasoner` name: 128K ("Models & Pricing", api-docs.deepseek.com). */
+function laterWindow(model: string, catalogued: number | undefined): number | undefined {
+	const name = withoutProvider(model);
+	const version = /^deepseek-(?:chat-|reasoner-)?v(\d+(?:[.-]\d(?!\d))?)/.exec(name)?.[1]?.replace("-", ".");
+	const isKnown = catalogued !== undefined || Number(version) < 4;
+	const isLater = version === undefined ? /^deepseek-(?:chat|reasoner)$/.test(name) : Number(version) >= 3.1 && isKnown;
+	return isLater ? Math.max(128_000, catalogued ?? 0) : catalogued;
+}
+
+/** GPT-5: the window of 400 000 tokens includes 128 000 of output, so that 272 000 are the largest input. */
+function largestInputOf(model: string, window: number): number | undefined {
+	const isSplit = /^(?:openai\.)?gpt-[5-9](?!\d)/.test(withoutProvider(model)) && window >= 400_000;
+	return isSplit ? window - 128_000 : undefined;
 }
 
 /** For models that the catalogue lists without a window and that no other provider serves. */
 function documentedWindow(model: string): number | undefined {
 	const name = model.trim().toLowerCase().split("/").at(-1) as string;
+	// "Context windows" (platform.claude.com): all Claude models of version 5.
+	if (/^claude-haiku-5(?:[-.]\d)?(?:-\d{8})?$/.test(withoutProvider(name))) return 1_000_000;
 	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
 	return /^gemini-(?:2\.5|3)-pro(?:-|$)/.test(name) ? 1_048_576 : undefined;
 }
@@ -55,7 +74,8 @@ const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 
 /** By the model's name, else by its provider in the catalogue. */
 export async function familyOfModel(model: string): Promise<FamilyName> {
-	const name = model.trim().toLowerCase();
+	// The provider's name says nothing: `ollama/qwen3` is not Llama.
+	const name = withTier(model.trim().toLowerCase().split("/").at(-1) as string);
 	// A distilled model has the tokenizer of its student.
 	const own = name.slice(name.indexOf("distill") + 1);
 	const named = parts.find(([part]) => part.test(own))?.[1];
@@ -148,6 +168,9 @@ const specialWords =
 
 type ModelName = NonNullable<ReturnType<typeof parseName>>;
 
+/** Major versions that a model may be ahead of the catalogue. A name further ahead, such as `gpt-99`, is a mistake. */
+const mostNewer = 20;
+
 /** Of the same tier if possible, of the latest version that is not later (windows grew), with the smallest window. */
 async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
@@ -160,6 +183,8 @@ async function nearestRelative(model: string): Promise<{ readonly name: string; 
 		const parsed = parseName(withoutProvider(name), /^(?:[a-z-]+\.)*/);
 		return parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
 	});
+	const newest = Math.max(...relatives.map(({ version = 0 }) => version));
+	if (Math.floor(asked.version ?? 0) > Math.floor(newest) + mostNewer) return undefined;
 	const sameTier = relatives.filter(({ tier }) => tier.join() === asked.tier.join());
 	const likeTier = relatives.filter(({ tier }) => tier.some((word) => asked.tier.includes(word)));
 	for (const candidates of [sameTier, likeTier, relatives]) {
@@ -191,9 +216,16 @@ function startOf(pattern: RegExp, before: RegExp): RegExp {
 /** A name without providers and without the suffixes of Bedrock, Vertex (`@20261101`), OpenRouter and Claude Code. */
 export function withoutProvider(model: string): string {
 	const last = model.trim().toLowerCase().split("/").at(-1) as string;
-	// Claude Code has names that are only a tier.
-	const name = last.replace(/^(?=(?:opus|sonnet|haiku)(?:\[|$))/, "claude-");
-	return name.replace(/\[\w*\]$/, "").replace(/(?:@[\w.-]+|-v?\d+:\d+|:[a-z]+)$/, "");
+	return withTier(last)
+		.replace(/\[\w*\]$/, "")
+		.replace(/(?:@[\w.-]+|-v?\d+:\d+|:[a-z]+)$/, "");
+}
+
+/** Claude Code has names that are only a tier, such as `sonnet` and `opus[1m]`. */
+function withTier(name: string): string {
+	return name
+		.replace(/^(?=(?:opus|sonnet|haiku|fable)(?:\[|-|$))/, "claude-")
+		.replace(/^opusplan(?=\[|$)/, "claude-opus");
 }
 
 /** Days and months of a release are no versions. */

@@ -102,3 +102,17 @@ it("leaves the words of people four hundredths of the window, unless the policy 
 		...[4_000, 8_000, 7],
 	]);
 });
+
+it("leaves room for the answer in a window that includes it", async () => {
+	const { budget, window } = await open({}, { model: "gpt-5", reserveTokens: 0 });
+	expect([window.tokens, budget]).toEqual([400_000, 272_000]);
+	expect((await open({}, { model: "gpt-5", contextWindow: 300_000, reserveTokens: 0 })).budget).toBe(300_000);
+});
+
+it("refuses a model that is far ahead of the catalogue, unless the policy says what to assume", async () => {
+	await expect(open({ guard: { unknown_window: "refuse" } }, { model: "gpt-99" })).rejects.toMatchObject({
+		code: "context_window_unknown",
+	});
+	const { window } = await open({ guard: { unknown_window: 50_000 } }, { model: "gpt-99", reserveTokens: 0 });
+	expect(window.tokens).toBe(50_000);
+});

@@ -7,16 +7,40 @@ describe("contextWindowOfModel", () => {
 	it.each([
 		["gpt-4o", 128_000],
 		["gpt-4", 8_192],
-		["gpt-5", 400_000],
 		["o3", 200_000],
 		["claude-sonnet-4-5", 200_000],
 		["claude-sonnet-4-5-20250929", 200_000],
 		["gemini-2.5-flash", 1_048_576],
-		["deepseek-chat", 64_000],
+		["deepseek-chat", 128_000],
+		["deepseek-reasoner", 128_000],
+		["openrouter/deepseek/deepseek-chat-v3.1", 128_000],
+		["deepseek-v3.2", 128_000],
 		["grok-4", 256_000],
 	])("has %s at %i tokens", async (model, tokens) => {
 		expect(await contextWindowOfModel(model)).toEqual({ tokens, notes: [] });
 	});
+
+	it.each([
+		["gpt-5", 400_000, 272_000],
+		["openai/gpt-5-mini", 400_000, 272_000],
+		["gpt-6-astra", 1_050_000, 922_000],
+	])("has %s at %i tokens, of which %i are the largest input", async (model, tokens, largestInput) => {
+		expect(await contextWindowOfModel(model)).toEqual({ tokens, largestInput, notes: [] });
+	});
+
+	it.each(["gpt-99", "openai/gpt-99-mini", "claude-opus-42", "gemini-77-pro"])(
+		"assumes nothing for %s",
+		async (model) => {
+			expect(await contextWindowOfModel(model)).toBeUndefined();
+		},
+	);
+
+	it.each(["claude-fable-5-2", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "opus[1m]"])(
+		"has the current %s at a million tokens",
+		async (model) => {
+			expect((await contextWindowOfModel(model))?.tokens).toBe(1_000_000);
+		},
+	);
 
 	it.each([
 		["openai/gpt-4o", 128_000],
