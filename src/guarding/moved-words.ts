@@ -58,10 +58,18 @@ export function planDropWithWords(parameters: Parameters): ReturnType<typeof pla
 		const edits = moveWords(dropped.edits, words, { ...parameters, keeping });
 		const saved = subtractSizes(savedSize(edits), savedBefore(edits, parameters));
 		const missing = excess(subtractSizes(left, saved));
-		if (missing === 0 || attempt === attempts) return { ...dropped, edits: savedSize(edits).tokens > 0 ? edits : [] };
+		if (missing === 0 || attempt === attempts) return { ...dropped, edits: saves(savedSize(edits)) ? edits : [] };
 		// The tokens of the words are estimated, and groups are coarse: each attempt leaves more room.
 		room = 2 * room + missing + 32;
 	}
+}
+
+/** The most tokens of a model for a token of text. What is fixed, such as a message's delimiters, is not scaled. */
+const mostScale = 2;
+
+/** Whether the conversation gets smaller in the tokens of any model: the words may take more text than they leave. */
+function saves({ tokens, fixed = 0 }: Size): boolean {
+	return tokens > 0 && fixed + mostScale * (tokens - fixed) > 0;
 }
 
 /** What earlier steps have already saved in the messages that go. */
