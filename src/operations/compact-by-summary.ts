@@ -6,7 +6,7 @@ import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts
 import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../compaction/summary.ts";
 import { usersTexts } from "../compaction/users-words.ts";
 import { compactJson } from "../conversation/json.ts";
-import { scaleTokens } from "../conversation/measure.ts";
+import { scaleTokens, type TokenScale } from "../conversation/measure.ts";
 import { addSizes, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -62,7 +62,7 @@ export async function planSummarised(
 	if (!range) return unchanged;
 	const before = range.messages.map((index) => sizes[index] ?? noSize).reduce(addSizes, noSize);
 	const { words, pinned } = keepsWords(request) ? wordsOf(policy, opened, range) : noWords;
-	const ranged = { ...opened, range, rangeTokens: before.tokens, words: words.texts };
+	const ranged = { ...opened, range, rangeTokens: textTokens(before, scale), words: words.texts };
 
 	if (answer.kind === "none") return "guard";
 	const least = summaryOverhead(policy.locale, ranged) + leastSummary;
@@ -90,6 +90,11 @@ export async function planSummarised(
 		...(words.texts.length > 0 ? { user_texts: { kept: words.texts.length, cut: words.cut } } : {}),
 	};
 	return { edits, result: "summarised", summary, pinned };
+}
+
+/** The tokens of text that take as much room: what is fixed, such as a message's delimiters, is not scaled to the model. */
+function textTokens({ tokens, fixed = 0 }: Size, { factor }: TokenScale): number {
+	return Math.floor(tokens - fixed + fixed / Math.max(1, factor));
 }
 
 const noWords = { words: { texts: [], cut: 0 }, pinned: [] };
