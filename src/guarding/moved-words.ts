@@ -55,7 +55,6 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 				hysteresis: { ...hysteresis, reachesTarget: (context) => hysteresis.reachesTarget(withWords(context)) },
 			}),
 		});
-<<<<<<< HEAD
 		const moved = moveWords(dropped.edits, words, { ...parameters, keeping });
 		const missingOf = (edits: readonly Edit[]) =>
 			excess(subtractSizes(left, subtractSizes(savedSize(edits), savedBefore(edits, parameters))));
@@ -64,20 +63,13 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 			const cut = cutMovedWords(dropped.edits, words, { ...parameters, keeping, moved, missing, missingOf });
 			if (cut !== undefined) return { ...dropped, edits: cut, areWordsCut: true };
 		}
-		const edits = savedSize(moved.edits).tokens > 0 ? moved.edits : [];
+		const edits = saves(savedSize(moved.edits)) ? moved.edits : [];
 		if (missing === 0 || attempt === attempts) return { ...dropped, edits, areWordsCut: false };
-=======
-		const edits = moveWords(dropped.edits, words, { ...parameters, keeping });
-		const saved = subtractSizes(savedSize(edits), savedBefore(edits, parameters));
-		const missing = excess(subtractSizes(left, saved));
-		if (missing === 0 || attempt === attempts) return { ...dropped, edits: saves(savedSize(edits)) ? edits : [] };
->>>>>>> formats
 		// The tokens of the words are estimated, and groups are coarse: each attempt leaves more room.
 		room = 2 * room + missing + 32;
 	}
 }
 
-<<<<<<< HEAD
 type DroppedWithWords = ReturnType<typeof planDrop> & {
 	/** Whether some of what people wrote had to go too. */
 	readonly areWordsCut: boolean;
@@ -110,14 +102,14 @@ function cutMovedWords(
 	}
 	// Words are cut only if that helps.
 	return missing === 0 ? best : undefined;
-=======
+}
+
 /** The most tokens of a model for a token of text. What is fixed, such as a message's delimiters, is not scaled. */
 const mostScale = 2;
 
 /** Whether the conversation gets smaller in the tokens of any model: the words may take more text than they leave. */
 function saves({ tokens, fixed = 0 }: Size): boolean {
 	return tokens > 0 && fixed + mostScale * (tokens - fixed) > 0;
->>>>>>> formats
 }
 
 /** What earlier steps have already saved in the messages that go. */

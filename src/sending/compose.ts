@@ -83,7 +83,7 @@ export function compose<Written>(
 	const fresh = new Map<number, ResultState>();
 	let why: Why | undefined;
 	if (noDecision === undefined) {
-		for (const [place, cut] of cutsOf(opened, known, shared)) fresh.set(place, { ...began, ...cut });
+		for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
 		const chosen = decides ? choose(opened, known, { remembered, terms: request.terms }) : undefined;
 		why = chosen?.why;
 		for (const [place, { values, ref }] of chosen?.decisions ?? []) {

@@ -9,7 +9,7 @@ import { isLarge, planCuts } from "./cut-on-arrival.ts";
 import type { Memory, Remembered } from "./memory.ts";
 import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
-import type { OpenedConversation, Shared } from "./request.ts";
+import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { charsSent, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 
 /** Why a request got no new decisions, if there is a reason beside that none was due. */
@@ -46,20 +46,22 @@ export function knownStates({ transcript, paired, keys }: OpenedConversation, re
 export function cutsOf(
 	opened: OpenedConversation,
 	known: readonly (ResultState | undefined)[],
-	{ policy, archive }: Shared,
+	{ policy, archive, recall }: Pick<Shared, "policy" | "archive"> & Pick<HostRequest<unknown>, "recall">,
 ): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
 	const { source, transcript, paired } = opened;
 	const places = unsentPlaces(opened).filter(
 		(place) => !known[place] && isLarge((paired[place] as PairedResult).result, policy),
 	);
 	if (places.length === 0) return [];
+	// Each cut says how its whole is read: the agent may need it at once.
+	const kept = archive ? (recall ? { recalledBy: recall.by } : "archived") : "not_archived";
 	const edits = planCuts({
 		document: source.document,
 		transcript,
 		fresh: places.map((place) => paired[place] as PairedResult),
 		policy,
-		wording: wordings(policy, archive ? "archived" : "not_archived"),
-		isPlaceholder: placeholdersOf(policy, archive ? "archived" : "not_archived"),
+		wording: wordings(policy, kept),
+		isPlaceholder: placeholdersOf(policy, kept),
 		archive,
 	});
 	return places.flatMap((place) => {
