@@ -1,9 +1,10 @@
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
-import type { CharRange } from "./draft.ts";
 
 /** Encoded bytes in a text, without the prefix of a data URI. */
-export interface EncodedRange extends CharRange {
+export interface EncodedRange {
+	readonly start: number;
+	readonly end: number;
 	readonly kind: "base64" | "hex";
 	/** The format of the bytes, if their first ones tell it. */
 	readonly format: string | undefined;

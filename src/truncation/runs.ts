@@ -1,4 +1,3 @@
-import type { LineSpan } from "./draft.ts";
 import type { Units } from "./lines.ts";
 
 /** Lines that are kept only together with the heads above them, such as the file and the hunk of a line of a diff. */
@@ -16,7 +15,11 @@ export interface Outline {
 	/** The most characters that marks say of a file whose name is kept, if all names are kept or only some. */
 	readonly noteChars: (names: { readonly isComplete: boolean }) => number;
 	/** Returns a function that writes the marks of one selection: for units `from` to `to`, `to` excluded, in order. */
-	readonly startMarks: () => (from: number, to: number, lines: LineSpan) => string;
+	readonly startMarks: () => (
+		from: number,
+		to: number,
+		lines: { readonly from: number; readonly to: number },
+	) => string;
 }
 
 /** A line; the heads of a hunk and of a file; a line that needs no head, such as that of a commit. */
