@@ -61,9 +61,30 @@ export function reportOf(
 }
 
 export function notesOn(transcript: Transcript): string[] {
+	const ofServers = notesOnServerTools(transcript);
+	if (ofServers.length > 0) return ofServers;
 	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
 	return [
 		"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.",
+	];
+}
+
+/** Names the results of tools that the provider runs: its API takes them back only as they are. */
+function notesOnServerTools({ messages }: Transcript): string[] {
+	const counts = new Map<string, number>();
+	for (const { links = [], sent } of messages) {
+		for (const { serverResult } of links) {
+			if (serverResult === undefined || sent === false) continue;
+			const name = plainRole.test(serverResult) ? serverResult : "others";
+			counts.set(name, (counts.get(name) ?? 0) + 1);
+		}
+	}
+	if (counts.size === 0) return [];
+	const listed = [...counts].slice(0, mostRolesListed).map(([name, count]) => `${name} (${count})`);
+	const rest = counts.size - listed.length;
+	const names = [...listed, ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
+	return [
+		`Results of tools that the provider runs: ${names}. They are counted, and dropped with their calls, but never masked or truncated.`,
 	];
 }
 

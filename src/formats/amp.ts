@@ -1,13 +1,13 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
-import { hasMember, idAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
+import { asCountedText, hasMember, idAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import { type Format, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia } from "./media.ts";
-import { MessageDraft, readOpenContent } from "./parts.ts";
+import { MessageDraft, readOpenContent, type ToolContent, textContent } from "./parts.ts";
 
 /** Members of a message that only Amp has. */
 const ownMembers = ["messageId", "dtwMessageID"];
@@ -61,9 +61,20 @@ function readRun(block: JsonObject, path: Path, draft: MessageDraft): void {
 	const { status } = run;
 	const key = hasMember(run, "result") ? ["result"] : isJsonObject(run.error) ? ["error", "message"] : ["error"];
 	const value = key.reduce<unknown>((held, one) => objectOf(held)[one], run);
-	const content = readOpenContent(value, [...path, "run", ...key], readInlineMedia);
+	const content = readResult(value, [...path, "run", ...key]);
 	const isError = (typeof status === "string" && failures.has(status)) || undefined;
 	draft.addResult({ callId: idAt(block, "toolUseID"), ...content, isError });
+}
+
+/** The members in which Amp's own tools have their text, beside an exit code or a path. */
+const textKeys = ["output", "content", "stdout"];
+
+function readResult(value: unknown, path: Path): ToolContent {
+	const held = objectOf(value);
+	const key = textKeys.find((one) => stringAt(held, one) !== undefined);
+	if (key === undefined) return readOpenContent(value, path, readInlineMedia);
+	const text = textContent(stringAt(held, key) ?? "", [...path, key]);
+	return { ...text, counted: [asCountedText({ ...held, [key]: "" })] };
 }
 
 const failures: ReadonlySet<string> = new Set(["error", "cancelled", "rejected-by-user"]);

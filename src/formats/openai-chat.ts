@@ -107,7 +107,8 @@ function readChatMessage(message: JsonObject, path: Path): Message {
 	if (draft.role === "tool") {
 		// SWE-agent keeps the call's id in a list and sends the first one.
 		const [first] = listOf(message.tool_call_ids);
-		const callId = idAt(message, "tool_call_id") ?? ((typeof first === "string" && first) || undefined);
+		const named = message.role === "function" ? idOfFunction(stringAt(message, "name")) : undefined;
+		const callId = idAt(message, "tool_call_id") ?? ((typeof first === "string" && first) || named);
 		draft.addResult({ callId, ...readToolContent(content, at, readChatMedia) });
 	} else draft.readParts(content, at, readPart);
 	return draft;
@@ -123,8 +124,15 @@ function readCalls({ tool_calls: calls, function_call: only }: JsonObject, draft
 		const body = bodyOf(call);
 		draft.addCall(idAt(call, "id"), stringAt(body, "name"), body.arguments ?? body.input ?? body.args);
 	}
-	// The older `function_call` has no id; its answer, `role: "function"`, is paired by position.
-	if (isJsonObject(only)) draft.addCall(undefined, stringAt(only, "name"), only.arguments);
+	if (isJsonObject(only)) {
+		const name = stringAt(only, "name");
+		draft.addCall(idOfFunction(name), name, only.arguments);
+	}
+}
+
+/** The older `function_call` and its answer, `role: "function"`, have no ids: the nearest call of the same name counts. */
+function idOfFunction(name: string | undefined): string | undefined {
+	return name ? `${name}#1` : undefined;
 }
 
 /** Reasoning of OpenRouter and LiteLLM. It stays, since they require it back unchanged with the calls after it. */

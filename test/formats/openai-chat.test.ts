@@ -15,15 +15,15 @@ describe("OpenAI Chat Completions", () => {
 		expect(read({ role: "developer", content: "Rules." }).messages[0]?.role).toBe("system");
 	});
 
-	it("groups the older `function_call` with its `role: function` answer by position", () => {
+	it("pairs the older `function_call` with its `role: function` answer by their name", () => {
 		const transcript = read(
 			{ role: "user", content: "Go." },
 			{ role: "assistant", content: null, function_call: { name: "ls", arguments: "{}" } },
 			{ role: "function", name: "ls", content: "a.txt" },
 			{ role: "assistant", content: "There is a.txt." },
 		);
-		expect(transcript.messages[1]?.calls).toEqual([{ id: undefined, name: "ls" }]);
-		expect(transcript.messages[2]).toMatchObject({ role: "tool", results: [{ callId: undefined }] });
+		expect(transcript.messages[1]?.calls).toEqual([{ id: "ls#1", name: "ls" }]);
+		expect(transcript.messages[2]).toMatchObject({ role: "tool", results: [{ callId: "ls#1" }] });
 		expect(groupMessages(transcript, pairResults(transcript)).map((group) => group.messages)).toEqual([
 			[0],
 			[1, 2],

@@ -1,4 +1,5 @@
 import { amp } from "../../../src/formats/amp.ts";
+import { outputOf } from "../../support/sample-text.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";
@@ -16,7 +17,16 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
-	shapes: textPartShapes,
+	shapes: [
+		...textPartShapes.filter(({ title }) => title !== "an object"),
+		{
+			title: "an object with its text in `output`",
+			content: { output: outputOf("one"), exitCode: 0 },
+			texts: [outputOf("one")],
+			masked: (text) => ({ output: text, exitCode: 0 }),
+		},
+		{ title: "an object without a text", content: { exitCode: 0 }, texts: [] },
+	],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (message, time) => ({ ...message, meta: { sentAt: time } }),
 	flagsErrors: true,
