@@ -85,7 +85,8 @@ export function readConversation(
 	const located = locateMessages(document);
 	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
 	const transcript = format.read(located);
-	checkExplained(format, explainedBy(transcript, located));
+	// A caller that names formats knows the API that takes the conversation.
+	if (!names) checkExplained(format, explainedBy(transcript, located));
 	const observing = observingReader(format, transcript, { located, observations });
 	return observing ? { document, located, ...observing } : { format, document, located, transcript };
 }
@@ -236,6 +237,19 @@ function kindOf(value: unknown): string {
 const strength = { certain: 3, likely: 2, possible: 1, none: 0 } as const;
 
 function detectFormat(located: LocatedMessages, tried: readonly Format[]): Format {
+	if (tried === formats) refuseKnownShapes(located);
+	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
+	for (const format of tried) {
+		if (best.fit === "certain") break;
+		const { fit } = format.probe(located);
+		if (strength[fit] > strength[best.fit]) best = { format, fit };
+	}
+	if (best.format) return best.format;
+	throw new PalimpsestError("not_a_conversation", explain(located));
+}
+
+/** Shapes that look like a format and are none. */
+function refuseKnownShapes(located: LocatedMessages): void {
 	if (located.messages.some(isStoredRow)) {
 		throw new PalimpsestError(
 			"not_a_conversation",
@@ -249,14 +263,6 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 			`This looks like ${foreign}, which is not supported. Pass the conversation in one of the formats of docs/formats.md.`,
 		);
 	}
-	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
-	for (const format of tried) {
-		if (best.fit === "certain") break;
-		const { fit } = format.probe(located);
-		if (strength[fit] > strength[best.fit]) best = { format, fit };
-	}
-	if (best.format) return best.format;
-	throw new PalimpsestError("not_a_conversation", explain(located));
 }
 
 /** Below this share of the words, calls and results of a foreign shape would be lost. */

@@ -23,7 +23,8 @@ export function createAccounts(folder: string | undefined) {
 			.digest("hex");
 	};
 	return {
-		isEnforced: (upstream: string, headers: IncomingHttpHeaders): boolean => enforced.has(nameOf(upstream, headers)),
+		isEnforced: (upstream: string, headers: IncomingHttpHeaders): boolean =>
+			enforced.size > 0 && enforced.has(nameOf(upstream, headers)),
 		/** Returns whether it is news. Where it cannot be written, this process knows it. */
 		learn(upstream: string, headers: IncomingHttpHeaders): boolean {
 			const name = nameOf(upstream, headers);

@@ -3,6 +3,7 @@ import type { CachingRecord } from "../billing/observed-caching.ts";
 import { cacheTerms } from "../billing/terms.ts";
 import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
+import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Composed } from "../sending/compose.ts";
 import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
@@ -93,9 +94,8 @@ async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Pre
 }
 
 function termsOf(body: unknown, route: Route, { policy, caching }: Pick<Editing, "policy"> & Pick<Serving, "caching">) {
-	const { model } = route;
-	const first = cacheTerms(body, route.api, policy.prices, { model });
-	return cacheTerms(body, route.api, policy.prices, { model, observed: caching.of(route.api, first.model) });
+	const model = route.model ?? stringAt(objectOf(body), "model");
+	return cacheTerms(body, route.api, policy.prices, { model, observed: caching.of(route.api, model) });
 }
 
 /** An answer, and the form of the request that it answers. */
