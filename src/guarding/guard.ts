@@ -32,50 +32,13 @@ import type { DropParameters, Reliefs } from "./drop.ts";
 import { planDropWithWords, type WordsKeeper } from "./moved-words.ts";
 
 /**
- * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder). Where messages would
- * have to go although results are shortened by structure, the largest results are cut further first.
+ * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder): takes the steps of the
+ * policy's ladder until it fits at the upper end of the scale. With `truncate_when = "always"` large results are always
+ * cut. With a `target_ratio` dropping replays the history, so that dropped messages stay dropped.
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
-	const measurement = parameters.measurement ?? measure(parameters.transcript, parameters.meter);
-	const given = { ...parameters, measurement };
-	const masking = once(() => planSteps(given, parameters.policy.guard.max_tool_result_chars).masking());
-	let best: LadderPlan | undefined;
-	for (const maxChars of resultLimits(parameters)) {
-		const plan = planLadder(given, maxChars, masking);
-		if (!plan.drops) return plan;
-		const isBetter = best === undefined || (plan.fits && (!best.fits || plan.tokensAfter > best.tokensAfter));
-		if (isBetter) best = plan;
-	}
-	return best as LadderPlan;
-}
-
-/** Shares of the budget that one result may take, if that is less than the limit of the policy, and the least limit. */
-const resultShares = [0.5, 0.25, 0.12, 0.06] as const;
-const [charsOfToken, leastChars] = [3.5, 1_000] as const;
-
-function resultLimits({ policy, budget, scale = exactScale }: GuardParameters): number[] {
-	const { ladder, max_tool_result_chars: most } = policy.guard;
-	if (policy.truncate.strategy === "head_tail" || !ladder.includes("truncate") || !ladder.includes("drop"))
-		return [most];
-	const limits = resultShares.map((share) => Math.floor((share * budget * charsOfToken) / scale.high));
-	return [most, ...new Set(limits.map((limit) => Math.max(leastChars, limit)).filter((limit) => limit < most))];
-}
-
-type LadderPlan = GuardPlan & {
-	/** Whether messages are dropped. */
-	readonly drops: boolean;
-};
-
-/**
- * Takes the steps of the policy's ladder until it fits at the upper end of the scale. With `truncate_when = "always"` large
- * results are always cut. With a `target_ratio` dropping replays the history, so that dropped messages stay dropped.
- */
-function planLadder(
-	parameters: GuardParameters & { readonly measurement: Measurement },
-	maxChars: number,
-	masking: () => ReturnType<ReturnType<typeof planSteps>["masking"]>,
-): LadderPlan {
-	const { transcript, policy, budget, measurement, scale = exactScale } = parameters;
+	const { transcript, policy, budget, scale = exactScale } = parameters;
+	const { measurement = measure(transcript, parameters.meter) } = parameters;
 	const excess = (size: Size) => Math.max(0, highTokens(size, scale) - budget);
 	const { ladder, target_ratio: targetRatio } = policy.guard;
 	const isTaken = (step: LadderStep["step"], left: Size) => {
@@ -84,7 +47,7 @@ function planLadder(
 		const isLasting = step === "drop" && targetRatio !== null;
 		return excess(isLasting ? measurement.total : left) > 0;
 	};
-	const steps = planSteps(parameters, maxChars);
+	const steps = planSteps(parameters);
 	const hysteresis = (ratio: number): NonNullable<DropParameters["hysteresis"]> => ({
 		reachesTarget: (context) => highTokens(context, scale) <= budget * ratio,
 		reliefs: steps.reliefs(),
@@ -114,7 +77,7 @@ function planLadder(
 			dropMoments = dropped.moments;
 			areWordsCut = dropped.areWordsCut;
 		} else {
-			edits = step === "truncate" ? steps.truncation() : masking().edits;
+			edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
 			edited.push({ step, edits });
 		}
 		const count = addEdits(draft, edits);
@@ -125,21 +88,10 @@ function planLadder(
 	const shortfall = excess(left);
 	const tokensAfter = scaleTokens(left, scale).tokens;
 	const momentOf = lazyMoments(() =>
-		guardMoments({ ...parameters, measurement, edited, dropMoments, maskMoments: () => masking().momentOf }),
+		guardMoments({ ...parameters, measurement, edited, dropMoments, maskMoments: () => steps.masking().momentOf }),
 	);
 	const fits = shortfall === 0;
-	const drops = counted.some(({ step }) => step === "drop");
-	return {
-		drops,
-		plan: draft.plan(),
-		steps: counted,
-		measurement,
-		tokensAfter,
-		fits,
-		shortfall,
-		areWordsCut,
-		momentOf,
-	};
+	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits, shortfall, areWordsCut, momentOf };
 }
 
 interface GuardHistory extends GuardParameters {
@@ -201,7 +153,7 @@ function addEdits(draft: Draft, edits: readonly Edit[]): number {
 }
 
 /** The plans of the steps, each made on demand, because dropping with hysteresis needs the others. */
-function planSteps(parameters: GuardParameters, maxChars: number) {
+function planSteps(parameters: GuardParameters) {
 	const { transcript, policy, meter, budget, scale = exactScale, idleSeconds } = parameters;
 	const { mask, media, prices, guard } = policy;
 	const tokens = budget / scale.high;
@@ -212,7 +164,7 @@ function planSteps(parameters: GuardParameters, maxChars: number) {
 		countTokens: meter.countTokens,
 		replaying: { meter, prices, budget: tokens, slack: tokens * (1 - (guard.target_ratio ?? 1)), idleSeconds },
 	};
-	const truncation = once(() => planGuardTruncation(parameters, maxChars));
+	const truncation = once(() => planGuardTruncation(parameters));
 	const replayed = once(() => replayMasking(masking));
 
 	/** Results are truncated when they arrive, and masked when the replay masks them. */
@@ -238,9 +190,13 @@ function planSteps(parameters: GuardParameters, maxChars: number) {
 	return { truncation, masking: once(() => planMask(masking, replayed())), reliefs };
 }
 
-function planGuardTruncation(parameters: GuardParameters, maxChars: number): readonly ReplaceEdit[] {
+function planGuardTruncation(parameters: GuardParameters): readonly ReplaceEdit[] {
 	const { transcript, policy, meter, wording, isPlaceholder, archiving, libraries } = parameters;
-	const { truncate_head_chars: headChars, truncate_tail_chars: tailChars } = policy.guard;
+	const {
+		max_tool_result_chars: maxChars,
+		truncate_head_chars: headChars,
+		truncate_tail_chars: tailChars,
+	} = policy.guard;
 	const { strategy, keep_ansi: keepAnsi } = policy.truncate;
 	const kept = headChars + tailChars;
 	const headShare = kept === 0 ? undefined : headChars / kept;
