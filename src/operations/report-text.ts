@@ -119,7 +119,7 @@ function legend({ biggest_results }: ContextReport): string {
 	];
 	return [
 		...(biggest_results.length === 0 ? [] : ofResults),
-		"rewritten: tokens from the first change on, which the cache takes anew",
+		"rewritten: tokens from the first change on, which the cache takes again",
 		"pays after: calls until what is freed has paid for that",
 	].join("\n");
 }

@@ -48,6 +48,8 @@ export function createHistories() {
 			const chars = (branch?.chars ?? 0) + charsOf(request.transcript, branch?.transcript.messages.length);
 			const kept: Branch = Object.assign(branch ?? {}, { ...request, chars });
 			const others = (conversations.get(conversation) ?? []).filter((one) => one !== kept);
+			// Only the branch that goes on is written from what was written before.
+			for (const other of others) other.writtenText = undefined;
 			conversations.delete(conversation);
 			conversations.set(conversation, [kept, ...others].slice(0, mostBranches));
 			dropOldest();

@@ -95,7 +95,7 @@ describe("a context report as text", () => {
 			"",
 			"age: tool turns since; stale: read again, edited or repeated since",
 			"used: an answer took something from it that stood nowhere else",
-			"rewritten: tokens from the first change on, which the cache takes anew",
+			"rewritten: tokens from the first change on, which the cache takes again",
 			"pays after: calls until what is freed has paid for that",
 			"",
 		]);
