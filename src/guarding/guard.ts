@@ -56,7 +56,6 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const counted: LadderStep[] = [];
 	const edited: GuardHistory["edited"] = [];
 	let dropMoments: ArrayLike<number> = [];
-	let areWordsCut = false;
 	let left = measurement.total;
 	for (const step of ladder) {
 		if (!isTaken(step, left)) continue;
@@ -75,7 +74,6 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 			});
 			edits = dropped.edits;
 			dropMoments = dropped.moments;
-			areWordsCut = dropped.areWordsCut;
 		} else {
 			edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
 			edited.push({ step, edits });
@@ -90,8 +88,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const momentOf = lazyMoments(() =>
 		guardMoments({ ...parameters, measurement, edited, dropMoments, maskMoments: () => steps.masking().momentOf }),
 	);
-	const fits = shortfall === 0;
-	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits, shortfall, areWordsCut, momentOf };
+	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits: shortfall === 0, shortfall, momentOf };
 }
 
 interface GuardHistory extends GuardParameters {
@@ -219,8 +216,6 @@ export interface GuardPlan {
 	readonly fits: boolean;
 	/** Tokens over the budget after all steps; 0 if it fits. */
 	readonly shortfall: number;
-	/** Whether it only fits without some of what people wrote. */
-	readonly areWordsCut: boolean;
 	readonly momentOf: MomentOf;
 }
 
