@@ -6,7 +6,6 @@ import {
 	locateCallArguments,
 	type MessageGroup,
 	type PairedResult,
-	pairLinks,
 	pairResults,
 } from "../conversation/turns.ts";
 import { cleanValue, writeMediaPlaceholder } from "../masking/placeholder.ts";
@@ -22,8 +21,8 @@ export interface PickedRange {
 }
 
 /**
- * Picks the messages to summarise: all whole groups between the task and the last messages, except system messages,
- * those that are no longer sent, and calls without a result at the end. If user and assistant must alternate and the range is between two user messages, its last
+ * Picks the messages to summarise: all whole groups between the task and the last messages, except system messages and
+ * those that are no longer sent. If user and assistant must alternate and the range is between two user messages, its last
  * assistant message stays. `undefined` if nothing can be summarised.
  */
 export function pickRange(given: {
@@ -43,34 +42,14 @@ export function pickRange(given: {
 	const isPinned = task !== -1 && (pinTask || transcript.opensWithUser);
 
 	const isMovable = new Set(movable);
-	const inFlight = callsInFlight(transcript);
 	const between = groupMessages(transcript, pairResults(transcript)).filter((group) =>
-		group.messages.every(
-			(index) => isMovable.has(index) && !stays.has(index) && !inFlight.has(index) && !(isPinned && index <= task),
-		),
+		group.messages.every((index) => isMovable.has(index) && !stays.has(index) && !(isPinned && index <= task)),
 	);
 	const groups = inTurn ? untilTheirTurn(between, messages) : between;
 	const picked = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
 	const [first] = picked;
 	if (first === undefined || picked.every(isSummary)) return undefined;
 	return { messages: picked, groups, first };
-}
-
-/**
- * The last answer, if a call in it has no result yet: its program is about to send one. Calls of the provider's own tools, in
- * a turn that was paused, count too.
- */
-function callsInFlight(transcript: Transcript): ReadonlySet<number> {
-	const { messages } = transcript;
-	const last = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
-	const message = messages[last];
-	if (!message) return new Set();
-	const answered = new Set(pairResults(transcript).map(({ call }) => call));
-	const named = new Set(pairLinks(messages).flatMap(({ link, opener }) => (opener === last ? link.id : [])));
-	const isOpen =
-		message.calls.some((call) => !answered.has(call)) ||
-		(message.links ?? []).some(({ kind, id }) => kind === "opens" && !named.has(id));
-	return new Set(isOpen ? [last] : []);
 }
 
 /** Leaves the last groups out if the user would otherwise speak twice in a row: before the range and after it. */
