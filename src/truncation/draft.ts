@@ -2,10 +2,8 @@ import { firstReaching } from "../conversation/lists.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
-import { encodedMark } from "./encoded.ts";
 import { countOf } from "./head-tail.ts";
 import type { Units } from "./lines.ts";
-import type { Outline } from "./runs.ts";
 
 /** How a text is shortened; `auto` chooses by the shape of the text and the focus. */
 export type TruncationStrategy = "auto" | "head_tail" | "json" | "log" | "diff" | "table" | "html" | "binary" | "focus";
@@ -138,13 +136,12 @@ interface AssembleParameters {
 	readonly marks: Marks;
 	readonly notice: NoticeKind;
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
-	readonly outline?: Outline | undefined;
 }
 
 export type NoticeKind = "full" | "short" | "none";
 
 /** Joins kept units, with a notice at the top and a mark at each gap. */
-export function assembleUnits({ units, kept, marks, notice, isLike, outline }: AssembleParameters): Draft {
+export function assembleUnits({ units, kept, marks, notice, isLike }: AssembleParameters): Draft {
 	const { line, start, end, count } = units;
 	const ranges: CharRange[] = [];
 	const notices: string[] = [];
@@ -156,12 +153,8 @@ export function assembleUnits({ units, kept, marks, notice, isLike, outline }: A
 		notices.push(one);
 		parts.push(one);
 	};
-	const markOf = outline?.startMarks();
-	const insideMark = (from: number, to: number) => {
-		const data = from === to ? units.encoded.get(from) : undefined;
-		const omitted_chars = (end[to] as number) - (start[from] as number);
-		mark(data ? encodedMark(data, marks.wording) : fillTemplate(marks.wording.inside, { omitted_chars }));
-	};
+	const insideMark = (from: number, to: number) =>
+		mark(fillTemplate(marks.wording.inside, { omitted_chars: (end[to] as number) - (start[from] as number) }));
 	const gap = (from: number, to: number) => {
 		const [lineBefore, lineBehind] = [line[before], line[to]];
 		let first = from;
@@ -173,8 +166,7 @@ export function assembleUnits({ units, kept, marks, notice, isLike, outline }: A
 			const lines = { from: line[first] as number, to: line[last - 1] as number };
 			if (parts.length > 0) parts.push("\n");
 			const isAlike = before >= 0 && isLike?.(before, first, last);
-			const template = isAlike ? marks.wording.folded : marks.wording.gap;
-			mark(markOf ? markOf(first, last, lines) : fillTemplate(template, lines));
+			mark(fillTemplate(isAlike ? marks.wording.folded : marks.wording.gap, lines));
 		}
 		if (parts.length > 0 && to < count && lineBefore !== lineBehind) parts.push("\n");
 		if (last < to) insideMark(last, to - 1);
@@ -226,12 +218,11 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 	const { chars, lines } = units;
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
 	const lengthOf = (template: string) => fillTemplate(template, { ...most, from: lines, to: lines }).length + 1;
-	const ofEncoded = [...units.encoded.values()].map((data) => encodedMark(data, wording).length + 1);
 	return {
 		full: lengthOf(fullNotice(marks)),
 		short: lengthOf(shortNotice(marks)),
 		gap: Math.max(lengthOf(wording.gap), lengthOf(wording.folded)),
-		inside: ofEncoded.reduce((most, one) => Math.max(most, one), lengthOf(wording.inside)),
+		inside: lengthOf(wording.inside),
 	};
 }
 

@@ -2,7 +2,6 @@ import { assembleUnits, type Draft, longestMarks, type Marks, type NoticeKind, s
 import type { FirstLine } from "./failures.ts";
 import { characterEdge, longestCharacter } from "./head-tail.ts";
 import { type Units, unitText } from "./lines.ts";
-import { chooseRuns, type Outline, outlineLevels } from "./runs.ts";
 
 interface UnitChoice {
 	readonly units: Units;
@@ -14,14 +13,9 @@ interface UnitChoice {
 	readonly tailShare: number;
 	readonly marks: Marks;
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
-	readonly outline?: Outline | undefined;
-	/** Units that are never kept, besides those of encoded bytes. */
-	readonly passed?: ReadonlySet<number> | undefined;
 }
 
 const rounds = 3;
-/** The heads of all files are kept first if they take at most this share of the room. */
-const namesShare = 0.5;
 
 /** Shortens to a number of characters, marks included: keeps the first lines, both ends, and the units worth most. */
 export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
@@ -54,21 +48,14 @@ interface Selecting extends UnitChoice {
 
 /** A selection for one cost of gaps; `undefined` if it does not fit or is empty. */
 function select(selecting: Selecting): Draft | undefined {
-	const { units, priority, notice, room, gapCost, maxChars, outline } = selecting;
+	const { units, priority, notice, room, gapCost, maxChars } = selecting;
 	const kept = new Uint8Array(units.count);
-	const chars = charsOf(selecting);
+	const chars = (unit: number) => (units.end[unit] as number) - (units.start[unit] as number) + 1;
 	let used = gapCost;
 	let chosen: number[] = [];
-	const keep = (unit: number, limit: number): boolean => {
+	const keep = (unit: number, limit: number) => {
 		if (kept[unit] === 1) return true;
-		if (!units.isHeld(unit) || isLeftOut(selecting, unit)) return false;
-		const head = outline?.parent[unit] ?? -1;
-		if (head !== -1 && kept[head] === 0) {
-			// A head may take two marks, and its own head as much.
-			const heads = [head, outline?.parent[head] ?? -1].filter((one) => one !== -1 && kept[one] === 0);
-			const cost = heads.reduce((sum, one) => sum + chars(one) + gapCost, 0);
-			if (used + cost + chars(unit) + gapCost > limit || !keep(head, limit)) return false;
-		}
+		if (!units.isHeld(unit)) return false;
 		const hasBefore = unit === 0 || kept[unit - 1] === 1;
 		const hasAfter = unit === units.count - 1 || kept[unit + 1] === 1;
 		const cost = chars(unit) + (hasBefore ? 0 : gapCost) + (hasAfter ? 0 : gapCost) - gapCost;
@@ -78,14 +65,13 @@ function select(selecting: Selecting): Draft | undefined {
 		chosen.push(unit);
 		return true;
 	};
-	keepNames(selecting, keep);
 	keepFirst(selecting, keep, () => used);
 	const failure = firstFailure(selecting);
 	if (failure && kept[failure.match] === 0) return undefined;
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
-	const candidates = candidatesOf(selecting, kept).filter((unit) => !isLeftOut(selecting, unit));
-	chosen = chooseRuns({ ...selecting, chars }, candidates, kept);
+	const candidates = candidatesOf(selecting, kept);
+	chosen = chooseRuns(selecting, candidates, kept);
 	for (const unit of chosen) kept[unit] = 1;
 	const assemble = () => assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), notice });
 	let draft = assemble();
@@ -97,8 +83,6 @@ function select(selecting: Selecting): Draft | undefined {
 		used = draft.text.length - maxChars + room;
 		const before = chosen.length;
 		closeSmallGaps(selecting, [...chosen], (unit) => keep(unit, room));
-		for (const unit of wanted) if (outline?.isMinor[unit] !== 1) keep(unit, room);
-		if (outline) closeMinorGaps({ chosen, room, gapCost, chars, outline }, keep, () => used);
 		for (const unit of wanted) keep(unit, room);
 		if (chosen.length === before) break;
 		const fuller = assemble();
@@ -107,29 +91,6 @@ function select(selecting: Selecting): Draft | undefined {
 		draft = fuller;
 	}
 	return draft;
-}
-
-function isLeftOut({ units, passed }: UnitChoice, unit: number): boolean {
-	return units.encoded.has(unit) || passed?.has(unit) === true;
-}
-
-/** Characters of a unit with its line feed and with what the marks say of it. */
-function charsOf({ units, outline, gapCost, room }: Selecting): (unit: number) => number {
-	const own = (unit: number) => (units.end[unit] as number) - (units.start[unit] as number) + 1;
-	if (!outline) return own;
-	const note = outline.noteChars({ isComplete: keepsAllNames({ outline, gapCost, room }) });
-	return (unit) => own(unit) + (outline.level[unit] === outlineLevels.file ? note : 0);
-}
-
-function keepsAllNames({ outline, gapCost, room }: { outline: Outline; gapCost: number; room: number }): boolean {
-	return outline.namesChars + outline.names.length * gapCost <= room * namesShare;
-}
-
-/** Keeps the heads of all files, if there is room for them. */
-function keepNames(selecting: Selecting, keep: (unit: number, limit: number) => boolean): void {
-	const { outline, gapCost, room } = selecting;
-	if (!outline || !keepsAllNames({ outline, gapCost, room })) return;
-	for (const name of outline.names) keep(name, room);
 }
 
 function firstFailure({ first = [] }: UnitChoice): FirstLine | undefined {
@@ -171,20 +132,23 @@ function keepFirst(selecting: Selecting, keep: (unit: number, limit: number) => 
 }
 
 /** Keeps units from both ends up to their shares. The outermost units may take half and a quarter of the room. */
-function keepEnds(selecting: Selecting, keep: (unit: number, limit: number) => boolean, used: () => number): void {
-	const { units, headShare: share, tailShare, room: whole, maxChars, gapCost } = selecting;
+function keepEnds(
+	{ units, headShare: share, tailShare, room: whole, maxChars, gapCost }: Selecting,
+	keep: (unit: number, limit: number) => boolean,
+	used: () => number,
+): void {
 	const headShare = typeof share === "number" ? share : share(maxChars);
 	const last = units.count - 1;
 	const start = used();
 	const room = whole - (start - gapCost);
 	for (let unit = 0; unit <= last; unit += 1) {
 		const limit = start + Math.max(room * headShare, unit === 0 && headShare > 0 ? room / 2 : 0);
-		if (!keep(unit, Math.min(limit, whole)) && !isLeftOut(selecting, unit)) break;
+		if (!keep(unit, Math.min(limit, whole))) break;
 	}
 	const middle = used();
 	for (let unit = last; unit >= 0; unit -= 1) {
 		const limit = middle + Math.max(room * tailShare, unit === last && tailShare > 0 ? room / 4 : 0);
-		if (!keep(unit, Math.min(limit, whole)) && !isLeftOut(selecting, unit)) break;
+		if (!keep(unit, Math.min(limit, whole))) break;
 	}
 }
 
@@ -192,7 +156,7 @@ function keepEnds(selecting: Selecting, keep: (unit: number, limit: number) => b
 const steps = 4_096;
 
 /** The units to choose from, in order: all of them, or the best of very many and those that are kept already. */
-function candidatesOf({ priority, units, room, outline }: Selecting, kept: Uint8Array): number[] {
+function candidatesOf({ priority, units, room }: Selecting, kept: Uint8Array): number[] {
 	const { start, end, count } = units;
 	if (count <= 8 * room) return Array.from({ length: count }, (_, unit) => unit).filter(units.isHeld);
 	let most = 0;
@@ -208,13 +172,11 @@ function candidatesOf({ priority, units, room, outline }: Selecting, kept: Uint8
 	for (let sum = chars[lowest] as number; lowest > 0 && sum < 4 * room; sum += chars[lowest] as number) lowest -= 1;
 	const candidates: number[] = [];
 	let least = 0;
-	const isHead = (unit: number) =>
-		outline?.level[unit] === outlineLevels.hunk || outline?.level[unit] === outlineLevels.file;
 	for (let unit = 0; unit < priority.length; unit += 1) {
 		const one = priority[unit] as number;
 		const step = one > 0 ? stepOf(one) : -1;
 		// Among very many equal units, the first fill the room.
-		if (kept[unit] === 1 || step > lowest || isHead(unit)) candidates.push(unit);
+		if (kept[unit] === 1 || step > lowest) candidates.push(unit);
 		else if (step === lowest && least < 4 * room) {
 			candidates.push(unit);
 			least += 1;
@@ -237,37 +199,6 @@ function closeSmallGaps(
 	});
 }
 
-/** Closes gaps in which only minor lines of one hunk are left out, the cheapest first. */
-function closeMinorGaps(
-	{ chosen, room, gapCost, chars, outline }: MinorGaps,
-	keep: (unit: number, limit: number) => boolean,
-	used: () => number,
-): void {
-	const inOrder = [...chosen].sort((a, b) => a - b);
-	const gaps = inOrder.flatMap((unit, index) => {
-		const next = inOrder[index + 1] ?? unit;
-		let cost = -gapCost;
-		for (let between = unit + 1; between < next; between += 1) {
-			if (outline.isMinor[between] === 0 || outline.parent[between] !== outline.parent[next]) return [];
-			cost += chars(between);
-		}
-		return next > unit + 1 ? [{ from: unit + 1, to: next, cost }] : [];
-	});
-	gaps.sort((a, b) => a.cost - b.cost || a.from - b.from);
-	for (const { from, to, cost } of gaps) {
-		if (used() + cost > room) return;
-		for (let unit = from; unit < to; unit += 1) keep(unit, Number.POSITIVE_INFINITY);
-	}
-}
-
-interface MinorGaps {
-	readonly chosen: readonly number[];
-	readonly room: number;
-	readonly gapCost: number;
-	readonly chars: (unit: number) => number;
-	readonly outline: Outline;
-}
-
 /** If no unit fits with its marks: the start of the first failure, or of the first line that is not blank. */
 function bareStart(choice: UnitChoice, maxChars: number): Draft {
 	const { units, marks } = choice;
@@ -288,4 +219,87 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 	const body = kept === "" && !hasNotice ? "…".slice(0, maxChars) : kept;
 	const shown = [...notices, body].filter((part) => part !== "").join("\n");
 	return { text: shown, kept: kept === "" ? [] : [{ start, end: start + end }], notices };
+}
+
+const [cheapest, dearest] = [1e-7, 1e7];
+/** Halvings of the interval of prices, which give the price to one part in a million. */
+const halvings = 40;
+
+/**
+ * Chooses the units that are worth most together within the room, marks of gaps included. For a price per character, one
+ * pass finds the best choice exactly. The result is the choice at the lowest price at which it fits (Lagrangian
+ * relaxation; Everett 1963). Units in `isKept` stay. Returns the kept units, in order.
+ */
+function chooseRuns(
+	{ units, priority, gapCost, room }: Selecting,
+	candidates: readonly number[],
+	isKept: Uint8Array,
+): number[] {
+	const last = candidates.length;
+	const [worth, cost] = [new Float64Array(last), new Float64Array(last)];
+	const forced = new Uint8Array(last);
+	const opens = new Uint8Array(last);
+	for (let index = 0; index < last; index += 1) {
+		const unit = candidates[index] as number;
+		forced[index] = isKept[unit] as number;
+		worth[index] = forced[index] === 1 ? 0 : (priority[unit] as number);
+		cost[index] = (units.end[unit] as number) - (units.start[unit] as number) + 1;
+		opens[index] = unit === (index === 0 ? 0 : (candidates[index - 1] as number) + 1) ? 0 : 1;
+	}
+	const [startsAtFirst, endsAtLast] = [opens[0] === 0, candidates[last - 1] === units.count - 1];
+	/** For each candidate whether the one before it is kept, if it is omitted itself and if it is kept. */
+	const stays = new Uint8Array(2 * last);
+	const keeps = new Uint8Array(last);
+
+	const chooseAt = (price: number) => {
+		const gap = price * gapCost;
+		// The value of the best choice so far, with the last candidate omitted or kept.
+		let out = startsAtFirst ? Number.NEGATIVE_INFINITY : -gap;
+		let kept = startsAtFirst ? 0 : Number.NEGATIVE_INFINITY;
+		for (let index = 0; index < last; index += 1) {
+			const outFromKept = kept - gap;
+			const keptFromKept = kept - (opens[index] === 1 ? gap : 0);
+			stays[2 * index] = outFromKept > out ? 1 : 0;
+			stays[2 * index + 1] = keptFromKept >= out ? 1 : 0;
+			kept = Math.max(out, keptFromKept) + ((worth[index] as number) - price * (cost[index] as number));
+			out = forced[index] === 1 ? Number.NEGATIVE_INFINITY : Math.max(out, outFromKept);
+		}
+		let state = (endsAtLast ? kept : kept - gap) > out ? 1 : 0;
+		let total = 0;
+		let used = endsAtLast && state === 1 ? 0 : gapCost;
+		for (let index = last - 1; index >= 0; index -= 1) {
+			keeps[index] = state;
+			const before = stays[2 * index + state] as number;
+			if (state === 1) {
+				total += worth[index] as number;
+				used += cost[index] as number;
+				if (opens[index] === 1 || (before === 0 && index > 0)) used += gapCost;
+			}
+			state = before;
+		}
+		return { total, used };
+	};
+
+	let fitting = chooseAt(dearest);
+	if (fitting.used > room) return candidates.filter((unit) => isKept[unit] === 1);
+	let over = chooseAt(cheapest);
+	let price = 0;
+	while (over.used > room) {
+		// Both choices are equally good at this price. If none is better there, the choice fits at any higher price.
+		price = (over.total - fitting.total) / (over.used - fitting.used);
+		const between = chooseAt(price);
+		const gain = between.total - over.total - price * (between.used - over.used);
+		if (gain <= 1e-12 * over.total) break;
+		if (between.used <= room) fitting = between;
+		else over = between;
+	}
+	// Rounding decides between equal choices, so the final price comes from a fixed series.
+	let [low, high] = [Math.log(cheapest), Math.log(dearest)];
+	for (let halving = 0; halving < halvings; halving += 1) {
+		const middle = (low + high) / 2;
+		if (Math.exp(middle) > price) high = middle;
+		else low = middle;
+	}
+	chooseAt(Math.exp(high));
+	return candidates.filter((unit, index) => keeps[index] === 1 || isKept[unit] === 1);
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { headerChars } from "../../src/truncation/diff.ts";
 import type { TruncateOutputParameters } from "../../src/truncation/draft.ts";
+import { textUnits } from "../../src/truncation/lines.ts";
 import { noticesOf } from "../support/notices-of.ts";
 import { shorten } from "./shorten.ts";
 
@@ -234,25 +236,19 @@ describe("the headers of a diff", () => {
 		[`diff --git a/${file} b/${file}`, ...hunk(file, 1), ...hunk(file, 90)].join("\n"),
 	).join("\n");
 
-	it("name files by their first lines if these need 30 % of the room, by shorter ones otherwise", () => {
-		const named = diff.replace(
-			/^diff --git .*$/gm,
-			(line) => `${line}\n--- ${line.slice(11, 14)}\n+++ ${line.slice(15)}`,
-		);
+	it("are kept if they need 40 % of the room, without those of hunks otherwise", () => {
+		const chars = headerChars(textUnits(diff), 1);
 		const kept = (max: number) => {
-			const { text } = bare(named, max);
-			return [countOf(text, "diff --git"), countOf(text, "+++ ")];
-		};
-		expect(kept(2_000)).toEqual([4, 0]);
-		expect(kept(480)).toEqual([0, 4]);
-	});
-
-	it("are kept above the lines that are shown", () => {
-		for (const max of [480, 300, 200]) {
 			const { text } = bare(diff, max);
-			expect(countOf(text, "diff --git")).toBeGreaterThan(0);
-			if (text.includes("+const")) expect(text).toMatch(/@@ -\d+ \+\d+ @@\n(?:\[.*\n)?\+const/);
-		}
+			return [countOf(text, "diff --git"), countOf(text, "@@ -")];
+		};
+		expect(chars).toEqual({ all: 192, files: 80, none: 0 });
+		expect([480, 479, 200, 199].map(kept)).toEqual([
+			[4, 8],
+			[4, 0],
+			[4, 1],
+			[1, 1],
+		]);
 	});
 });
 
