@@ -131,19 +131,6 @@ describe("a history as it was sent", () => {
 		expect(maskedAtEnd(history, { sent, isForwarded: true, ...cold })).toBe(maskedAtEnd(history, { sent, ...cold }));
 	});
 
-	it("costs more to edit once its end was sent, too", () => {
-		const outputs = Array.from({ length: 24 }, (_, turn) =>
-			`output ${turn} `.padEnd(turn === 23 ? 400_000 : 20_000, "."),
-		);
-		const history = historyOf(transcriptFrom(turnsOf(outputs)), balanced);
-		const sent = history.results.map(() => never);
-		const end = history.transcript.messages.length;
-		expect(maskedAtEnd(history, { sent })).toBeGreaterThan(5);
-		expect(maskedAtEnd(history, { sent, isForwarded: true })).toBe(0);
-		const cold = { coldAt: new Set([end]) };
-		expect(maskedAtEnd(history, { sent, isForwarded: true, ...cold })).toBe(maskedAtEnd(history, { sent, ...cold }));
-	});
-
 	it("is kept by a policy that masks nothing", () => {
 		const policy = policyOf({ mask: { enabled: false } });
 		const history = waits(5);
