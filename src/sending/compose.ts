@@ -68,11 +68,11 @@ const frozenFor = 20;
 export function compose<Written>(
 	opened: OpenedConversation,
 	request: HostRequest<Written>,
-	shared: Shared,
+	shared: Shared & { readonly onError: (error: unknown) => void },
 ): Composed<Written> {
 	const { transcript, conversation, remembered, paired, keys, isCold, isHeldOut } = opened;
 	const { policy, memory, histories } = shared;
-	const { body, recall, decides } = request;
+	const { body, decides } = request;
 	const number = remembered.requests + 1;
 	const leftOutBefore = new Map(remembered.leftOut);
 	const { messages } = transcript;
@@ -83,15 +83,13 @@ export function compose<Written>(
 	const fresh = new Map<number, ResultState>();
 	let why: Why | undefined;
 	if (noDecision === undefined) {
-		for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
-		const chosen = decides ? choose(opened, known, { remembered, terms: request.terms }) : undefined;
-		why = chosen?.why;
-		for (const [place, { values, ref }] of chosen?.decisions ?? []) {
-			const before = known[place];
-			const cut = before?.kind === "cut" ? { cut: before.values } : {};
-			fresh.set(place, { ...began, kind: "masked", changed: number, values, ref, ...cut });
+		try {
+			why = decide(fresh, opened, { request, shared, known, began });
+		} catch (error) {
+			noDecision = "failed";
+			fresh.clear();
+			shared.onError(error);
 		}
-		if (recall && decides) addHint(opened, { known, fresh, recall, policy, number });
 	}
 	const stateOf = (place: number) => fresh.get(place) ?? known[place];
 
@@ -216,6 +214,31 @@ export function compose<Written>(
 			},
 		},
 	};
+}
+
+/** Adds the states that begin with this request to `fresh`. Returns why it masks. */
+function decide(
+	fresh: Map<number, ResultState>,
+	opened: OpenedConversation,
+	about: {
+		readonly request: HostRequest<unknown>;
+		readonly shared: Shared;
+		readonly known: readonly (ResultState | undefined)[];
+		readonly began: Pick<ResultState, "since" | "at" | "changed">;
+	},
+): Why | undefined {
+	const { request, shared, known, began } = about;
+	const { remembered } = opened;
+	const { recall, decides, terms } = request;
+	for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
+	const chosen = decides ? choose(opened, known, { remembered, terms }) : undefined;
+	for (const [place, { values, ref }] of chosen?.decisions ?? []) {
+		const before = known[place];
+		const cut = before?.kind === "cut" ? { cut: before.values } : {};
+		fresh.set(place, { ...began, kind: "masked", changed: began.since, values, ref, ...cut });
+	}
+	if (recall && decides) addHint(opened, { known, fresh, recall, policy: shared.policy, number: began.since });
+	return chosen?.why;
 }
 
 /** Whether the API may refuse reasoning whose beginning was edited. */

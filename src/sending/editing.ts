@@ -63,7 +63,8 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		// Others may have sent something meanwhile.
 		opened.remembered = editing.memory.recall(opened.conversation);
 	}
-	const composed = compose(opened, request, editing);
+	const onError = (error: unknown) => editing.onFault("failed", describe(error));
+	const composed = compose(opened, request, { ...editing, onError });
 	return { composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
 }
 

@@ -112,6 +112,34 @@ describe("while the archive cannot be written", () => {
 	});
 });
 
+it("where deciding throws, known states are sent, new results whole, and the log names no text", async () => {
+	const real = await memoryArchive();
+	let throws = false;
+	const longRefOf: typeof real.longRefOf = (text) => {
+		if (throws) throw new TypeError(secret);
+		return real.longRefOf(text);
+	};
+	const session = await startPlayed({ policy: early, archive: { ...real, longRefOf } });
+	const proxy = await session.start();
+	await play(proxy, turns.slice(0, 4));
+	const known = formsOf(session.lastBody());
+	throws = true;
+	await play(proxy, turns.slice(0, 6), { from: 5 });
+	expect(known).toContain("cut");
+	expect(known).toContain("masked");
+	const whileThrowing = session.bodies().slice(-2).map(formsOf);
+	expect(whileThrowing).toEqual([
+		[...known, "whole"],
+		[...known, "whole", "whole"],
+	]);
+	expect(session.faults()).toContain("failed");
+	expect(JSON.stringify(session.events)).not.toContain(secret.slice(0, 12));
+	throws = false;
+	await play(proxy, turns.slice(0, 9), { from: 7 });
+	expect(formsOf(session.lastBody())[4]).toBe("masked");
+	expect(session.bodies().flatMap((body) => formsOf(body).slice(4, 5))).not.toContain("cut");
+});
+
 it("a cut goes out with its reference while its original is being written", async () => {
 	const gate = createGate();
 	const real = await memoryArchive();
