@@ -19,6 +19,9 @@ const sharingRooms = [
 const sharing = tests(...sharingRooms);
 const sharingLong = [...tests("properties", "real"), ...sharingRooms.map((room) => `test/${room}/**/*.long.test.ts`)];
 
+/** Tests of much the same as a property or a quicker test, with far more input: `npm run test:all` alone runs them. */
+const exhaustive = ["test/**/*.exhaustive.test.ts"];
+
 /** Tests that start many processes, or work through real conversations, random texts or containers. */
 const long = [
 	"test/**/*.long.test.ts",
@@ -46,12 +49,33 @@ export default defineConfig({
 		reporters: ["default", lostFilesReporter()],
 		globalSetup: "test/support/prepare-assets.ts",
 		projects: [
-			{ test: { ...quickly, name: "unit-shared", include: sharing, exclude: [...none, ...long], isolate: false } },
-			{ test: { ...quickly, name: "unit", include: ["test/**/*.test.ts"], exclude: [...none, ...sharing, ...long] } },
-			{ test: { ...patiently, name: "unit-e2e", include: quickEndToEnd, exclude: none } },
-			{ test: { ...patiently, name: "long-shared", include: sharingLong, exclude: none, isolate: false } },
 			{
-				test: { ...patiently, name: "long", include: long, exclude: [...none, ...quickEndToEnd, ...sharingLong] },
+				test: {
+					...quickly,
+					name: "unit-shared",
+					include: sharing,
+					exclude: [...none, ...long, ...exhaustive],
+					isolate: false,
+				},
+			},
+			{
+				test: {
+					...quickly,
+					name: "unit",
+					include: ["test/**/*.test.ts"],
+					exclude: [...none, ...sharing, ...long, ...exhaustive],
+				},
+			},
+			{ test: { ...patiently, name: "unit-e2e", include: quickEndToEnd, exclude: none } },
+			{ test: { ...patiently, name: "long-shared", include: sharingLong, exclude: exhaustive, isolate: false } },
+			{ test: { ...patiently, name: "exhaustive", include: exhaustive, exclude: none } },
+			{
+				test: {
+					...patiently,
+					name: "long",
+					include: long,
+					exclude: [...none, ...quickEndToEnd, ...sharingLong, ...exhaustive],
+				},
 			},
 		],
 	},

@@ -68,7 +68,7 @@ export function testsOf({ name, elsewhere = [], without = [] }: Room): string[] 
 	const others = elsewhere.flatMap((beginning) =>
 		typescriptIn(`test/${beginning.split("/")[0]}`).filter((file) => file.startsWith(`test/${beginning}`)),
 	);
-	return [...own, ...others].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".long.test.ts"));
+	return [...own, ...others].filter((file) => /(?<!\.(?:long|exhaustive))\.test\.ts$/.test(file));
 }
 
 /** The file and what it imports of ours. */
