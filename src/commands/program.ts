@@ -266,7 +266,7 @@ function addReportCommands(program: Command): void {
 	addCommand(program, "replay <files...>", "Print what policies would have cost and lost in recorded conversations.")
 		.option(
 			"--policies <names>",
-			"raw, window:N, stride:N, break_even:N, optimum:N, clear:TRIGGER:KEEP:AT_LEAST, last:N:EVERY, opencode, gemini-cli, presets, balanced:low, policy files; with commas between",
+			"raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, last:N:EVERY, opencode, gemini-cli, presets, balanced:low, policy files; with commas between",
 		)
 		.option(
 			"--prices <read,write>",
@@ -279,10 +279,9 @@ function addReportCommands(program: Command): void {
 		.option("--html <file>", "write a page with plots")
 		.option("--json", "as JSON")
 		.option("--window-turns <count>", "only what masking all but these tool turns saves, file by file", wholeNumber)
-		.option("--calibrate", "compare what providers billed in recorded sessions with what replay predicts")
 		.action(async (files, options) => {
-			const { calibrate, replay } = await import("./replay.ts");
-			return options.calibrate ? calibrate(files, options) : replay(files, options);
+			const { replay } = await import("./replay.ts");
+			return replay(files, options);
 		});
 }
 

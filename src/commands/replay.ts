@@ -3,12 +3,10 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { isResultName } from "../files/access.ts";
-import { type CalibrationFigures, type CalibrationReport, startCalibration } from "../operations/calibrate.ts";
 import { startReplay } from "../operations/replay.ts";
 import { replayedPolicies } from "../operations/replay-policies.ts";
 import { parsePrices, type Rates, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
 import { alignColumns, endOf, whole } from "../operations/report-text.ts";
-import { causes, unexplainedCauses } from "../replaying/calibration.ts";
 import type { MaskingFigures, PolicyFigures, ReplayReport } from "../replaying/report.ts";
 import {
 	type CommonOptions,
@@ -35,7 +33,7 @@ interface ReplayOptions extends CommonOptions {
 
 /** For the plots of a page; its tables have all conversations. */
 const mostDrawn = 50;
-const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,clear:30000:3:20000,last:5:10,opencode,optimum:8";
+const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,clear:30000:3:20000,last:5:10,opencode";
 
 /** `palimpsest replay FILE…` */
 export async function replay(names: readonly string[], options: ReplayOptions): Promise<void> {
@@ -193,7 +191,7 @@ function legend({ unit, prices }: Rates): string {
 		unit === "us_dollars"
 			? `billed: input in US dollars; × the input price, ${at}`
 			: `billed: in prices of an input token, ${at}`,
-		"× raw: against masking nothing; worst: of one conversation; × optimum: against the cheapest of the same window",
+		"× raw: against masking nothing; worst: of one conversation",
 		"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
 		"at least: no choice of results and moments has a lower bill with so many faults",
 		`with output: all that and the answers, at ${short(prices.output)} for a token of output, × raw`,
@@ -217,7 +215,6 @@ const costs: readonly Column[] = [
 	{ heading: ["", "billed"], cell: ({ billed }, unit) => (unit === "us_dollars" ? dollars(billed) : whole(billed)) },
 	{ heading: ["", "× raw"], cell: ({ ratio_to_raw }) => ratio(ratio_to_raw) },
 	{ heading: ["", "worst"], cell: ({ worst_ratio_to_raw }) => ratio(worst_ratio_to_raw) },
-	{ heading: ["×", "optimum"], cell: ({ ratio_to_optimum }) => ratio(ratio_to_optimum) },
 	{ heading: ["faults", "in 100"], cell: ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2) },
 	{ heading: ["with", "faults"], cell: ({ ratio_with_faults }) => ratio(ratio_with_faults) },
 	{ heading: ["at", "least"], cell: ({ bound_with_faults }) => ratio(bound_with_faults) },
@@ -292,91 +289,3 @@ function dollars(value: number): string {
 }
 
 const longestName = 28;
-
-interface CalibrateOptions extends CommonOptions {
-	readonly prices?: string;
-	readonly files?: boolean;
-	readonly json?: boolean;
-}
-
-/** `palimpsest replay --calibrate FILE…` */
-export async function calibrate(names: readonly string[], options: CalibrateOptions): Promise<void> {
-	const { policy } = await commandConfig(options);
-	const prices = options.prices === undefined ? policy.prices : parsePrices(options.prices, policy.prices);
-	const calibration = startCalibration(ratesOfPrices(prices));
-	const countOf = await addFiles(names, async (file) => {
-		const value = await readConversationFile(file, policy.limits.max_file_bytes);
-		const done = calibration.add({ file, conversation: value });
-		return done === "calibrated" ? "added" : done;
-	});
-	const report = calibration.report();
-	const [unreadable, unused, uncached] = [countOf("unreadable"), countOf("no_usage"), countOf("nothing_cached")];
-	const words = [
-		...(unreadable > 0 ? [`${unreadable} that cannot be read as a conversation`] : []),
-		...(unused > 0 ? [`${unused} without the usage of two calls`] : []),
-		...(uncached > 0 ? [`${uncached} whose provider cached nothing`] : []),
-	];
-	if (words.length > 0) say(`left out files: ${words.join(", ")}`);
-	if (report.files.length === 0) {
-		const message = "No session to calibrate with: no session records how much its provider read from its cache.";
-		throw new PalimpsestError("invalid_argument", message);
-	}
-	if (options.json) printJson(report, 2);
-	else show(calibrationText(report, options.files ?? false));
-}
-
-export function calibrationText(report: CalibrationReport, eachFile: boolean): string {
-	const { total, without_forks, without_unexplained, within_5_percent: near, files } = report;
-	const rows = [
-		...(eachFile ? files.map((one) => rowOf(endOf(shownName(one.file), 40), one)) : []),
-		rowOf("without forks", without_forks),
-		rowOf("of these, explained calls", without_unexplained),
-		rowOf("all", total),
-	];
-	const heading = ["", "sessions", "calls", "read", "predicted", "±", "written", "predicted", "±", "bill ±"];
-	return [
-		`${table([heading, ...rows])}\n`,
-		table([
-			["cause", "calls", "predicted − read", "of all read", "of the bill"],
-			...causes.map((cause) => {
-				const { calls, tokens, billed } = total.causes[cause];
-				return [
-					unexplainedCauses.some((one) => one === cause) ? `${cause} (unexplained)` : cause,
-					whole(calls),
-					signed(tokens),
-					percent(total.read_tokens === 0 ? null : tokens / total.read_tokens),
-					percent(total.billed === 0 ? null : billed / total.billed),
-				];
-			}),
-		]),
-		`\nwithin 5 %: ${near.read} of ${files.length} sessions in tokens read, ${near.written} in tokens written, ${near.billed} in the bill`,
-		"\nTokens are the provider's. read: from its cache; written: all others; bill: of input, at the prices of replay.\n",
-	].join("");
-}
-
-function rowOf(name: string, figures: CalibrationFigures): string[] {
-	return [
-		name,
-		whole(figures.conversations),
-		whole(figures.llm_calls),
-		whole(figures.read_tokens),
-		whole(figures.predicted_read_tokens),
-		percent(figures.read_difference),
-		whole(figures.written_tokens),
-		whole(figures.predicted_written_tokens),
-		percent(figures.written_difference),
-		percent(figures.billed_difference),
-	];
-}
-
-function percent(share: number | null): string {
-	if (share === null) return "–";
-	const text = Math.abs(100 * share).toFixed(1);
-	if (text === "0.0") return `${text} %`;
-	return `${share > 0 ? "+" : "−"}${text} %`;
-}
-
-function signed(tokens: number): string {
-	if (tokens === 0) return "0";
-	return `${tokens > 0 ? "+" : "−"}${whole(Math.abs(tokens))}`;
-}

@@ -16,8 +16,7 @@ export type ReplayedPolicy = {
 	readonly policy: Policy;
 } & (
 	| {
-			/** `optimum` is the cheapest schedule that the window allows, found with hindsight. */
-			readonly kind: "optimum" | "replayed";
+			readonly kind: "replayed";
 	  }
 	| { readonly kind: "rival"; readonly rival: Rival }
 );
@@ -36,7 +35,7 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 			const { kind } = policyName;
 			const policy = resolvePolicy([...configured, layerOf(policyName)]);
 			if (kind === "rival") return { name, kind, rival: policyName.rival, policy };
-			return { name, kind: kind === "optimum" ? kind : "replayed", policy };
+			return { name, kind: "replayed", policy };
 		}),
 	);
 }
@@ -46,7 +45,6 @@ function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
 		case "raw":
 			return { mask: { enabled: false } };
 		case "window":
-		case "optimum":
 			return { mask: { ...byAge, window_turns: name.window } };
 		case "stride":
 			return { mask: { ...byAge, window_turns: name.window, cadence: "stride", stride_turns: name.stride } };
@@ -77,14 +75,14 @@ async function layerOfFile(file: string): Promise<PolicyLayer> {
 /** Windows and strides are in tool turns. */
 export type PolicyName =
 	| { readonly kind: "raw" }
-	| { readonly kind: "window" | "break_even" | "optimum"; readonly window: number }
+	| { readonly kind: "window" | "break_even"; readonly window: number }
 	| { readonly kind: "stride"; readonly stride: number; readonly window: number }
 	| { readonly kind: "preset"; readonly preset: PresetName; readonly thrift: MaskPolicy["thrift"] | undefined }
 	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean }
 	| { readonly kind: "file"; readonly file: string };
 
 const thrifts = ["low", "medium", "high"] as const;
-const withNumber = ["window", "stride", "break_even", "optimum"] as const;
+const withNumber = ["window", "stride", "break_even"] as const;
 const rivalNames = ["clear", "clear-ours", "last", "opencode", "gemini-cli"] as const;
 const names: readonly string[] = ["raw", ...withNumber, ...rivalNames, ...presetNames];
 const windowOfStride = 8;
@@ -105,7 +103,7 @@ export function parsePolicyName(text: string): PolicyName {
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 

@@ -7,13 +7,12 @@ import { cacheSecondsOf } from "../masking/cache-time.ts";
 import { type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
 import { findUses } from "../masking/uses.ts";
-import type { MaskPolicy, Policy } from "../policy/schema.ts";
+import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../replaying/bill.ts";
 import { leastBills } from "../replaying/bound.ts";
 import { meterFaults } from "../replaying/faults.ts";
-import { optimalSchedule } from "../replaying/optimum.ts";
-import { clairvoyantRecall, measureRecall, type RecallCount } from "../replaying/recall.ts";
+import { measureRecall } from "../replaying/recall.ts";
 import {
 	addTotals,
 	figuresOf,
@@ -22,7 +21,6 @@ import {
 	type ReplayedFile,
 	type ReplayReport,
 	type ReplaySeries,
-	type UseTotals,
 } from "../replaying/report.ts";
 import { rivalSchedule } from "../replaying/rivals.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
@@ -147,14 +145,8 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	const rates = settings.rates.lasting(cacheSecondsOf(messages, settings.rates.prices));
 	const { prices } = rates;
 	const historyUnder = startHistories(conversation, prices.cache_seconds);
-	function optimumOf({ billed, optima }: Histories, { window_turns }: MaskPolicy): Schedule {
-		const schedule = optima.get(window_turns) ?? optimalSchedule(billed, window_turns, prices);
-		optima.set(window_turns, schedule);
-		return schedule;
-	}
 	function scheduleOf(one: ReplayedPolicy, histories: Histories): Schedule {
 		const { mask } = one.policy;
-		if (one.kind === "optimum") return optimumOf(histories, mask);
 		// A rival's thresholds are in tokens of the model.
 		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
 		return replay(histories.counted, { mask, prices });
@@ -188,12 +180,6 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const schedule = scheduleOf(one, histories);
 		const { billed: history } = histories;
 		const { calls, costs, ...figures } = billOf(history, schedule);
-		const recall = measureRecall(history, schedule);
-		const uses = (kind: "identifiers" | "lines"): UseTotals => ({
-			...(recall[kind] satisfies RecallCount),
-			bound: clairvoyantRecall(history, { inputTokens: figures.inputTokens, kind }),
-		});
-		const hasOptimum = one.kind !== "rival" && goesByAgeAlone(one.policy.mask) && !history.reasoning;
 		const { thinking_redone: thinkingRedone } = prices;
 		const { faults, billed: withRecalls } = meterFaults(history, schedule, { ...rates, thinkingRedone });
 		const billedForFaults = faults === 0 ? 0 : withRecalls - figures.billed;
@@ -210,13 +196,11 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 				billedWithFaults,
 				raw: { inputTokens: raw.inputTokens, billed: raw.billed, billedOutput: raw.billedOutput },
 				bound: boundOf(histories),
-				optimum: hasOptimum ? billOf(history, optimumOf(histories, one.policy.mask)).billed : null,
 				worst: worstOf(figures.billed),
 				worstWithFaults: worstOf(billedWithFaults),
 				callsOverWindow: calls.filter(({ input }) => input > (windowTokens ?? Number.POSITIVE_INFINITY)).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
-				identifiers: uses("identifiers"),
-				lines: uses("lines"),
+				...measureRecall(history, schedule),
 			},
 			series() {
 				let billed = 0;
@@ -243,26 +227,11 @@ function withoutReasoning(history: ReplayHistory): ReplayHistory {
 	return { ...history, messageTokens: messageTokens.map((own, index) => own - (reasoning.tokens[index] as number)) };
 }
 
-/** Only then is the optimum of its window a lower bound. */
-function goesByAgeAlone(mask: MaskPolicy): boolean {
-	const staysForAWhile = mask.keep_errors && mask.error_detection === "structural";
-	return (
-		mask.enabled &&
-		mask.window_turns > 0 &&
-		mask.selection === "age" &&
-		(mask.keep_last_k_per_tool ?? 0) === 0 &&
-		Object.keys(mask.tools).length === 0 &&
-		!staysForAWhile
-	);
-}
-
 interface Histories {
 	/** In tokens of the meter, by which policies decide. */
 	readonly counted: ReplayHistory;
 	/** In tokens of the model. */
 	readonly billed: ReplayHistory;
-	/** By window. */
-	readonly optima: Map<number, Schedule>;
 	bound?: PolicyTotals["bound"];
 }
 
@@ -297,7 +266,6 @@ function startHistories(conversation: ConversationToReplay, cacheSeconds: number
 		const histories: Histories = {
 			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },
 			billed: scaleHistory(counted, { factor, messageOverhead, requestOverhead }),
-			optima: new Map<number, Schedule>(),
 		};
 		known.set(key, histories);
 		return histories;

@@ -140,10 +140,10 @@ function reading(unit: BilledUnit): string {
 <h2 id="reading">How to read this</h2>
 <dl>
 <dt>Raw</dt><dd>Nothing is masked: each call is sent the whole conversation until then.</dd>
-<dt>Billed</dt><dd>Input of all calls, ${billed}. “× raw” holds it against doing nothing; “worst” is the largest of one conversation. “× optimum” holds it against the cheapest schedule that masks the same window, found with hindsight.</dd>
+<dt>Billed</dt><dd>Input of all calls, ${billed}. “× raw” holds it against doing nothing; “worst” is the largest of one conversation.</dd>
 <dt>Faults</dt><dd>Calls whose answer uses a string that was only in masked results. Each is billed as one more call that recalls the result, which then stays in view for a while, times the price of a fault in the policy. “With output” adds the tokens of the answers, on both sides.</dd>
 <dt>Context</dt><dd>Tokens that the calls are sent. “Of raw” is their sum against that of raw, “over window” the calls that would not have fitted the model’s context window, where that is known.</dd>
-<dt>Recall</dt><dd>Of the identifiers and whole lines that assistant messages used and that stood only in tool results until then, the share still in view when used; in digests: the share that a placeholder’s digest showed instead; at best: what the best choice of results could have kept in as many tokens.</dd>
+<dt>Recall</dt><dd>Of the identifiers and whole lines that assistant messages used and that stood only in tool results until then, the share still in view when used; in digests: the share that a placeholder’s digest showed instead.</dd>
 <dt>Placeholders</dt><dd>What stands in the place of masked tool results.</dd>
 </dl>
 <p class="note">Tokens are those of the counter that the policy names. Of a conversation with more than ${formatCount(mostDrawnCalls)} LLM calls, plots show that many. Plots are drawn with uPlot (MIT licence). This page makes no request.</p>
@@ -155,7 +155,6 @@ type Columns = Readonly<Record<string, (figures: PolicyFigures, unit: BilledUnit
 const recallColumns = (kind: "identifiers" | "lines"): Columns => ({
 	"In view": ({ recall }) => formatShare(recall[kind]),
 	"In digests": ({ recall_in_digests }) => formatShare(recall_in_digests[kind]),
-	"At best": ({ recall_bound }) => formatShare(recall_bound[kind]),
 });
 
 const groups: Readonly<Record<string, Columns>> = {
@@ -163,7 +162,6 @@ const groups: Readonly<Record<string, Columns>> = {
 		Billed: ({ billed }, unit) => formatCost(billed, unit),
 		"× raw": ({ ratio_to_raw }) => formatRatio(ratio_to_raw),
 		"× raw, worst": ({ worst_ratio_to_raw }) => formatRatio(worst_ratio_to_raw),
-		"× optimum": ({ ratio_to_optimum }) => formatRatio(ratio_to_optimum),
 	},
 	"Cost with faults": {
 		"Faults in 100": ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2),

@@ -1,11 +1,6 @@
 import type { ContextParts } from "./bill.ts";
 import type { RecallCount } from "./recall.ts";
 
-export interface UseTotals extends RecallCount {
-	/** The most that could have been in view; may be a fraction. */
-	readonly bound: number;
-}
-
 /** The sums behind the figures of a policy. Unlike the figures, they add up over conversations. */
 export interface PolicyTotals {
 	readonly conversations: number;
@@ -23,7 +18,6 @@ export interface PolicyTotals {
 	/** `billed` and the faults at the policy's price. */
 	readonly billedWithFaults: number;
 	readonly raw: { readonly inputTokens: number; readonly billed: number; readonly billedOutput: number };
-	readonly optimum: number | null;
 	/** The least that any schedule's bill with faults and a penalty for each can be; the same penalties in each conversation. */
 	readonly bound: readonly { readonly penalty: number; readonly bill: number }[];
 	/** The largest ratio of one conversation to `raw`; `-Infinity` if none was billed. */
@@ -33,8 +27,8 @@ export interface PolicyTotals {
 	readonly callsOverWindow: number;
 	readonly callsOfKnownWindow: number;
 	readonly maskedResults: number;
-	readonly identifiers: UseTotals;
-	readonly lines: UseTotals;
+	readonly identifiers: RecallCount;
+	readonly lines: RecallCount;
 	/** Tokens of reasoning that the model binds to what comes before it. */
 	readonly reasoning: { readonly recorded: number; readonly leftOut: number; readonly redone: number };
 }
@@ -44,7 +38,6 @@ export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 		...addNumbers(a, b),
 		raw: addNumbers(a.raw, b.raw),
 		bound: a.bound.map(({ penalty, bill }, index) => ({ penalty, bill: bill + (b.bound[index]?.bill ?? 0) })),
-		optimum: a.optimum === null || b.optimum === null ? null : a.optimum + b.optimum,
 		worst: Math.max(a.worst, b.worst),
 		worstWithFaults: Math.max(a.worstWithFaults, b.worstWithFaults),
 		peakTokens: Math.max(a.peakTokens, b.peakTokens),
@@ -62,7 +55,7 @@ function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 
 /** A ratio to 0 is 1. */
 export function figuresOf(policy: string, totals: PolicyTotals) {
-	const { raw, optimum, billedWithFaults, faults, reasoning } = totals;
+	const { raw, billedWithFaults, faults, reasoning } = totals;
 	const bound = Math.max(...totals.bound.map(({ penalty, bill }) => bill - penalty * faults));
 	return {
 		policy,
@@ -86,7 +79,6 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		billed_output: totals.billedOutput,
 		/** Of the whole bill, faults and output included. */
 		ratio_with_output: ratio(billedWithFaults + totals.billedOutput, raw.billed + raw.billedOutput),
-		ratio_to_optimum: optimum === null ? null : ratio(totals.billed, optimum),
 		/** Of input tokens to those of `raw`. */
 		average_context_ratio: ratio(totals.inputTokens, raw.inputTokens),
 		peak_context_tokens: Math.round(totals.peakTokens),
@@ -96,8 +88,6 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		/** In a tool result that was not masked when the string was used. */
 		recall: shares(totals, "inView"),
 		recall_in_digests: shares(totals, "inDigest"),
-		/** The best recall of any choice of results with as many input tokens. */
-		recall_bound: shares(totals, "bound"),
 		/** Present if a model binds reasoning that is on record. */
 		...(reasoning.recorded > 0 ? { reasoning: reasoningFigures(reasoning) } : {}),
 	};
@@ -121,8 +111,8 @@ function ratio(a: number, b: number): number {
 	return b === 0 ? 1 : a / b;
 }
 
-function shares({ identifiers, lines }: PolicyTotals, what: "inView" | "inDigest" | "bound"): RecallShares {
-	const share = (uses: UseTotals) => (uses.used === 0 ? null : uses[what] / uses.used);
+function shares({ identifiers, lines }: PolicyTotals, what: "inView" | "inDigest"): RecallShares {
+	const share = (uses: RecallCount) => (uses.used === 0 ? null : uses[what] / uses.used);
 	return { identifiers: share(identifiers), lines: share(lines) };
 }
 

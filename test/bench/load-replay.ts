@@ -9,7 +9,6 @@ import type { Policy } from "../../src/policy/schema.ts";
 import type * as Wordings from "../../src/policy/wordings.ts";
 import type * as Meter from "../../src/replaying/bill.ts";
 import type * as Faults from "../../src/replaying/faults.ts";
-import type * as Clairvoyant from "../../src/replaying/recall.ts";
 import type * as Recall from "../../src/replaying/recall.ts";
 import { importBuilt } from "./import-built.ts";
 
@@ -17,7 +16,7 @@ import { importBuilt } from "./import-built.ts";
 export interface LoadedReplay {
 	/** Policies by their names in tables, those with memory first, then every preset as it comes. */
 	readonly policies: ReadonlyMap<string, Policy>;
-	/** All that `palimpsest replay` does for each policy, but for the optimum: schedule, bill, faults, recall and its bound. */
+	/** All that `palimpsest replay` does for each policy: schedule, bill, faults and recall. */
 	readonly replay: (transcript: Transcript, policies: readonly Policy[], meter: Measure.TokenMeter) => void;
 }
 
@@ -28,7 +27,6 @@ export async function loadReplay(): Promise<LoadedReplay> {
 	const { meterSchedule } = await importBuilt<typeof Meter>("replaying/bill.ts");
 	const { meterFaults } = await importBuilt<typeof Faults>("replaying/faults.ts");
 	const { measureRecall } = await importBuilt<typeof Recall>("replaying/recall.ts");
-	const { clairvoyantRecall } = await importBuilt<typeof Clairvoyant>("replaying/recall.ts");
 	const { placeholdersOf } = await importBuilt<typeof Placeholders>("operations/find-original.ts");
 	const { presets } = await importBuilt<typeof Presets>("policy/presets.ts");
 	const { resolvePolicy } = await importBuilt<typeof Resolve>("policy/layers.ts");
@@ -63,15 +61,13 @@ export async function loadReplay(): Promise<LoadedReplay> {
 					});
 				histories.set(key, history);
 				const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
-				const { inputTokens } = meterSchedule(history, schedule, policy.prices);
+				meterSchedule(history, schedule, policy.prices);
 				const { cache_read, cache_write, output } = policy.prices;
 				meterFaults(history, schedule, {
 					costOf: ({ input, cached }) => cached * cache_read + (input - cached) * cache_write,
 					costOfOutput: (tokens) => tokens * output,
 				});
 				measureRecall(history, schedule);
-				clairvoyantRecall(history, { inputTokens, kind: "identifiers" });
-				clairvoyantRecall(history, { inputTokens, kind: "lines" });
 			}
 		},
 	};

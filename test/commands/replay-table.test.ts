@@ -22,7 +22,6 @@ const figures: PolicyFigures = {
 	fault_cost_to_raw: 0.07264,
 	billed_output: 1_000_000,
 	ratio_with_output: 0.9126,
-	ratio_to_optimum: 1.2,
 	average_context_ratio: 0.5,
 	peak_context_tokens: 98_765,
 	calls_over_window: 12,
@@ -30,12 +29,10 @@ const figures: PolicyFigures = {
 	masked_tool_results: 321,
 	recall: { identifiers: 0.9126, lines: 0.5 },
 	recall_in_digests: { identifiers: 0.034, lines: 0.1 },
-	recall_bound: { identifiers: 1, lines: 1 },
 };
 const empty: PolicyFigures = {
 	...figures,
 	policy: "raw",
-	ratio_to_optimum: null,
 	calls_over_window: 0,
 	calls_of_known_window: 0,
 	recall: { identifiers: null, lines: null },
@@ -45,10 +42,10 @@ const empty: PolicyFigures = {
 describe("the table of policies", () => {
 	it("shows each figure under its heading", () => {
 		expect(policiesTable([empty, figures], "input_tokens").split("\n")).toEqual([
-			"                                         ×  faults    with     at           with",
-			"policy       billed  × raw  worst  optimum  in 100  faults  least  worst  output",
-			"raw       1 650 000  0.798  1.046        –    3.46   0.871  0.613  1.101   0.913",
-			"window:8  1 650 000  0.798  1.046    1.200    3.46   0.871  0.613  1.101   0.913",
+			"                                   faults    with     at           with",
+			"policy       billed  × raw  worst  in 100  faults  least  worst  output",
+			"raw       1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913",
+			"window:8  1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913",
 			"",
 			"          context            over                                 + in",
 			"            × raw    peak  window  masked  identifiers  lines  digests",

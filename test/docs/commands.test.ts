@@ -11,7 +11,7 @@ import { commandsOf, pages } from "./markdown.ts";
 /** Commands that are not run here, and why. */
 const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 	[/^(?:npm ci\b|npm test$|npm run (?:test:(?:all|long)|lint|typecheck|demo|conformance)\b|\.ci\/run)/, "CI runs them"],
-	[/^npm run (?:bench|fuzz|hosts|kills|load|mutation|recording|soak)\b/, "minutes of work"],
+	[/^npm run (?:bench|fuzz|hosts|kills|lab|load|mutation|recording|soak)\b/, "minutes of work"],
 	[
 		/^(?:palimpsest|npx -y palimpsest-mcp) launch (?!.*--dry-run)/,
 		"needs the program; launch.test.ts has one in its place",

@@ -59,7 +59,7 @@ export function countTokens(text: string): number {
 }
 
 const summariser = standInSummariser();
-const replayed = await replayedPolicies("raw,window:1,stride:2,balanced,optimum:2", []);
+const replayed = await replayedPolicies("raw,window:1,stride:2,balanced", []);
 
 /** Every operation that takes a conversation. */
 const ways: Readonly<Record<string, (given: Given) => Promise<Done>>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findUses, wholeLines } from "../../src/masking/uses.ts";
-import { clairvoyantRecall, measureRecall } from "../../src/replaying/recall.ts";
+import { measureRecall } from "../../src/replaying/recall.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
@@ -153,17 +153,6 @@ describe("measureRecall", () => {
 		const policy = policyOf({ mask: { keep_errors: false, digest_tokens: 40 } });
 		const digests = historyOf(transcript, policy).results.map(({ digest }) => digest);
 		expect(digests).toEqual([["loadUserTable"], ["saveUserTable"], [], [], []]);
-	});
-
-	it("has a clairvoyant bound that keeps the best: everything with room, nothing without", () => {
-		const all = { inputTokens: 1_000_000, kind: "identifiers" } as const;
-		expect(clairvoyantRecall(history, all)).toBe(2);
-		expect(clairvoyantRecall(history, { ...all, inputTokens: 0 })).toBe(0);
-		const some = Array.from({ length: 40 }, (_, step) =>
-			clairvoyantRecall(history, { ...all, inputTokens: step * 100 }),
-		);
-		expect(some).toEqual(some.toSorted((a, b) => a - b));
-		expect(some.some((count) => count > 0 && count < 2)).toBe(true);
 	});
 });
 

@@ -44,7 +44,7 @@ const layer: PolicyLayer = { locale: "en", mask: { placeholder_template: "[maske
 
 const policy = policyOf(layer);
 
-const names = "raw,window:2,stride:4:2,break_even:2,balanced:high,optimum:2";
+const names = "raw,window:2,stride:4:2,break_even:2,balanced:high";
 
 async function run(more: Partial<ReplaySettings> = {}, replayed = conversations) {
 	const policies = await replayedPolicies(names, [layer]);
@@ -136,24 +136,6 @@ describe("the figures", () => {
 		if (name === "raw") return;
 		expect(sum("masked")).toBeGreaterThan(10);
 		if (name !== "balanced:high") expect(sum("inView")).toBeLessThan(sum("used"));
-	});
-
-	it("compare policies that select only by age with the optimum of their window", () => {
-		const optimum = named(report.policies, "optimum:2");
-		expect(optimum.ratio_to_optimum).toBe(1);
-		for (const name of ["window:2", "stride:4:2", "break_even:2"]) {
-			const { billed, ratio_to_optimum } = named(report.policies, name);
-			expect(ratio_to_optimum).toBeGreaterThan(1);
-			expect(ratio_to_optimum).toBeCloseTo(billed / optimum.billed, 9);
-		}
-		for (const name of ["raw", "balanced:high"]) expect(named(report.policies, name).ratio_to_optimum).toBe(null);
-	});
-
-	it("have a bound that is at least the recall", () => {
-		for (const { recall, recall_bound } of report.policies) {
-			expect(recall_bound.lines).toBeGreaterThanOrEqual((recall.lines ?? 1) - 1e-9);
-		}
-		expect(named(report.policies, "raw")).toMatchObject({ recall: { lines: 1 }, recall_bound: { lines: 1 } });
 	});
 
 	it("have a least bill with as many faults, which none is below", () => {
@@ -272,27 +254,6 @@ it("without policies there are no figures, and nothing is drawn", async () => {
 	expect(replay.series()).toEqual([]);
 	const few = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), minTurns: 13 });
 	expect(await Promise.all(conversations.map((one) => few.add(one)))).toEqual([true, true, false]);
-});
-
-it.each<[PolicyLayer["mask"], boolean]>([
-	[{}, true],
-	[{ keep_last_k_per_tool: 0 }, true],
-	[{ keep_last_k_per_tool: 1 }, false],
-	[{ tools: { ls: "never" } }, false],
-	[{ keep_errors: true, error_detection: "structural" }, false],
-	[{ keep_errors: false, error_detection: "structural" }, true],
-	[{ selection: "use" }, false],
-	[{ window_turns: 0 }, false],
-	[{ enabled: false }, false],
-])("masking with %j has an optimum of its window or not", async (mask, has) => {
-	const one = {
-		name: "one",
-		kind: "replayed",
-		policy: policyOf({ ...layer, mask: { ...layer.mask, ...mask } }),
-	} as const;
-	const replay = await startReplay({ policy, policies: [one], rates: ratesOfPrices(policy.prices) });
-	await replay.add({ file: "short", conversation: conversation(5, 1) });
-	expect(replay.report().policies[0]?.ratio_to_optimum === null).toBe(!has);
 });
 
 it("the report has the sums of its files", () => {

@@ -41,7 +41,7 @@ describe("the name of a policy", () => {
 		["raw", { kind: "raw" }],
 		["window:8", { kind: "window", window: 8 }],
 		["break_even:1", { kind: "break_even", window: 1 }],
-		["optimum:1000000", { kind: "optimum", window: 1_000_000 }],
+		["window:1000000", { kind: "window", window: 1_000_000 }],
 		["stride:10", { kind: "stride", stride: 10, window: 8 }],
 		["stride:10:3", { kind: "stride", stride: 10, window: 3 }],
 		["balanced", { kind: "preset", preset: "balanced", thrift: undefined }],
@@ -174,10 +174,10 @@ describe("the name of a rival", () => {
 });
 
 it("a list is read in order, each name once", async () => {
-	const policies = await replayedPolicies(" raw,optimum:3, window:3,raw", []);
+	const policies = await replayedPolicies(" raw,opencode, window:3,raw", []);
 	expect(policies.map(({ name, kind }) => [name, kind])).toEqual([
 		["raw", "replayed"],
-		["optimum:3", "optimum"],
+		["opencode", "rival"],
 		["window:3", "replayed"],
 	]);
 });

@@ -83,7 +83,6 @@ function figures(
 		fault_cost_to_raw: 0.05 * place,
 		billed_output: 1_500 * sizes.length,
 		ratio_with_output: 0.901,
-		ratio_to_optimum: policy === "raw" ? null : 1.034,
 		average_context_ratio: inputOf(own) / inputOf(raw),
 		peak_context_tokens: sizes.reduce((most, size) => Math.max(most, size), 0),
 		calls_over_window: 3,
@@ -91,6 +90,5 @@ function figures(
 		masked_tool_results: 4 * place,
 		recall: { identifiers: 1 - 0.061 * place, lines: 1 - 0.042 * place },
 		recall_in_digests: { identifiers: 0.017, lines: null },
-		recall_bound: { identifiers: 0.998, lines: 0.999 },
 	};
 }

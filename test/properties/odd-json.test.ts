@@ -34,7 +34,7 @@ const script = [
 ];
 
 const archive = (await openArchive({ where: "memory" })) as Archive;
-const policies = await replayedPolicies("raw,window:1,stride:2,balanced,optimum:2", []);
+const policies = await replayedPolicies("raw,window:1,stride:2,balanced", []);
 const summariser = standInSummariser();
 const small = { contextWindow: 900, reserveTokens: 100 };
 const aggressive = { mask: { window_turns: 1 }, archive: { retention_days: 30 } } as const;

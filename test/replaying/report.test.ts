@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addTotals, figuresOf, type PolicyTotals } from "../../src/replaying/report.ts";
 
-const uses = (used: number, inView: number, inDigest: number, bound: number) => ({ used, inView, inDigest, bound });
+const uses = (used: number, inView: number, inDigest: number) => ({ used, inView, inDigest });
 
 const one: PolicyTotals = {
 	conversations: 1,
@@ -15,7 +15,6 @@ const one: PolicyTotals = {
 	billedForFaults: 20,
 	billedWithFaults: 530,
 	raw: { inputTokens: 2_000, billed: 1_000, billedOutput: 400 },
-	optimum: 400,
 	bound: [
 		{ penalty: 0, bill: 410 },
 		{ penalty: 10, bill: 450 },
@@ -27,8 +26,8 @@ const one: PolicyTotals = {
 	callsOverWindow: 2,
 	callsOfKnownWindow: 30,
 	maskedResults: 12,
-	identifiers: uses(10, 6, 2, 7.5),
-	lines: uses(4, 1, 3, 2),
+	identifiers: uses(10, 6, 2),
+	lines: uses(4, 1, 3),
 	reasoning: { recorded: 0, leftOut: 0, redone: 0 },
 };
 
@@ -53,7 +52,6 @@ describe("figuresOf", () => {
 			fault_cost_to_raw: 0.02,
 			billed_output: 300,
 			ratio_with_output: 830 / 1_400,
-			ratio_to_optimum: 1.25,
 			average_context_ratio: 1_000.4 / 2_000,
 			peak_context_tokens: 100,
 			calls_over_window: 2,
@@ -61,7 +59,6 @@ describe("figuresOf", () => {
 			masked_tool_results: 12,
 			recall: { identifiers: 0.6, lines: 0.25 },
 			recall_in_digests: { identifiers: 0.2, lines: 0.75 },
-			recall_bound: { identifiers: 0.75, lines: 0.5 },
 		});
 	});
 
@@ -72,11 +69,10 @@ describe("figuresOf", () => {
 			billed: 0,
 			faults: 0,
 			raw: { inputTokens: 0, billed: 0, billedOutput: 0 },
-			optimum: null,
 			worst: Number.NEGATIVE_INFINITY,
 			worstWithFaults: Number.NEGATIVE_INFINITY,
-			identifiers: uses(0, 0, 0, 0),
-			lines: uses(0, 0, 0, 0),
+			identifiers: uses(0, 0, 0),
+			lines: uses(0, 0, 0),
 		};
 		const none = { identifiers: null, lines: null };
 		expect(figuresOf("raw", nothing)).toMatchObject({
@@ -88,13 +84,10 @@ describe("figuresOf", () => {
 			bound_with_faults: 1,
 			fault_cost_to_raw: 0,
 			ratio_with_output: 1,
-			ratio_to_optimum: null,
 			average_context_ratio: 1,
 			recall: none,
 			recall_in_digests: none,
-			recall_bound: none,
 		});
-		expect(figuresOf("optimum:1", { ...nothing, optimum: 0 }).ratio_to_optimum).toBe(1);
 	});
 });
 
@@ -104,7 +97,6 @@ describe("addTotals", () => {
 			...one,
 			billed: 7,
 			raw: { inputTokens: 1, billed: 2, billedOutput: 3 },
-			optimum: 5,
 			bound: [
 				{ penalty: 0, bill: 1 },
 				{ penalty: 10, bill: 2 },
@@ -112,8 +104,8 @@ describe("addTotals", () => {
 			worst: 1.5,
 			worstWithFaults: 0.1,
 			peakTokens: 3,
-			identifiers: uses(1, 1, 1, 1),
-			lines: uses(2, 2, 2, 2),
+			identifiers: uses(1, 1, 1),
+			lines: uses(2, 2, 2),
 			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
 		};
 		expect(addTotals(one, other)).toEqual({
@@ -128,7 +120,6 @@ describe("addTotals", () => {
 			billedForFaults: 40,
 			billedWithFaults: 1_060,
 			raw: { inputTokens: 2_001, billed: 1_002, billedOutput: 403 },
-			optimum: 405,
 			bound: [
 				{ penalty: 0, bill: 411 },
 				{ penalty: 10, bill: 452 },
@@ -140,8 +131,8 @@ describe("addTotals", () => {
 			callsOverWindow: 4,
 			callsOfKnownWindow: 60,
 			maskedResults: 24,
-			identifiers: uses(11, 7, 3, 8.5),
-			lines: uses(6, 3, 5, 4),
+			identifiers: uses(11, 7, 3),
+			lines: uses(6, 3, 5),
 			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
 		});
 		expect(figuresOf("balanced", other).reasoning).toEqual({
@@ -151,10 +142,5 @@ describe("addTotals", () => {
 			redone_tokens: 2,
 		});
 		expect(addTotals(other, one)).toMatchObject({ worst: 1.5, worstWithFaults: 0.9, peakTokens: 99.5 });
-	});
-
-	it("has no optimum unless both have one", () => {
-		expect(addTotals({ ...one, optimum: null }, one).optimum).toBeNull();
-		expect(addTotals(one, { ...one, optimum: null }).optimum).toBeNull();
 	});
 });

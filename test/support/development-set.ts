@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { clairvoyantRecall } from "../../lab/clairvoyant.ts";
+import { optimalSchedule } from "../../lab/optimum.ts";
 import type { Transcript } from "../../src/conversation/transcript.ts";
 import { toolTurns } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
@@ -13,8 +15,7 @@ import type { Policy, Prices } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
 import { meterFaults } from "../../src/replaying/faults.ts";
-import { optimalSchedule } from "../../src/replaying/optimum.ts";
-import { clairvoyantRecall, measureRecall } from "../../src/replaying/recall.ts";
+import { measureRecall } from "../../src/replaying/recall.ts";
 import { type Rival, rivalSchedule } from "../../src/replaying/rivals.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";

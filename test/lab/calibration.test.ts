@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { CallUsage, Message } from "../../src/conversation/transcript.ts";
 import {
 	calibrateCalls,
 	calibrationTotals,
@@ -7,7 +6,8 @@ import {
 	type Interruption,
 	unexplainedCauses,
 	withoutUnexplained,
-} from "../../src/replaying/calibration.ts";
+} from "../../lab/calibration.ts";
+import type { CallUsage, Message } from "../../src/conversation/transcript.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const start = 1_700_000_000_000;

@@ -1,15 +1,15 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect, it } from "vitest";
+import { optimalSchedule } from "../../lab/optimum.ts";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
-import { optimalSchedule } from "../../src/replaying/optimum.ts";
+import { answer, plainHistory, tool, user } from "../replaying/plain-history.ts";
 import { numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
-import { answer, plainHistory, tool, user } from "./plain-history.ts";
 
 const seen = { better: 0, schedules: 0 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { calibrationText } from "../../src/commands/replay.ts";
-import type { CalibratedFile, CalibrationFigures } from "../../src/operations/calibrate.ts";
+import type { CalibratedFile, CalibrationFigures } from "../../lab/calibrate.ts";
+import { calibrationText } from "../../lab/calibration-text.ts";
 
 const none = { calls: 0, tokens: 0, billed: 0 };
 const figures: CalibrationFigures = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startCalibration } from "../../src/operations/calibrate.ts";
+import { startCalibration } from "../../lab/calibrate.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realConversations } from "../support/real-conversations.ts";

@@ -1,16 +1,16 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { addToList } from "../conversation/lists.ts";
-import { type ReadConversation, readConversation } from "../formats/detect.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
-import { cacheSecondsOf } from "../masking/cache-time.ts";
+import { isJsonObject, type JsonObject } from "../src/conversation/json.ts";
+import { addToList } from "../src/conversation/lists.ts";
+import { type ReadConversation, readConversation } from "../src/formats/detect.ts";
+import { objectOf, stringAt } from "../src/json-text/value.ts";
+import { cacheSecondsOf } from "../src/masking/cache-time.ts";
+import type { Rates } from "../src/operations/replay-rates.ts";
 import {
 	type CalibratedSession,
 	calibrateCalls,
 	calibrationTotals,
 	type Interruption,
 	withoutUnexplained,
-} from "../replaying/calibration.ts";
-import type { Rates } from "./replay-rates.ts";
+} from "./calibration.ts";
 
 /** Totals of the calls of recorded sessions, as their provider billed them and as the replay predicts them. */
 export interface CalibrationReport {
