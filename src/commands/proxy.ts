@@ -7,15 +7,15 @@ import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { archiveLocation, archivePlace } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
+import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
 import { ownCommand, ownCommandLine, shellArgument, shellWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
 import { logLevels } from "../policy/names.ts";
-import { defaultUpstreams, proxyPolicy } from "../proxy/defaults.ts";
 import { billText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
-import type { Upstreams } from "../proxy/routes.ts";
+import { defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import {
@@ -49,7 +49,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const upstreams = { ...defaultUpstreams, ...upstreamsOf(options.upstream ?? []) };
-	const policy = proxyPolicy(await commandConfig(options));
+	const policy = continuousPolicy(await commandConfig(options));
 	const level = () => policy.log_level;
 	const { log, announce } = createOperatorLog({
 		kind,
@@ -155,7 +155,7 @@ export async function launch(name: string, parameters: readonly string[], option
 	const known = launchedPrograms.map((program) => program.name);
 	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
 	if (options.dryRun) return showPlan(program, parameters, options);
-	const policy = proxyPolicy(await commandConfig(options));
+	const policy = continuousPolicy(await commandConfig(options));
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
 		await withArchive(options, policy, async (archive) => {

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile, writeNewFile } from "../files/access.ts";
 import { readConversation } from "../formats/detect.ts";
@@ -12,7 +13,6 @@ import type { EditRecord } from "../operations/edit-record.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";
 import { rescueConversation } from "../operations/rescue.ts";
 import type { Policy } from "../policy/schema.ts";
-import { proxyPolicy } from "../proxy/defaults.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,
@@ -36,7 +36,7 @@ export async function rescue(
 	file: string,
 	options: SessionOptions & Pick<WindowOptions, "model" | "contextWindow"> & { readonly target: number },
 ): Promise<void> {
-	const policy = proxyPolicy(await commandConfig(options));
+	const policy = continuousPolicy(await commandConfig(options));
 	const { document, source } = await readSession(file, policy);
 	const { model, contextWindow, target, dryRun = false } = options;
 	const { edits, report, error } = await withArchive(options, policy, (archive) =>
@@ -78,7 +78,7 @@ export async function prune(file: string, options: PruneOptions): Promise<void> 
 	if (asks && !(process.stdin.isTTY && process.stderr.isTTY)) {
 		refuseUsage("expected --biggest, --stale or --tool, since there is no terminal to ask in");
 	}
-	const policy = proxyPolicy(await commandConfig(options));
+	const policy = continuousPolicy(await commandConfig(options));
 	const { document, source } = await readSession(file, policy);
 	await withArchive(options, policy, async (archive) => {
 		const request = {

@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { invalidPolicy } from "../policy/errors.ts";
-import type { Environment } from "../policy/layers.ts";
+import { type Environment, resolvePolicy } from "../policy/layers.ts";
 import { parseStrategyName } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 
@@ -198,4 +198,9 @@ const isMissing = (error: unknown) => ["ENOENT", "ENOTDIR"].includes(String((err
 
 function unreadable(file: string, reason: string, cause?: unknown): PalimpsestError {
 	return new PalimpsestError("unreadable_file", `Cannot read the policy file ${file}: ${reason}.`, { cause });
+}
+
+/** Of a proxy, a plugin or a rescue: starts from `balanced`, which acts only when that pays, unless a preset is named. */
+export function continuousPolicy({ layers }: Pick<Config, "layers">): Policy {
+	return resolvePolicy([{ preset: "balanced" }, ...layers]);
 }

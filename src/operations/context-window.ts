@@ -2,7 +2,6 @@ import type { Measurement } from "../conversation/measure.ts";
 import { addSizes, noSize, subtractSizes } from "../conversation/plan.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
-import { budgetOf } from "../guarding/budget.ts";
 import { isOpen } from "../masking/history.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 import type { GuardPolicy, Policy } from "../policy/schema.ts";
@@ -19,6 +18,11 @@ export interface GivenTokens {
 	readonly reserveTokens?: number | undefined;
 	/** The provider's usage with the last answer, or `{ input_tokens }`, to calibrate counts by (docs/tokens.md). */
 	readonly usage?: unknown;
+}
+
+/** The tokens for a conversation: a share of the context window minus the reserve for the answer. May be negative. */
+export function budgetOf(contextWindow: number, policy: GuardPolicy): number {
+	return Math.floor(contextWindow * policy.budget_ratio) - policy.reserve_tokens;
 }
 
 export function checkGivenTokens({ contextWindow, reserveTokens, usage }: GivenTokens): number | undefined {

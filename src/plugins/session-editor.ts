@@ -1,12 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { archiveLocation } from "../archive/open.ts";
 import type { PartRequest } from "../archive/part.ts";
-import { loadConfig } from "../config/config.ts";
+import { continuousPolicy, loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
-import { proxyPolicy } from "../proxy/defaults.ts";
 import { inTime } from "../sending/archiving.ts";
 import { isShownWhole } from "../sending/cut-on-arrival.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
@@ -144,7 +143,7 @@ async function open(how: {
 	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
 	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;
 	const settings = locale === undefined ? [] : [`locale=${locale}`];
-	const policy = proxyPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
+	const policy = continuousPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
 	const location = archiveLocation({ environment });
 	const archive = await openArchiveOfPolicy(location, policy);
 	return openEditing({ policy, archive, memoryFolder: memoryFolderFor(location), holdout: 0, now: Date.now, onFault });

@@ -5,6 +5,13 @@ import { PalimpsestError } from "../errors.ts";
 /** Base URLs, fixed at the start. */
 export type Upstreams = Readonly<Partial<Record<Api, string>>>;
 
+/** The providers' own base URLs. */
+export const defaultUpstreams: Upstreams = {
+	anthropic: "https://api.anthropic.com",
+	openai: "https://api.openai.com",
+	gemini: "https://generativelanguage.googleapis.com",
+};
+
 export interface Route {
 	readonly api: Api;
 	/** `edited`: its conversation may be edited. `counted`: the same for a request that only counts tokens. */

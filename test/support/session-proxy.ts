@@ -3,10 +3,10 @@ import { cacheTerms } from "../../src/billing/terms.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
+import { sendAgain } from "../../src/sending/compose.ts";
 import { type Editing, openEditing, prepare } from "../../src/sending/editing.ts";
 import { type Plan, planNext } from "../../src/sending/plan.ts";
 import { dropBlocks, isBindingRefusal } from "../../src/sending/reasoning.ts";
-import { sendAgain } from "../../src/sending/send-again.ts";
 import type { Received } from "./session-upstream.ts";
 import type { Json } from "./thinking-session.ts";
 

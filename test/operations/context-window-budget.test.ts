@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { budgetOf } from "../../src/guarding/budget.ts";
+import { budgetOf } from "../../src/operations/context-window.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const budget = (window: number, ratio: number, reserve: number) =>
 	budgetOf(window, policyOf({ guard: { budget_ratio: ratio, reserve_tokens: reserve } }).guard);
 
-describe("budgetOf", () => {
+describe("the budget of a window", () => {
 	it.each([
 		[200_000, 1, 8_192, 191_808],
 		[128_000, 0.8, 0, 102_400],
