@@ -44,20 +44,24 @@ export function keepWithin(given: {
 
 /**
  * The texts in a room of so many characters. Where they do not fit, the first has the room, then the last three, then those
- * with a rule, then the others, the newest first; `short` counts those that are cut or left out.
+ * with a rule, then the others, the newest first; `short` counts those that are cut or left out. With `marksGaps`, a mark
+ * says how many characters are left out between the texts.
  */
 export function wordsWithin(given: {
 	readonly texts: readonly string[];
 	readonly mostChars: number;
 	readonly locale: LocaleName;
+	readonly marksGaps?: boolean;
 }): { readonly text: string | undefined; readonly short: number } {
-	const { texts, mostChars, locale } = given;
+	const { texts, mostChars, locale, marksGaps = false } = given;
 	const whole = writeWords(texts, locale);
 	if (whole === undefined || whole.length <= mostChars) return { text: whole, short: 0 };
-	const ranks = markWhole(texts).map(({ text, isWhole }, index) => {
-		return index === 0 ? 0 : isWhole ? 1 : ruleSpans(text).length > 0 ? 2 : 3;
-	});
-	const order = [...texts.keys()].sort((a, b) => (ranks[a] as number) - (ranks[b] as number) || b - a);
+	const places = [...texts.keys()].filter((index) => !marksGaps || !gapMark.test(texts[index] as string));
+	const ranks = new Map<number, number>();
+	for (const [nth, { text, isWhole }] of markWhole(places.map((index) => texts[index] as string)).entries()) {
+		ranks.set(places[nth] as number, nth === 0 ? 0 : isWhole ? 1 : ruleSpans(text).length > 0 ? 2 : 3);
+	}
+	const order = places.toSorted((a, b) => (ranks.get(a) as number) - (ranks.get(b) as number) || b - a);
 	const kept = new Map<number, string>();
 	const separator = dashesFor(texts).length + 2;
 	let left = mostChars - wordsHeadings[locale].length - separator;
@@ -71,6 +75,7 @@ export function wordsWithin(given: {
 		kept.set(index, fitting);
 		left -= fitting.length + separator;
 	}
+	if (marksGaps) return { text: writeWithGaps(kept, given), short };
 	const inOrder = [...kept].toSorted(([a], [b]) => a - b);
 	return {
 		text: writeWords(
@@ -79,6 +84,41 @@ export function wordsWithin(given: {
 		),
 		short,
 	};
+}
+
+/** The kept texts, those of least rank last, and a mark for each gap between them. Texts go until the marks have room. */
+function writeWithGaps(
+	kept: Map<number, string>,
+	{ texts, mostChars, locale }: Parameters<typeof wordsWithin>[0],
+): string | undefined {
+	for (;;) {
+		const shown: string[] = [];
+		let gap = 0;
+		const closeGap = () => {
+			if (gap > 0) shown.push(fillTemplate(gapMarks[locale], { omitted_chars: gap }));
+			gap = 0;
+		};
+		for (const [index, text] of texts.entries()) {
+			const fitting = kept.get(index);
+			if (fitting === undefined) {
+				gap += lengthOf(text);
+				continue;
+			}
+			closeGap();
+			shown.push(fitting);
+		}
+		closeGap();
+		const text = writeWords(shown, locale);
+		const last = [...kept.keys()].at(-1);
+		if (last === undefined || (text?.length ?? 0) <= mostChars) return text;
+		kept.delete(last);
+	}
+}
+
+/** A mark of an earlier gap has the length of that gap. */
+function lengthOf(text: string): number {
+	const chars = gapMark.exec(text)?.[1];
+	return chars === undefined ? text.length : Number(chars);
 }
 
 /** What may not be missing afterwards: the texts that are kept whole, and every rule, in order. */
@@ -99,6 +139,8 @@ const gapMarks: Readonly<Record<LocaleName, string>> = {
 	en: "[… {omitted_chars} characters …]",
 	zh: "[… {omitted_chars} 个字符 …]",
 };
+
+const gapMark = /^\[… (\d+) (?:caractères|characters|个字符) …\]$/;
 
 function cutWords(text: string, locale: LocaleName, rules: readonly Span[] = ruleSpans(text)): string {
 	const head = { start: 0, end: beforeCharacter(text, headChars) };

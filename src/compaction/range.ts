@@ -1,11 +1,18 @@
 import { groupBy } from "../conversation/lists.ts";
 import type { CountTokens } from "../conversation/measure.ts";
-import { type MediaNode, type Message, resultText, type Transcript } from "../conversation/transcript.ts";
+import {
+	type MediaNode,
+	type Message,
+	resultText,
+	type ToolCall,
+	type Transcript,
+} from "../conversation/transcript.ts";
 import {
 	groupMessages,
 	locateCallArguments,
 	type MessageGroup,
 	type PairedResult,
+	pairLinks,
 	pairResults,
 } from "../conversation/turns.ts";
 import { cleanValue, writeMediaPlaceholder } from "../masking/placeholder.ts";
@@ -21,9 +28,9 @@ export interface PickedRange {
 }
 
 /**
- * Picks the messages to summarise: all whole groups between the task and the last messages, except system messages and
- * those that are no longer sent. If user and assistant must alternate and the range is between two user messages, its last
- * assistant message stays. `undefined` if nothing can be summarised.
+ * Picks the messages to summarise: all whole groups between the task and the last messages, except system messages, those
+ * that are no longer sent, and all from the first call in flight on. If user and assistant must alternate and the range is
+ * between two user messages, its last assistant message stays. `undefined` if nothing can be summarised.
  */
 export function pickRange(given: {
 	readonly transcript: Transcript;
@@ -42,14 +49,45 @@ export function pickRange(given: {
 	const isPinned = task !== -1 && (pinTask || transcript.opensWithUser);
 
 	const isMovable = new Set(movable);
+	const inFlight = startOfCallsInFlight(transcript);
 	const between = groupMessages(transcript, pairResults(transcript)).filter((group) =>
-		group.messages.every((index) => isMovable.has(index) && !stays.has(index) && !(isPinned && index <= task)),
+		group.messages.every(
+			(index) => isMovable.has(index) && !stays.has(index) && index < inFlight && !(isPinned && index <= task),
+		),
 	);
 	const groups = inTurn ? untilTheirTurn(between, messages) : between;
 	const picked = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
 	const [first] = picked;
 	if (first === undefined || picked.every(isSummary)) return undefined;
 	return { messages: picked, groups, first };
+}
+
+/**
+ * The first message of the last answer with a call that has no result yet; `Infinity` if there is none. Its program is about
+ * to send the result, so all from there on stays, what a person wrote meanwhile too. Calls of the provider's own tools, in a
+ * turn that was paused, count.
+ */
+function startOfCallsInFlight(transcript: Transcript): number {
+	const { messages } = transcript;
+	const last = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
+	const beforeAnswer = messages.findLastIndex(
+		({ role, sent }, index) => index < last && role !== "assistant" && sent !== false,
+	);
+	const answered = new Set(pairResults(transcript).map(({ call }) => call));
+	// Results without ids answer calls without ids in their order.
+	const results = messages.slice(beforeAnswer + 1).flatMap((message) => message.results);
+	let unnamed = results.filter(({ callId }) => callId === undefined).length;
+	const isOpen = (call: ToolCall) => {
+		if (call.id !== undefined) return !answered.has(call);
+		unnamed -= 1;
+		return unnamed < 0;
+	};
+	const referred = new Set(pairLinks(messages).map(({ link, opener }) => `${opener} ${link.id}`));
+	const first = messages.findIndex(({ calls, links = [], sent }, index) => {
+		if (index <= beforeAnswer || sent === false) return false;
+		return calls.some(isOpen) || links.some(({ kind, id }) => kind === "opens" && !referred.has(`${index} ${id}`));
+	});
+	return first === -1 ? Number.POSITIVE_INFINITY : first;
 }
 
 /** Leaves the last groups out if the user would otherwise speak twice in a row: before the range and after it. */

@@ -56,6 +56,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const counted: LadderStep[] = [];
 	const edited: GuardHistory["edited"] = [];
 	let dropMoments: ArrayLike<number> = [];
+	let areWordsCut = false;
 	let left = measurement.total;
 	for (const step of ladder) {
 		if (!isTaken(step, left)) continue;
@@ -74,6 +75,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 			});
 			edits = dropped.edits;
 			dropMoments = dropped.moments;
+			areWordsCut = dropped.areWordsCut;
 		} else {
 			edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
 			edited.push({ step, edits });
@@ -88,7 +90,8 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const momentOf = lazyMoments(() =>
 		guardMoments({ ...parameters, measurement, edited, dropMoments, maskMoments: () => steps.masking().momentOf }),
 	);
-	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits: shortfall === 0, shortfall, momentOf };
+	const fits = shortfall === 0;
+	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits, shortfall, areWordsCut, momentOf };
 }
 
 interface GuardHistory extends GuardParameters {
@@ -216,6 +219,8 @@ export interface GuardPlan {
 	readonly fits: boolean;
 	/** Tokens over the budget after all steps; 0 if it fits. */
 	readonly shortfall: number;
+	/** Whether it only fits without some of what people wrote. */
+	readonly areWordsCut: boolean;
 	readonly momentOf: MomentOf;
 }
 

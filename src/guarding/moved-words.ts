@@ -1,4 +1,4 @@
-import { keepWithin, markWhole, writeWords } from "../compaction/kept-words.ts";
+import { keepWithin, markWhole, wordsWithin, writeWords } from "../compaction/kept-words.ts";
 import { planSummary, summaryOfMessage } from "../compaction/summary.ts";
 import { usersTexts } from "../compaction/users-words.ts";
 import type { MessageWriter } from "../conversation/apply.ts";
@@ -39,9 +39,9 @@ type Parameters = Omit<DropParameters, "fits" | "held"> & {
 const attempts = 6;
 
 /** Drops groups, and puts what people wrote in them, and in earlier drops, into one place. */
-export function planDropWithWords(parameters: Parameters): ReturnType<typeof planDrop> {
+export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	const { transcript, keeping, excess, left, hysteresis } = parameters;
-	if (!keeping) return planDrop({ ...parameters, fits: (context) => excess(context) === 0 });
+	if (!keeping) return { ...planDrop({ ...parameters, fits: (context) => excess(context) === 0 }), areWordsCut: false };
 	const words = usersTexts({ ...keeping, transcript });
 	const held = heldTokens(words, parameters, keeping);
 	let room = 0;
@@ -55,13 +55,60 @@ export function planDropWithWords(parameters: Parameters): ReturnType<typeof pla
 				hysteresis: { ...hysteresis, reachesTarget: (context) => hysteresis.reachesTarget(withWords(context)) },
 			}),
 		});
-		const edits = moveWords(dropped.edits, words, { ...parameters, keeping });
-		const saved = subtractSizes(savedSize(edits), savedBefore(edits, parameters));
-		const missing = excess(subtractSizes(left, saved));
-		if (missing === 0 || attempt === attempts) return { ...dropped, edits: savedSize(edits).tokens > 0 ? edits : [] };
+		const moved = moveWords(dropped.edits, words, { ...parameters, keeping });
+		const missingOf = (edits: readonly Edit[]) =>
+			excess(subtractSizes(left, subtractSizes(savedSize(edits), savedBefore(edits, parameters))));
+		const missing = missingOf(moved.edits);
+		if (missing > 0 && attempt === attempts) {
+			const cut = cutMovedWords(dropped.edits, words, { ...parameters, keeping, moved, missing, missingOf });
+			if (cut !== undefined) return { ...dropped, edits: cut, areWordsCut: true };
+		}
+		const edits = saves(savedSize(moved.edits)) ? moved.edits : [];
+		if (missing === 0 || attempt === attempts) return { ...dropped, edits, areWordsCut: false };
 		// The tokens of the words are estimated, and groups are coarse: each attempt leaves more room.
 		room = 2 * room + missing + 32;
 	}
+}
+
+type DroppedWithWords = ReturnType<typeof planDrop> & {
+	/** Whether some of what people wrote had to go too. */
+	readonly areWordsCut: boolean;
+};
+
+/** The last step before it gives up: of what people wrote, as much as fits, but no less than the ceiling of the policy. */
+function cutMovedWords(
+	drops: readonly Edit[],
+	words: readonly (readonly string[])[],
+	given: Parameters & {
+		readonly keeping: WordsKeeper;
+		readonly moved: ReturnType<typeof moveWords>;
+		readonly missing: number;
+		readonly missingOf: (edits: readonly Edit[]) => number;
+	},
+): readonly Edit[] | undefined {
+	const { keeping, meter, moved, missingOf } = given;
+	const { text } = moved;
+	const tokens = meter.countTokens(text);
+	const least = Math.min(tokens, keeping.most);
+	let { missing } = given;
+	let wanted = tokens;
+	let best: readonly Edit[] | undefined;
+	for (let attempt = 1; attempt <= attempts && missing > 0 && wanted > least; attempt += 1) {
+		wanted = attempt === attempts ? least : Math.max(least, wanted - missing - 4 * attempt);
+		const { edits } = moveWords(drops, words, { ...given, mostChars: Math.floor((wanted * text.length) / tokens) });
+		missing = missingOf(edits);
+		best = edits;
+	}
+	// Words are cut only if that helps.
+	return missing === 0 ? best : undefined;
+}
+
+/** The most tokens of a model for a token of text. What is fixed, such as a message's delimiters, is not scaled. */
+const mostScale = 2;
+
+/** Whether the conversation gets smaller in the tokens of any model: the words may take more text than they leave. */
+function saves({ tokens, fixed = 0 }: Size): boolean {
+	return tokens > 0 && fixed + mostScale * (tokens - fixed) > 0;
 }
 
 /** What earlier steps have already saved in the messages that go. */
@@ -94,37 +141,39 @@ function heldTokens(
 function moveWords(
 	drops: readonly Edit[],
 	words: readonly (readonly string[])[],
-	{ transcript, measurement, meter, keeping }: Parameters & { readonly keeping: WordsKeeper },
-): readonly Edit[] {
+	given: Parameters & { readonly keeping: WordsKeeper; readonly mostChars?: number },
+): { readonly edits: readonly Edit[]; readonly text: string } {
+	const { transcript, measurement, meter, keeping, mostChars } = given;
 	const gone = new Set(drops.map(({ message }) => message));
-	if (![...gone].some((message) => words[message]?.length)) return drops;
+	if (![...gone].some((message) => words[message]?.length)) return { edits: drops, text: "" };
 	const last = Math.max(...gone);
 	transcript.messages.forEach((message, index) => {
 		if (index < last && message.sent !== false && isWordsAlone(message)) gone.add(index);
 	});
-	const texts = markWhole(words.flat());
+	const { most, locale } = keeping;
 	const isGone = words.flatMap((of, message) => of.map(() => gone.has(message)));
-	const kept = keepWithin({
-		texts: texts.filter((_, index) => isGone[index]),
-		most: keeping.most,
-		countTokens: meter.countTokens,
-		locale: keeping.locale,
-	});
+	const texts = markWhole(words.flat()).filter((_, index) => isGone[index]);
 	const messages = [...gone].toSorted((a, b) => a - b);
 	// Behind the first text, which may stay behind a greeting that goes.
 	const first = messages.find((message) => words[message]?.length) ?? -1;
+	const written =
+		mostChars === undefined
+			? writeWords(keepWithin({ texts, most, countTokens: meter.countTokens, locale }).texts, locale)
+			: wordsWithin({ texts: texts.map((one) => one.text), mostChars, locale, marksGaps: true }).text;
+	const text = written ?? "";
 	const edits = planSummary({
 		...keeping,
 		transcript,
 		range: { messages, first },
 		sizes: measurement.messages,
-		text: writeWords(kept.texts, keeping.locale) ?? "",
+		text,
 		meter,
 	});
 	const replaced = edits.find(({ kind }) => kind === "replace")?.message;
-	return edits
+	const ordered = edits
 		.map((edit): Edit => (edit.kind === "remove" && edit.message !== replaced ? { ...edit, reason: "drop" } : edit))
 		.toSorted((a, b) => a.message - b.message);
+	return { edits: ordered, text };
 }
 
 function isWordsAlone(message: Transcript["messages"][number]): boolean {

@@ -96,9 +96,9 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const { done, kept, outcome } = await concludePlan({ ...request, policy }, opened, {
 		plan: [...guard.plan, ...followUp.edits],
 		measurement,
-		estimate,
+		estimate: guard.areWordsCut ? { ...estimate, notes: [...estimate.notes, wordsWereCut] } : estimate,
 		momentOf: sentUnedited ? madeNow : guard.momentOf,
-		pinned: keeps ? pinnedWords(markWhole(usersTexts(source).flat())) : undefined,
+		pinned: keeps && !guard.areWordsCut ? pinnedWords(markWhole(usersTexts(source).flat())) : undefined,
 		notes: window.notes,
 	});
 	for (const note of window.notes) {
@@ -124,6 +124,9 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		},
 	};
 }
+
+const wordsWereCut =
+	"The window is too small for everything that people wrote, so some of their messages were cut or left out, the oldest first.";
 
 export function sentMessages({ messages }: Transcript): number {
 	return messages.filter(({ sent }) => sent !== false).length;

@@ -84,4 +84,17 @@ describe("words in a room of so many characters", () => {
 		});
 		expect(readWords(text ?? "")?.texts).toEqual(["task", "Never push.", "----", "y", "z"]);
 	});
+
+	it("are between marks that count what is left out, also what an earlier mark counts", () => {
+		const given = ["[… 40 characters …]", "older words of ten", ...texts];
+		const within = (mostChars: number) => {
+			const { text } = wordsWithin({ texts: given, mostChars, locale: "en", marksGaps: true });
+			expect(text?.length).toBeLessThanOrEqual(Math.max(mostChars, 100));
+			return readWords(text ?? "")?.texts.map((one) => (one.startsWith("[") ? one : one.split(" ", 1)[0]));
+		};
+		expect(within(1_000)?.slice(0, 3)).toEqual(["[… 40 characters …]", "older", "task"]);
+		expect(within(780)?.slice(0, 3)).toEqual(["[… 40 characters …]", "older", "[… 100 characters …]"]);
+		expect(within(560)).toEqual(["[… 40 characters …]", "older", "[… 400 characters …]", "a", "b", "c"]);
+		expect(within(0)).toEqual([`[… ${40 + 18 + texts.join("").length} characters …]`]);
+	});
 });

@@ -21,6 +21,8 @@ interface Checked {
 	readonly countTokens: (text: string) => number;
 	/** Whether what people wrote stays when their messages go. */
 	readonly keepsWords?: boolean;
+	/** The tokens that would be left of the budget with all of these texts whole: only a guard that would not fit cuts more. */
+	readonly roomForWords?: (more: number) => boolean;
 }
 
 /**
@@ -126,7 +128,7 @@ function brokenByEdit(edit: EditRecord, messages: readonly RawMessage[], { count
 function brokenWords(
 	edits: readonly EditRecord[],
 	messages: readonly RawMessage[],
-	{ keepsWords }: Checked,
+	{ keepsWords, countTokens, roomForWords }: Checked,
 ): readonly string[] {
 	const summaries = edits.filter(({ reason }) => reason === "summary");
 	const gone = new Set(edits.flatMap((edit) => (isGoneBy(edit) ? [edit.message] : [])));
@@ -143,15 +145,33 @@ function brokenWords(
 	if (typeof text !== "string" || (edit.kind === "replace" && added.role !== "user")) return ["the words are no text"];
 	const dashes = /\n(-{3,})$/.exec(text)?.[1] ?? "---";
 	const [, ...shown] = text.slice(0, -dashes.length - 1).split(`\n${dashes}\n`);
-	if (shown.length !== moved.length) return [`${shown.length} of ${moved.length} moved texts`];
 	const isUncut = new Set([all[0], ...all.slice(-3)]);
-	return moved.flatMap((one, index) => {
-		const words = shown[index] as string;
-		if (words === one.text) return [];
-		const isCut = words.length < one.text.length && one.text.length > 660 && !isUncut.has(one);
-		const hasEnds = words.startsWith(one.text.slice(0, 399)) && words.endsWith(one.text.slice(-200));
-		return isCut && hasEnds ? [] : [`text ${index} of ${moved.length} moved ones is not word for word`];
-	});
+	let wasLastStep = false;
+	const broken: string[] = [];
+	let next = 0;
+	for (const words of shown) {
+		const one = moved[next];
+		const gap = Number(/^\[… (\d+) (?:caractères|characters|个字符) …\]$/.exec(words)?.[1] ?? Number.NaN);
+		if (one !== undefined && words === one.text) next += 1;
+		else if (!Number.isNaN(gap)) {
+			wasLastStep = true;
+			// A mark of texts that are left out counts each of their characters.
+			let left = gap;
+			for (; left > 0 && next < moved.length; next += 1) left -= (moved[next]?.text ?? "").length;
+			if (left !== 0) broken.push(`a mark of ${gap} characters is not that of whole texts`);
+		} else {
+			const isCut = one !== undefined && words.length < one.text.length && one.text.length > 660;
+			const hasEnds = isCut && words.startsWith(one.text.slice(0, 399)) && words.endsWith(one.text.slice(-200));
+			if (!hasEnds) broken.push(`text ${next} of ${moved.length} moved ones is not word for word`);
+			if (one !== undefined && isUncut.has(one)) wasLastStep = true;
+			next += 1;
+		}
+	}
+	if (next !== moved.length) broken.push(`${next} of ${moved.length} moved texts`);
+	const whole = [...moved.map((one) => one.text), ""].join(`\n${dashes}\n`);
+	const more = countTokens(whole) - countTokens(shown.join(`\n${dashes}\n`));
+	if (wasLastStep && roomForWords?.(more) !== false) broken.push("texts are cut although they fit");
+	return broken;
 
 	/** At the end of the message that stays before it, or at the start of the one that stays behind it. */
 	function isBeside({ path, message = -1 }: EditRecord, { index }: RawMessage): boolean {
