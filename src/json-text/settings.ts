@@ -9,6 +9,7 @@ import {
 	type ParseError,
 	parse,
 	parseTree,
+	visit,
 } from "jsonc-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/transcript.ts";
@@ -131,9 +132,20 @@ function requireChange(what: { before: string; after: string; key: readonly stri
 
 /** Returns the text if it holds the settings that a change of `key` was to make. */
 function requireSettings(text: string, { wanted, key }: { wanted: JsonObject; key: readonly string[] }): string {
+	if (hasPrototypeMember(text)) throw refusedSettings("it has a member `__proto__`; remove that member first");
 	// Compared as JSON, since an entry may have fields that are `undefined`.
 	if (isDeepStrictEqual(readSettings(text), JSON.parse(JSON.stringify(wanted)))) return text;
 	throw refusedSettings(`\`${key.join(".")}\` stands where it cannot be changed by itself`);
+}
+
+/** jsonc-parser sets the prototype by this name, so the member is in neither of the values that are compared. */
+function hasPrototypeMember(text: string): boolean {
+	let isThere = false;
+	const onObjectProperty = (name: string) => {
+		isThere ||= name === "__proto__";
+	};
+	visit(text, { onObjectProperty }, { allowTrailingComma: true });
+	return isThere;
 }
 
 function nodeAt(text: string, path: Path): Node {

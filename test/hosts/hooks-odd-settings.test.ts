@@ -10,9 +10,12 @@ function isHook(command: string): boolean {
 	return command.includes("hook claude-code");
 }
 
-it("settings in a member named __proto__ are not taken for those of the file, which is left as it is", () => {
-	const text = '{\n  "__proto__": { "hooks": ["mine"] }\n}\n';
-	expect(() => withHook(text, target)).toThrow(/left as it is/);
+it.each([
+	'{\n  "__proto__": { "hooks": ["mine"] }\n}\n',
+	'{\n  "\\u005f_proto__": "mine"\n}\n',
+	'{\n  // mine\n  "theme": [{ "__proto__": null }],\n}\n',
+])("settings with a member named __proto__ are left as they are: %j", (text) => {
+	expect(() => withHook(text, target)).toThrow(/`__proto__`.*left as it is/);
 	expect(withoutHook(text, target)).toBe(text);
 });
 
