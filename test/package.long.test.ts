@@ -92,6 +92,11 @@ describe("installed into an empty folder", () => {
 		expect(answer.structuredContent).toMatchObject({ report: { masked_tool_results: 2 } });
 	});
 
+	it("enters the package of npm in a host's configuration", async () => {
+		const { stdout } = await run("npx", ["--no-install", "palimpsest", "install", "cursor", "--dry-run"], asUser());
+		expect(stdout).toMatch(/"command": "npx",\n.*"args": \[\n.*"-y",\n.*"palimpsest-mcp"\n/);
+	});
+
 	it("serves MCP over HTTP", async () => {
 		const bin = join(installed, "node_modules/.bin/palimpsest");
 		const server = spawn(bin, ["serve", "--http", "127.0.0.1:0"], asUser());

@@ -1,8 +1,11 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { archiveLocation, openArchiveOfPolicy } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
+import { hookHosts, usualHookChars } from "../hosts/hook-answers.ts";
+import { enteredHooks, hookTarget, isPluginHost, pluginModule } from "../hosts/hooks.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { hostStates } from "../hosts/install.ts";
 import { parseAddress } from "../http/address.ts";
@@ -11,6 +14,7 @@ import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { version } from "../version.ts";
+import { type EnteredStart, entryStart, startProblem } from "./entered-starts.ts";
 import { type ArchiveCommandOptions, commandConfig, printJson, show } from "./input-output.ts";
 
 export interface Finding {
@@ -134,15 +138,76 @@ async function checkPort(address: string | true): Promise<Finding> {
 	}
 }
 
+/** Starts everything of ours that is entered in the user's settings, as the hosts do. */
 async function checkHosts(): Promise<Finding> {
 	const name = "hosts";
 	const where = { platform: process.platform, environment: process.env, homeFolder: homedir() };
 	const states = await Promise.all(
-		hosts.map(async (host) => (await hostStates(host, where)).map(({ state }) => ({ host: host.name, state }))),
+		hosts.map(async (host) => (await hostStates(host, where)).map((state) => ({ host: host.name, ...state }))),
 	);
 	const present = states.flat().filter(({ state }) => state !== "no file");
-	const found = present.map(({ host, state }) => `${host}: ${state}`).join(", ");
-	if (present.some(({ state }) => state === "installed")) return { name, state: "ok", found };
+	const problemOf = oncePerStart();
+	const servers = present.map(({ host, state, entry }) => {
+		return {
+			part: host,
+			start: entryStart(entry),
+			otherwise: state === "installed" ? "installed, not started" : state,
+		};
+	});
+	const found = await Promise.all(
+		[...servers, ...(await hookStarts())].map(async ({ part, start, otherwise }) => {
+			if (start === undefined) return { part, state: otherwise };
+			const problem = await problemOf(start);
+			return { part, problem, state: problem === undefined ? "installed" : `fails (${problem})` };
+		}),
+	);
+	const text = found.map(({ part, state }) => `${part}: ${state}`).join(", ");
+	const broken = found.find(({ problem }) => problem !== undefined)?.part;
+	if (broken !== undefined) {
+		const [host, kind] = broken.split(" ");
+		const advice = `palimpsest ${kind === "hook" ? "hook install" : "install"} ${host} enters a command that starts.`;
+		return { name, state: "failed", found: text, advice };
+	}
+	if (found.some(({ state }) => state.startsWith("installed"))) return { name, state: "ok", found: text };
 	const advice = `palimpsest install ${present[0]?.host ?? "HOST"} enters the server; palimpsest install lists the hosts.`;
-	return { name, state: "warning", found: found || "no configuration of a host was found", advice };
+	return { name, state: "warning", found: text || "no configuration of a host was found", advice };
+}
+
+/** Most hosts have the same entry. */
+function oncePerStart() {
+	const problems = new Map<string, Promise<string | undefined>>();
+	return (start: EnteredStart) => {
+		const key = JSON.stringify(start);
+		const problem = problems.get(key) ?? startProblem(start);
+		problems.set(key, problem);
+		return problem;
+	};
+}
+
+interface EnteredPart {
+	readonly part: string;
+	readonly start: EnteredStart | undefined;
+	readonly otherwise: string;
+}
+
+/** Hooks and plugins, in the files of the user. */
+async function hookStarts(): Promise<readonly EnteredPart[]> {
+	const parts = hookHosts.map(async (host): Promise<readonly EnteredPart[]> => {
+		const target = hookTarget(host, { isForProject: false, mostChars: usualHookChars });
+		const text = (await readFile(target.file, "utf8").catch(() => "")).replace(/^\uFEFF/, "");
+		const otherwise = "installed, not started";
+		if (isPluginHost(host)) {
+			const file = pluginModule(text);
+			return file === undefined ? [] : [{ part: `${host} plugin`, start: { kind: "module", file }, otherwise }];
+		}
+		try {
+			const lines = enteredHooks(text, target);
+			return lines.map((line) => ({ part: `${host} hook`, start: { kind: "hook", line }, otherwise }));
+		} catch {
+			return text.includes(` hook ${host}`)
+				? [{ part: `${host} hook`, start: undefined, otherwise: "unreadable" }]
+				: [];
+		}
+	});
+	return (await Promise.all(parts)).flat();
 }

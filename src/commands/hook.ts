@@ -30,8 +30,6 @@ type HookHost = keyof typeof hostHooks;
 
 /** After this time the result passes unchanged. */
 const timeLimitMs = 8_000;
-/** In an event that is small because the host has put the result into a file. */
-const savedOutputs = ["persistedOutputPath", "-copilot-tool-output-"];
 /** An event that says that a session has started has a few paths in it. */
 const mostStartBytes = 64 * 1024;
 const mostEventBytes = 64 * 1024 * 1024;
@@ -73,8 +71,8 @@ async function answerHook(name: HookHost, values: HookOptions, unknown: string |
 		const isStart = name === "claude-code" && input.length <= mostStartBytes && input.includes('"SessionStart"');
 		if (isStart) answer = await wordsAfterCompaction(input.toString("utf8"), values);
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
-		const isLarge = input.length > mostChars || savedOutputs.some((words) => input.includes(words));
-		if (isLarge) answer ??= await shortened({ name, input: input.toString("utf8"), mostChars, values });
+		if (input.length > mostChars)
+			answer ??= await shortened({ name, input: input.toString("utf8"), mostChars, values });
 	} catch (error) {
 		process.stderr.write(`palimpsest: the result is as it was: ${describeError(error)}\n`);
 	}
@@ -107,7 +105,6 @@ async function shortened(what: {
 			mostChars,
 			shorten: async (text, most, isCut) =>
 				text.length <= most ? undefined : (await context()).shorten(text, most, isCut),
-			shortenFile: async (file, most, start) => (await context()).shortenFile(file, most, start),
 			wordings: async () => (await context()).wordings(),
 		});
 		return answered && `${JSON.stringify(answered)}\n`;

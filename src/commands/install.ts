@@ -24,7 +24,7 @@ import {
 	presentFiles,
 	removeServer,
 } from "../hosts/install.ts";
-import { ownCommand } from "../hosts/own-command.ts";
+import { enteredCommand, isCheckout } from "../hosts/own-command.ts";
 import { presetNames } from "../policy/names.ts";
 import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
@@ -52,7 +52,7 @@ export async function install(name: string | undefined, options: InstallOptions)
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	const { platform } = process;
 	const tools = options.tools === undefined ? undefined : await offeredTools(options.tools);
-	const command = options.local ? ownCommand() : undefined;
+	const command = options.local || isCheckout() ? enteredCommand() : undefined;
 	const start = serverStart({ preset, locale, archive, tools, platform, command });
 	const host = findHost(name);
 	const files = configurationFiles(host, options);

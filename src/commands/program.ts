@@ -295,7 +295,7 @@ function addSetupCommands(program: Command): void {
 		.option("--locale <locale>", "language of placeholders, if not the preset's")
 		.option("--archive <where>", "where originals are kept, if not in the user's state folder")
 		.option("--tools <names>", "tools to offer, separated by commas, if not all")
-		.option("--local", "start this very program, not the one that npm brings")
+		.option("--local", "start this very program, not the one that npm brings; a checkout always does")
 		.action(async (host, options) => (await import("./install.ts")).install(host, options));
 
 	command("uninstall <host>", "Take the server out of a host's configuration again.")

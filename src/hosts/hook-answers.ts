@@ -33,13 +33,8 @@ function shortenResponse(toolName: string, response: unknown, context: HookConte
 async function shortenCommand(response: JsonObject, context: HookContext): Promise<unknown> {
 	const { stdout, stderr = "", isImage, persistedOutputPath: file } = response;
 	if (typeof stdout !== "string" || typeof stderr !== "string" || isImage === true) return undefined;
-	if (typeof file === "string") {
-		// The host shows the first 2 000 characters of a longer output and saves all of it in a file. The excerpt
-		// replaces both; the file stays.
-		const { persistedOutputPath: _path, persistedOutputSize: _size, ...rest } = response;
-		const shorter = await context.shortenFile(file, context.mostChars);
-		return shorter === undefined ? undefined : { ...rest, stdout: shorter };
-	}
+	// The host saves all of a longer output in a file, and shows 2 000 characters of it and the name of the file.
+	if (typeof file === "string") return undefined;
 	const blocks = await shortenBlocks([{ text: stdout }, { text: stderr }], context);
 	if (blocks === undefined) return undefined;
 	const [{ text: shorterStdout }, { text: shorterStderr }] = blocks as [{ text: string }, { text: string }];
@@ -126,23 +121,18 @@ export async function answerCopilotCli(event: ToolEvent, context: HookContext): 
 	if (!isJsonObject(response) || response.resultType !== "success") return undefined;
 	const text = response.textResultForLlm;
 	if (typeof text !== "string" || !isEmpty(response.binaryResultsForLlm)) return undefined;
-	const shorter = await shortenCopilotText(text, context);
+	if (text.length <= mostPreviewChars && previewOfCopilot.test(text)) return undefined;
+	const shorter = await context.shorten(text, context.mostChars);
 	return shorter === undefined ? undefined : { modifiedResult: { ...response, textResultForLlm: shorter } };
 }
 
 /**
- * Of an output that it finds too large, Copilot CLI (1.0.102) shows 500 characters and names a file with all of it. The
- * excerpt takes the place of those, and the line on how the command ended stays behind it.
+ * Copilot CLI (1.0.102) saves an output that it finds too large in a file, and shows 500 characters of it and the name of the
+ * file.
  */
-const savedOutput =
-	/^Output too large to read at once \([^)\n]*\)\. Saved to: (?<file>[^\n]*-copilot-tool-output-[^\n/\\]*\.txt)\n[^\n]*\n\nPreview \(first \d+ chars\):\n(?<shown>.*?)(?<ending>\n<shellId: [^\n]*>)?$/su;
-
-async function shortenCopilotText(text: string, context: HookContext): Promise<string | undefined> {
-	const { file, shown = "", ending = "" } = savedOutput.exec(text)?.groups ?? {};
-	if (file === undefined) return context.shorten(text, context.mostChars);
-	const shorter = await context.shortenFile(file, context.mostChars - ending.length, shown);
-	return shorter === undefined ? undefined : shorter + ending;
-}
+const previewOfCopilot =
+	/^Output too large to read at once \([^)\n]*\)\. Saved to: [^\n]*\n[^\n]*\n\nPreview \(first \d+ chars\):\n/u;
+const mostPreviewChars = 4_000;
 
 function isEmpty(list: unknown): boolean {
 	return list === undefined || list === null || (Array.isArray(list) && list.length === 0);
@@ -191,11 +181,6 @@ export interface HookContext {
 	readonly mostChars: number;
 	/** `isCut`: the host has cut the text, so that less than all of it can be archived. */
 	readonly shorten: (text: string, mostChars: number, isCut?: boolean) => Promise<string | undefined>;
-	/**
-	 * The same for a text that the host saved in a file; `undefined` also if it cannot be read or does not begin with
-	 * `start`: a tool could print the name of any file.
-	 */
-	readonly shortenFile: (file: string, mostChars: number, start?: string) => Promise<string | undefined>;
 	readonly wordings: () => Promise<ExcerptWordings>;
 }
 

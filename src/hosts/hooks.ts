@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { isJsonObject } from "../conversation/json.ts";
 import {
 	appendItem,
@@ -12,7 +13,7 @@ import {
 import { packageFile, version } from "../version.ts";
 import type { hookHosts } from "./hook-answers.ts";
 import { type HostSurroundings, programFolder } from "./hosts.ts";
-import { ownCommand, shellArgument } from "./own-command.ts";
+import { enteredCommand, shellArgument } from "./own-command.ts";
 
 export type InstallHost = (typeof hookHosts)[number];
 
@@ -43,7 +44,7 @@ export function hookTarget(host: InstallHost, how: PluginChoices & { readonly is
 		return { kind: "file", file, text: pluginText(host, how), mark: pluginMark };
 	}
 	const parameters = ["hook", host, "--max-chars", String(mostChars), ...(locale ? ["--locale", locale] : [])];
-	const line = [...ownCommand(), ...parameters].map(shellArgument).join(" ");
+	const line = [...enteredCommand(), ...parameters].map(shellArgument).join(" ");
 	const isOwn = (one: string) => /palimpsest|cli\.js/i.test(one) && one.includes(` hook ${host}`);
 	const fileIn = (folder: string, ofUser: string, ...names: string[]) =>
 		path.join(projectFolder === undefined ? ofUser : path.join(projectFolder, folder), ...names);
@@ -84,6 +85,22 @@ export function withoutHook(text: string | undefined, target: HookTarget): strin
 	if (text === undefined) return undefined;
 	if (target.kind === "entries") return target.entries.reduce(removeHook, text);
 	return text.includes(target.mark) ? undefined : text;
+}
+
+/** The command lines of our hooks in settings. Throws `invalid_json`. */
+export function enteredHooks(text: string, target: HookTarget): readonly string[] {
+	const entries = target.kind === "entries" ? target.entries : [];
+	const lines = entries.flatMap((entry) => {
+		const groups = groupsOf(text, entry.event);
+		return ownPlaces(text, entry).map(([group, hook]) => (hooksIn(groups[group])[hook] as { command: string }).command);
+	});
+	if (target.kind === "file" && text.includes(target.mark)) {
+		const own = entryInJson(text, ["hooks", "postToolUse"]);
+		lines.push(
+			...(Array.isArray(own) ? own : []).flatMap((hook) => (typeof hook?.bash === "string" ? [hook.bash] : [])),
+		);
+	}
+	return [...new Set(lines)];
 }
 
 function enterHook(text: string, entry: HookEntry): string {
@@ -153,13 +170,19 @@ export function pluginFile(host: PluginHost, where: Omit<HostSurroundings, "plat
 }
 
 export function pluginText(host: PluginHost, { mostChars, locale }: PluginChoices): string {
-	const options = { command: ownCommand(), mostChars, ...(locale === undefined ? {} : { locale }) };
+	const options = { command: enteredCommand(), mostChars, ...(locale === undefined ? {} : { locale }) };
 	const module = host === "pi" ? "pi-extension.js" : "opencode-plugin.js";
 	return `// Masks old tool results and cuts large ones in ${host}. ${pluginMark} ${version}; delete this file to undo it.
 const plugin = ${JSON.stringify(packageFile(`dist/${module}`).href)};
 const options = ${JSON.stringify(options)};
 
 ${host === "pi" ? piText : opencodeText}`;
+}
+
+/** The path of the module that a plugin file of ours imports; `undefined` for another file. */
+export function pluginModule(text: string): string | undefined {
+	const [, address] = /^const plugin = "(file:[^"]+)";$/m.exec(text) ?? [];
+	return text.includes(pluginMark) && address !== undefined ? fileURLToPath(address) : undefined;
 }
 
 export function isPluginHost(name: string): name is PluginHost {

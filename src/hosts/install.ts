@@ -28,9 +28,13 @@ export function removeServer(text: string, host: WritableHost): string {
 	return host.format === "json" ? removeFromJson(text, host.key) : changeToml(text, host.key, undefined);
 }
 
-export function hasServer(text: string, { format, key }: WritableHost): boolean {
-	if (format === "json") return entryInJson(text, key) !== undefined;
-	return valueAt(readToml(text, "it is not valid TOML"), key) !== undefined;
+export function hasServer(text: string, host: WritableHost): boolean {
+	return serverEntry(text, host) !== undefined;
+}
+
+function serverEntry(text: string, { format, key }: WritableHost): unknown {
+	if (format === "json") return entryInJson(text, key);
+	return valueAt(readToml(text, "it is not valid TOML"), key);
 }
 
 export const entryByHand = ({ key, entry }: Host, start: ServerStart) => toYaml(below(key, entry(start)), "");
@@ -58,18 +62,25 @@ export function presentFiles(host: Host, where: HostSurroundings): readonly stri
 	return file === undefined ? [] : [file];
 }
 
-export function hostStates(host: Host, where: HostSurroundings) {
-	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await findState(host, file) })));
+interface HostState {
+	readonly file: string;
+	readonly state: "installed" | "not installed" | "no file" | "unreadable";
+	/** As the host has it; `undefined` in a file that is not read (YAML). */
+	readonly entry?: unknown;
 }
 
-async function findState(host: Host, file: string) {
+export function hostStates(host: Host, where: HostSurroundings): Promise<readonly HostState[]> {
+	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, ...(await findState(host, file)) })));
+}
+
+async function findState(host: Host, file: string): Promise<Omit<HostState, "file">> {
 	try {
 		const text = (await readIfThere(file))?.toString("utf8");
-		if (text === undefined) return "no file";
-		const isThere = isWritable(host) ? hasServer(text, host) : text.includes("palimpsest");
-		return isThere ? "installed" : "not installed";
+		if (text === undefined) return { state: "no file" };
+		if (!isWritable(host)) return { state: text.includes("palimpsest") ? "installed" : "not installed" };
+		return hasServer(text, host) ? { state: "installed", entry: serverEntry(text, host) } : { state: "not installed" };
 	} catch {
-		return "unreadable";
+		return { state: "unreadable" };
 	}
 }
 

@@ -1,18 +1,54 @@
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { packageFile } from "../version.ts";
 
 /** How other programs call this one: by name if the shell finds it, else by the path of its script, or by `otherwise`. */
 export function ownCommand(otherwise?: readonly string[]): readonly string[] {
-	const name = process.platform === "win32" ? "palimpsest.cmd" : "palimpsest";
-	const isThere = (process.env.PATH ?? "")
-		.split(path.delimiter)
-		// The folder that npx makes for one run does not last.
-		.some((folder) => folder !== "" && !folder.includes("_npx") && existsSync(path.join(folder, name)));
-	return isThere ? ["palimpsest"] : (otherwise ?? [process.execPath, path.resolve(process.argv[1] ?? "")]);
+	return placeOnPath() === undefined ? (otherwise ?? byPath()) : ["palimpsest"];
 }
 
 export function ownCommandLine(): string {
 	return ownCommand().map(shellArgument).join(" ");
+}
+
+/** The command that is entered in settings of other programs. A checkout enters itself, not another `palimpsest` of the PATH. */
+export function enteredCommand(): readonly string[] {
+	const place = placeOnPath();
+	return place !== undefined && (!isCheckout() || isThisProgram(place)) ? ["palimpsest"] : byPath();
+}
+
+/** The package has no sources. */
+export function isCheckout(): boolean {
+	return existsSync(packageFile("src/cli.ts"));
+}
+
+/** The file that the shell runs as `palimpsest`. */
+function placeOnPath(): string | undefined {
+	const name = process.platform === "win32" ? "palimpsest.cmd" : "palimpsest";
+	return (
+		(process.env.PATH ?? "")
+			.split(path.delimiter)
+			// The folder that npx makes for one run does not last.
+			.filter((folder) => folder !== "" && !folder.includes("_npx"))
+			.map((folder) => path.join(folder, name))
+			.find((file) => existsSync(file))
+	);
+}
+
+/** npm links the script itself; on Windows it writes a script of its own beside the linked package. */
+function isThisProgram(file: string): boolean {
+	const linked =
+		process.platform === "win32" ? path.join(path.dirname(file), "node_modules/palimpsest-mcp/dist/cli.js") : file;
+	try {
+		return realpathSync(linked) === realpathSync(fileURLToPath(packageFile("dist/cli.js")));
+	} catch {
+		return false;
+	}
+}
+
+function byPath(): readonly string[] {
+	return [process.execPath, path.resolve(process.argv[1] ?? "")];
 }
 
 /** An argument that POSIX shells, PowerShell and cmd read as one word. */

@@ -5,7 +5,7 @@ import { findPolicyFile, loadConfig, type PolicyFileSearch } from "../config/con
 import { isJsonObject } from "../conversation/json.ts";
 import { readRegularFile } from "../files/access.ts";
 import { openToRead } from "../files/disk.ts";
-import { type AnsweredCall, shortenStream, shortenText } from "../operations/truncate-stream.ts";
+import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
 import { charsCheck } from "../operations/truncation-limit.ts";
 import { valueAt } from "../policy/errors.ts";
 import type { LocaleName, PresetName } from "../policy/names.ts";
@@ -29,14 +29,6 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 	return {
 		shorten: (text, most, isCut = false) =>
 			shortenText({ text, isCut, policy, archive, toolCall, command, check: charsCheck(most), how }),
-		async shortenFile(file, most, start = "") {
-			const handle = await openSavedOutput(file);
-			if (handle === undefined || (await beginsWith(handle, start))) {
-				return handle && shortenSaved({ ...what, handle, toolCall, most });
-			}
-			await handle.close();
-			return undefined;
-		},
 		wordings: async () => excerptWordings[policy.locale],
 	};
 }
@@ -59,13 +51,11 @@ export async function shortenPassed(
 	return shortenText({ text, isCut: true, policy, archive, command, check, how });
 }
 
-async function shortenSaved(
-	what: HookShell & { readonly handle: FileHandle; readonly most: number; readonly toolCall?: AnsweredCall },
-): Promise<string> {
-	const { handle, most, wholePolicy, archive, toolCall, command } = what;
+async function shortenSaved(what: HookShell & { readonly handle: FileHandle; readonly most: number }): Promise<string> {
+	const { handle, most, wholePolicy, archive, command } = what;
 	const pieces = handle.createReadStream({ start: 0 });
 	const limit = { kind: "chars", most } as const;
-	const shortened = await shortenStream({ pieces, policy: await wholePolicy(), archive, toolCall, command, limit });
+	const shortened = await shortenStream({ pieces, policy: await wholePolicy(), archive, command, limit });
 	if (shortened.failure !== undefined) throw shortened.failure;
 	return shortened.kind === "whole" ? shortened.bytes.toString("utf8") : shortened.text;
 }
@@ -93,11 +83,6 @@ export async function isWholeOf(handle: FileHandle, shown: { readonly text: stri
 	const last = await readAt(handle, size - length, length);
 	const same = commonStart(text, first) + commonStart(text.toReversed(), last.toReversed());
 	return same >= text.length - mostNoticeChars - Buffer.byteLength(shown.file) && same >= text.length / 2;
-}
-
-async function beginsWith(handle: FileHandle, start: string): Promise<boolean> {
-	const bytes = Buffer.from(start);
-	return (await readAt(handle, 0, bytes.length)).equals(bytes);
 }
 
 /** The note of opencode's shell on how a command ended, such as a time-out. It follows the output and is in no file. */

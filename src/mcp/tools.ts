@@ -1,4 +1,3 @@
-import path from "node:path";
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -354,15 +353,12 @@ async function hookContextOf(event: ToolEvent, mostChars: number, context: ToolC
 	const { hookContext } = await import("../hosts/shorten-result.ts");
 	const policy = callPolicy(context, undefined);
 	const shell = { policy, wholePolicy: async () => policy, archive: context.archive, command: ownCommandLine() };
-	const { shorten, shortenFile, wordings } = hookContext({ ...shell, event });
+	const { shorten, wordings } = hookContext({ ...shell, event });
 	return {
 		mostChars,
 		wordings,
 		shorten: async (text: string, most: number, isCut?: boolean) =>
 			text.length <= most ? undefined : shorten(text, most, isCut),
-		// The call could come from a model that knows the name: it must not read any file by it.
-		shortenFile: async (file: string, most: number) =>
-			path.basename(path.dirname(path.resolve(file))) === "tool-results" ? shortenFile(file, most) : undefined,
 	};
 }
 

@@ -42,7 +42,7 @@ interface StreamRequest {
 	readonly log?: Log | undefined;
 }
 
-export interface AnsweredCall {
+interface AnsweredCall {
 	readonly id: string | undefined;
 	readonly name: string | undefined;
 	/** Its arguments, which show the subject of the search. */

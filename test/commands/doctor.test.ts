@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { checkNode, type Finding } from "../../src/commands/doctor.ts";
+import { packageFolder } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -11,8 +12,21 @@ let folder: string;
 beforeEach(async () => {
 	folder = await scratchFolder();
 });
-const environment = { XDG_CONFIG_HOME: "", XDG_STATE_HOME: "", PALIMPSEST_ARCHIVE: "" };
+const environment = {
+	XDG_CONFIG_HOME: "",
+	XDG_STATE_HOME: "",
+	PALIMPSEST_ARCHIVE: "",
+	CLAUDE_CONFIG_DIR: "",
+	CODEX_HOME: "",
+	COPILOT_HOME: "",
+	PI_CODING_AGENT_DIR: "",
+};
 const free = ["--http", "127.0.0.1:0"];
+
+async function write(name: string, text: string): Promise<void> {
+	await mkdir(join(folder, dirname(name)), { recursive: true });
+	await writeFile(join(folder, name), text);
+}
 
 async function examine(...parameters: string[]) {
 	const { code, text } = await runCli(["doctor", "--json", ...parameters], { folder, environment });
@@ -41,6 +55,69 @@ describe("palimpsest doctor", () => {
 	it("finds a host that has the server configured", async () => {
 		await runCli(["install", "claude-code"], { folder, environment });
 		expect((await examine(...free)).of("hosts")).toMatchObject({ state: "ok", found: "claude-code: installed" });
+	});
+
+	const broken = JSON.stringify({ command: "no-such-program", args: ["serve"] });
+	it.each([
+		["claude-code", ".claude.json", `{ "mcpServers": { "palimpsest": ${broken} } }`, "there is no such command"],
+		["cursor", ".cursor/mcp.json", `{ "mcpServers": { "palimpsest": { "command": "" } } }`, "it cannot be run"],
+		[
+			"codex",
+			".codex/config.toml",
+			'[mcp_servers.palimpsest]\ncommand = "node"\nargs = ["-e", "process.exit(3)"]\n',
+			"it ended with exit code 3",
+		],
+		[
+			"opencode",
+			".config/opencode/opencode.json",
+			'{ "mcp": { "palimpsest": { "type": "local", "command": ["no-such-program"] } } } // mine',
+			"there is no such command",
+		],
+	])("says that the server of %s fails where its entry in %s does not start", async (host, name, text, reason) => {
+		await write(name, text);
+		const { code, of } = await examine(...free);
+		expect([code, of("hosts")]).toEqual([
+			1,
+			{
+				name: "hosts",
+				state: "failed",
+				found: `${host}: fails (${reason})`,
+				advice: `palimpsest install ${host} enters a command that starts.`,
+			},
+		]);
+	});
+
+	it("says which of several entries fail, in the order of the hosts", async () => {
+		await runCli(["install", "cursor"], { folder, environment });
+		await write(".gemini/settings.json", `{ "mcpServers": { "palimpsest": ${broken} } }`);
+		await write(".copilot/mcp-config.json", '{ "mcpServers": { "palimpsest": { "url": "https://example.org/mcp" } } }');
+		const { found } = (await examine(...free)).of("hosts") ?? {};
+		expect(found).toBe(
+			"cursor: installed, gemini-cli: fails (there is no such command), copilot-cli: installed, not started",
+		);
+	});
+
+	it("starts hooks and looks for the modules of plugins", async () => {
+		for (const host of ["claude-code", "gemini-cli", "copilot-cli", "opencode", "pi"])
+			expect((await runCli(["hook", "install", host], { folder, environment })).code).toBe(0);
+		const parts = ["claude-code hook", "copilot-cli hook", "gemini-cli hook", "opencode plugin", "pi plugin"];
+		const works = (await examine(...free)).of("hosts");
+		expect(works?.state).toBe("ok");
+		for (const part of parts) expect(works?.found).toContain(`${part}: installed`);
+		const files = [
+			".claude/settings.json",
+			".copilot/hooks/palimpsest.json",
+			".gemini/settings.json",
+			".config/opencode/plugins/palimpsest.js",
+			".pi/agent/extensions/palimpsest.js",
+		];
+		for (const file of files) {
+			const text = await readFile(join(folder, file), "utf8");
+			await write(file, text.replaceAll(packageFolder, join(folder, "moved")));
+		}
+		const { code, of } = await examine(...free);
+		expect([code, of("hosts")?.state]).toEqual([1, "failed"]);
+		for (const part of parts) expect(of("hosts")?.found).toContain(`${part}: fails (`);
 	});
 
 	it("reports an unusable policy and continues", async () => {

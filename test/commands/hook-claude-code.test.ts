@@ -52,18 +52,6 @@ describe("a large result", () => {
 		expect(small.stderr).toBe("a warning");
 	});
 
-	it("that the host has written to a file is read from there", async () => {
-		const file = join(folder, "persisted.txt");
-		await writeFile(file, long);
-		const persisted = { persistedOutputPath: file, persistedOutputSize: long.length };
-		const response = bashResponse(long.slice(0, 2_000), persisted);
-		const result = await updated<{ stdout: string }>("Bash", command, response);
-		expect(Object.keys(result)).toEqual(["stdout", "stderr", "interrupted", "isImage", "noOutputExpected"]);
-		expect(result.stdout).toMatch(/\nFATAL: the disk is on fire\n/);
-		const gone = bashResponse("x", { ...persisted, persistedOutputPath: join(folder, "gone") });
-		expect(await call(claudeCodeEvent("Bash", command, gone))).toMatchObject(unchanged);
-	});
-
 	it("of a search or a page is shortened", async () => {
 		const grep = { mode: "content", numFiles: 0, filenames: [], content: long, numLines: 4_000 };
 		const found = await updated<typeof grep>("Grep", { pattern: "log" }, grep);
@@ -128,8 +116,26 @@ describe("a large result", () => {
 	});
 });
 
+/** As Claude Code 2.1.332 passes an output that it has saved: the start of it alone, or its start and its end. */
+const savedByHost = (shown: string, file: string) => ({
+	...bashResponse(shown),
+	persistedOutputPath: file,
+	persistedOutputSize: long.length,
+	stdoutHoldsOutputEnd: true,
+});
+
 describe("an unchanged result", () => {
 	const huge = "x".repeat(40_000);
+	it.each(["Bash", "PowerShell"])("of %s, of which the host shows a preview and has saved the whole", async (tool) => {
+		const file = join(folder, "b1.txt");
+		await writeFile(file, long);
+		for (const shown of [long.slice(0, 2_000), long.slice(0, 30_000), long]) {
+			const event = claudeCodeEvent(tool, command, savedByHost(shown, file));
+			expect(await call(event)).toMatchObject(unchanged);
+			expect(await call(event, "--max-chars", "1000")).toMatchObject(unchanged);
+		}
+	});
+
 	it.each<[string, string]>([
 		["that is small", claudeCodeEvent("Bash", command, bashResponse("small"))],
 		[

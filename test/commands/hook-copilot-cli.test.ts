@@ -11,7 +11,8 @@ beforeEach(async () => {
 	folder = await scratchFolder();
 	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive"), PALIMPSEST_LOCALE: "en" };
 });
-const call = (input: string) => runCli(["hook", "copilot-cli"], { folder, input, environment });
+const call = (input: string, ...parameters: string[]) =>
+	runCli(["hook", "copilot-cli", ...parameters], { folder, input, environment });
 const long = logOf(4_000, { 2000: "FATAL: the disk is on fire" });
 const success = (textResultForLlm: string) => ({ resultType: "success", textResultForLlm });
 const command = { command: "npm test", description: "Run tests" };
@@ -46,27 +47,18 @@ it("replaces the text of a large result, and archives the original", async () =>
 	expect(await recalledFrom(text)).toBe(long);
 });
 
-it("shortens the file in which the host has saved the whole, and keeps how the command ended", async () => {
+it("leaves the host's own preview of an output that it has saved", async () => {
 	const file = join(folder, "1795377915475-copilot-tool-output-23943-0ca2a5a5.txt");
 	await writeFile(file, long);
-	const text = await shortened(copilotCliEvent("bash", command, success(savedIn(file, long))));
-	expect(text.length).toBeLessThanOrEqual(16_000);
-	expect(text).toMatch(/\nFATAL: the disk is on fire\n/);
-	expect(text.endsWith(ending)).toBe(true);
-	expect(await recalledFrom(text)).toBe(long);
+	const event = copilotCliEvent("bash", command, success(savedIn(file, long)));
+	for (const limit of [[], ["--max-chars", "300"]]) {
+		expect(await call(event, ...limit)).toMatchObject({ code: 0, text: "", lines: [] });
+	}
 });
 
-it("reads no other file that a tool names", async () => {
-	const [other, named] = ["secrets.txt", "1-copilot-tool-output-2-3.txt"].map((name) => join(folder, name));
-	for (const file of [other, named]) await writeFile(file as string, long);
-	const events = [
-		savedIn(other as string, long),
-		savedIn(named as string, "another start"),
-		savedIn(`${named}x`, long),
-	];
-	for (const text of events) {
-		expect(await call(copilotCliEvent("bash", command, success(text)))).toMatchObject({ code: 0, text: "", lines: [] });
-	}
+it("shortens a large result that only begins like such a preview", async () => {
+	const text = await shortened(copilotCliEvent("bash", command, success(savedIn("/tmp/other.txt", long) + long)));
+	expect(text.length).toBeLessThanOrEqual(16_000);
 });
 
 it.each<[string, string]>([

@@ -162,9 +162,9 @@ describe("an installation for Claude Code", () => {
 		expect([await isThere(join(project, ".claude/settings.json")), await isThere(settings)]).toEqual([true, false]);
 	});
 
-	it("uses the command name when the shell finds it", async () => {
+	it("uses the command name when the shell finds this program by it", async () => {
 		await mkdir(join(folder, "bin"));
-		await writeFile(join(folder, "bin/palimpsest"), "");
+		await symlink(builtCli, join(folder, "bin/palimpsest"));
 		const found = { ...environment, PATH: join(folder, "bin") };
 		const { text } = await runCli(["hook", "install", "claude-code", "--dry-run"], { folder, environment: found });
 		expect(text).toContain('"palimpsest hook claude-code --max-chars 16000"');

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
@@ -36,8 +36,8 @@ describe("palimpsest install", () => {
 			other: { command: "x" },
 			palimpsest: {
 				type: "stdio",
-				command: "npx",
-				args: ["-y", "palimpsest-mcp"],
+				command: process.execPath,
+				args: [builtCli],
 				env: { PALIMPSEST_PRESET: "balanced" },
 			},
 		});
@@ -83,7 +83,7 @@ describe("palimpsest install", () => {
 
 	it("writes nothing on a dry run", async () => {
 		const { code, text } = await run("install", "cursor", "--dry-run");
-		expect([code, text.includes("palimpsest-mcp")]).toEqual([0, true]);
+		expect([code, text.includes(builtCli)]).toEqual([0, true]);
 		expect(await readdir(folder)).toEqual([]);
 	});
 
@@ -115,6 +115,29 @@ describe("palimpsest install", () => {
 		});
 	});
 
+	it.skipIf(process.platform === "win32")(
+		"enters this checkout, also where the PATH has another palimpsest",
+		async () => {
+			const bin = join(folder, "bin");
+			await mkdir(bin);
+			const withPath = { folder, environment: { ...environment, ...ofCline, PATH: bin } };
+			const entered = async () => {
+				await runCli(["install", "cursor"], withPath);
+				await runCli(["hook", "install", "claude-code"], withPath);
+				const { mcpServers } = JSON.parse(await readFile(join(folder, ".cursor/mcp.json"), "utf8"));
+				const { hooks } = JSON.parse(await readFile(join(folder, ".claude/settings.json"), "utf8"));
+				const [hook = ""] = hooks.PostToolUse[0].hooks[0].command.split(" hook ");
+				return [[mcpServers.palimpsest.command, ...mcpServers.palimpsest.args].join(" "), hook];
+			};
+			const byPath = `${process.execPath} ${builtCli}`;
+			await writeFile(join(bin, "palimpsest"), "#!/bin/sh\n", { mode: 0o755 });
+			expect(await entered()).toEqual([byPath, byPath]);
+			await rm(join(bin, "palimpsest"));
+			await symlink(builtCli, join(bin, "palimpsest"));
+			expect(await entered()).toEqual(["palimpsest", "palimpsest"]);
+		},
+	);
+
 	it("offers the tools that are chosen", async () => {
 		await run("install", "codex", "--tools", "recall_original, truncate_output");
 		const file = join(folder, ".codex", "config.toml");
@@ -126,7 +149,7 @@ describe("palimpsest install", () => {
 	it("leaves YAML to the user because it would lose comments", async () => {
 		const { code, text, lines } = await run("install", "goose");
 		expect(code).toBe(0);
-		expect(text).toMatch(/^extensions:\n {2}palimpsest:\n[\s\S]*cmd: "npx"/);
+		expect(text).toMatch(/^extensions:\n {2}palimpsest:\n[\s\S]*cmd: "/);
 		expect(lines.join()).toContain("config.yaml");
 		expect(await readdir(folder)).toEqual([]);
 	});
@@ -166,7 +189,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 	const extension = () => join(folder, ".config/Code/User/globalStorage/saoudrizwan.claude-dev");
 	const ofExtension = () => join(extension(), "settings", name);
 	const ofCommand = () => join(folder, ".cline/data/settings", name);
-	const isIn = async (file: string) => (await readFile(file, "utf8").catch(() => "none")).includes("palimpsest-mcp");
+	const isIn = async (file: string) => (await readFile(file, "utf8").catch(() => "none")).includes(builtCli);
 	const installed = async () => [await isIn(ofExtension()), await isIn(ofCommand())];
 
 	it("configures the command line when only its folder exists", async () => {
@@ -174,7 +197,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 		expect((await run("install", "cline")).code).toBe(0);
 		expect(await installed()).toEqual([false, true]);
 		const { mcpServers } = JSON.parse(await readFile(ofCommand(), "utf8"));
-		expect(mcpServers.palimpsest).toMatchObject({ command: "npx", disabled: false });
+		expect(mcpServers.palimpsest).toMatchObject({ command: process.execPath, disabled: false });
 	});
 
 	it("configures the extension when the command line is missing", async () => {

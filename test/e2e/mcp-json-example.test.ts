@@ -23,12 +23,12 @@ describe("mcp.json.example", () => {
 	let home: string;
 	let environment: Record<string, string>;
 
-	// README: "`npm run build && npm link` puts the command `palimpsest` on your PATH".
+	// README: "`npm ci && npm link` puts the command on your PATH". The link alone: a build would pull `dist` from under other tests.
 	beforeAll(async () => {
 		home = await scratchFolder();
 		const { PALIMPSEST_ARCHIVE: _, ...clean } = cleanEnvironment(home);
 		environment = { ...clean, PATH: `${join(home, "bin")}:${process.env.PATH}` };
-		await promisify(execFile)("npm", ["link", "--offline", "--no-audit", "--no-fund"], {
+		await promisify(execFile)("npm", ["link", "--ignore-scripts", "--offline", "--no-audit", "--no-fund"], {
 			cwd: root,
 			env: { ...process.env, npm_config_prefix: home },
 		});

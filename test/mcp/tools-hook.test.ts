@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bashResponse, logOf } from "../support/hook-events.ts";
@@ -61,24 +61,14 @@ describe("shorten_result", () => {
 		]);
 	});
 
-	it("reads the host's own files of results, and no others", async () => {
-		const session = await stdioSession({ parameters });
-		const other = join(session.folder, "secrets.txt");
-		await writeFile(other, long);
-		const saved = bashResponse("x", { persistedOutputPath: other, persistedOutputSize: long.length });
-		expect(await answered(session, claudeCodeCall("Bash", command, saved))).toEqual({});
-		const folder = join(await scratchFolder(), "tool-results");
-		await mkdir(folder);
-		await writeFile(join(folder, "b1.txt"), long);
-		const own = { ...saved, persistedOutputPath: join(folder, "b1.txt") };
-		const { hookSpecificOutput } = await answered(session, claudeCodeCall("Bash", command, own));
-		expect(hookSpecificOutput.updatedToolOutput.stdout).toContain("FATAL: the disk is on fire");
-	});
-
 	it.each<[string, Record<string, unknown>]>([
 		["a small result", claudeCodeCall("Bash", command, bashResponse("small"))],
 		["a recalled original", claudeCodeCall("mcp__plugin_palimpsest_palimpsest__recall_original", {}, long)],
 		["a result of another shape", claudeCodeCall("Bash", command, long)],
+		[
+			"a result of which the host shows a preview",
+			claudeCodeCall("Bash", command, { ...bashResponse(long), persistedOutputPath: "/p/tool-results/b1.txt" }),
+		],
 	])("leaves %s as it is", async (_what, call) => {
 		expect(await answered(await stdioSession({ parameters }), call)).toEqual({});
 	});

@@ -1,0 +1,93 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import { isJsonObject } from "../conversation/json.ts";
+import type { ServerStart } from "../hosts/hosts.ts";
+import { version } from "../version.ts";
+
+/** What a host starts: a server, a hook's command line in a shell, or a module that a plugin file imports. */
+export type EnteredStart =
+	| ({ readonly kind: "server" } & ServerStart)
+	| { readonly kind: "hook"; readonly line: string }
+	| { readonly kind: "module"; readonly file: string };
+
+/** From the entries of all hosts; `undefined` for an address, and where the host fills in variables (`${…}`). */
+export function entryStart(entry: unknown): EnteredStart | undefined {
+	if (!isJsonObject(entry) || JSON.stringify(entry).includes("${")) return undefined;
+	const [command, ...args] = [entry.command ?? [], entry.args ?? []].flat();
+	if (typeof command !== "string") return undefined;
+	const variables = entry.env ?? entry.environment;
+	const env = Object.entries(isJsonObject(variables) ? variables : {}).map(([name, value]) => [name, String(value)]);
+	return { kind: "server", command, args: args.map(String), env: Object.fromEntries(env) };
+}
+
+/** Why it does not start, in a few words; `undefined` if it does. Starts it once, as the host does, and ends it. */
+export async function startProblem(start: EnteredStart): Promise<string | undefined> {
+	if (start.kind === "module") return existsSync(start.file) ? undefined : `there is no ${start.file}`;
+	const cwd = homedir();
+	try {
+		if (start.kind === "server") {
+			const env = { ...process.env, ...start.env };
+			const child = spawn(start.command, start.args, { cwd, stdio: ["pipe", "pipe", "ignore"], env });
+			return await problemOf(child, { input: `${JSON.stringify(initialize)}\n`, isDone: isInitialized });
+		}
+		// An event of no tool, to which every hook of ours answers nothing.
+		const child = spawn(start.line, { cwd, stdio: ["pipe", "pipe", "ignore"], shell: true });
+		return await problemOf(child, { input: "{}" });
+	} catch {
+		// An empty name, or a character that no command has.
+		return "it cannot be run";
+	}
+}
+
+const initialize = {
+	jsonrpc: "2.0",
+	id: 1,
+	method: "initialize",
+	params: {
+		protocolVersion: "2025-06-18",
+		capabilities: {},
+		clientInfo: { name: "palimpsest-doctor", version },
+	},
+};
+
+function isInitialized(output: string): boolean {
+	return output.split("\n").some((line) => line.includes('"serverInfo"') && line.endsWith("}"));
+}
+
+/** npx may have to fetch the package first. */
+const longestMs = 30_000;
+const mostOutputChars = 1_000_000;
+
+/** Waits until the output of a child is done or, without `isDone`, until it ends with exit code 0. */
+function problemOf(
+	child: ChildProcessByStdio<Writable, Readable, null>,
+	{ input, isDone }: { readonly input: string; readonly isDone?: (output: string) => boolean },
+): Promise<string | undefined> {
+	return new Promise((resolve) => {
+		const end = (problem: string | undefined) => {
+			clearTimeout(late);
+			resolve(problem);
+			child.stdin.destroy();
+			child.stdout.destroy();
+			child.kill();
+			child.unref();
+		};
+		const late = setTimeout(() => end(`no answer in ${longestMs / 1_000} s`), longestMs);
+		let output = "";
+		child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+			output = (output + piece).slice(-mostOutputChars);
+			if (isDone?.(output)) end(undefined);
+		});
+		child.stdin.on("error", () => {});
+		child.on("error", ({ code }: NodeJS.ErrnoException) =>
+			end(code === "ENOENT" ? "there is no such command" : `it cannot be run, ${code}`),
+		);
+		child.on("close", (code, signal) =>
+			end(code === 0 && isDone === undefined ? undefined : `it ended with ${signal ?? `exit code ${code}`}`),
+		);
+		if (isDone === undefined) child.stdin.end(input);
+		else child.stdin.write(input);
+	});
+}
