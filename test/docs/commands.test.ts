@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
-import { builtCli } from "../support/built-cli.ts";
+import { builtCli, packageFolder } from "../support/built-cli.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { commandsOf, pages } from "./markdown.ts";
@@ -123,7 +123,8 @@ function runIn(line: string): Promise<{ code: number | null; output: string; err
 function placed(line: string): string {
 	return line
 		.replaceAll("/etc/palimpsest/", `${home}/etc/`)
-		.replace(/\b[a-z]{3}\d{3}[a-z]{2}\b/g, reference)
+		.replace(/\b[a-z]{3}\d{3}[a-z]{2}\b|\bREF\b/g, reference)
+		.replace(/\bFOLDER\b/g, ".claude/projects")
 		.replace("0.0.0.0:8765", "0.0.0.0:0")
 		.replace(/--metrics 127\.0\.0\.1:9464/, "--metrics 127.0.0.1:0")
 		.replace(/^palimpsest proxy(?= |$)/, "palimpsest proxy --port 0")
@@ -147,6 +148,32 @@ describe("the documented commands", () => {
 		const unused = elsewhere.filter(([pattern]) => ![...commands.keys()].some((command) => pattern.test(command)));
 		expect(unused.map(([pattern]) => pattern.source)).toEqual([]);
 	});
+});
+
+it("README's table has the rows, columns and legend that its command prints", async () => {
+	const [readme] = pages;
+	const command = [...commands.keys()].find((one) => one.startsWith("palimpsest replay FOLDER --min-turns")) ?? "";
+	const [, shown = ""] = /^```\n(\d+ conversations[\s\S]*?)^```$/m.exec(readme?.text ?? "") ?? [];
+	const { output } = await runIn(placed(command));
+	const withoutFigures = (text: string) =>
+		text
+			.split("\n")
+			.slice(2)
+			.map((line) => line.replace(/(?<=^\S+) .*\d.*$/, "").replace(/ +/g, " "))
+			.filter((line) => !line.startsWith("reasoning"));
+	expect(withoutFigures(shown)).toEqual(withoutFigures(output));
+	expect(withoutFigures(shown).length).toBeGreaterThan(20);
+});
+
+it("README's library example runs with the package alone, without a server", async () => {
+	const [readme] = pages;
+	const [, example = ""] = /^```js\n([\s\S]*?from "palimpsest-mcp"[\s\S]*?)^```$/m.exec(readme?.text ?? "") ?? [];
+	await mkdir(join(home, "node_modules"), { recursive: true });
+	await symlink(packageFolder, join(home, "node_modules/palimpsest-mcp"), "junction");
+	await writeFile(join(home, "example.mjs"), example);
+	const { code, output, errors } = await runIn(`"${process.execPath}" example.mjs`);
+	expect([code, errors]).toEqual([0, ""]);
+	expect(output).toMatch(/changed|tokens/);
 });
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
 import { writeProject } from "../support/scripted-session.ts";
 import { startStandInProvider } from "../support/stand-in-provider.ts";
-import { joinFrames } from "./animated-png.ts";
+import { type Frame, joinFrames } from "./animated-png.ts";
 import { installProgram, projectFolder } from "./install-programs.ts";
 import { programs } from "./programs.ts";
 import { quietEnvironment, sessionPrompt } from "./run-program.ts";
@@ -54,11 +54,11 @@ try {
 	await rm(home, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** One picture every second while the session runs, and one of its end that stays. */
+/** One picture every two seconds while the session runs, and one of its end that stays. */
 async function filmSession(browser: Browser, output: () => string, ended: Promise<unknown>) {
 	const stage = await (await browser.newContext({ viewport: size })).newPage();
 	const live = await (await browser.newContext({ viewport: { width: 1200, height: 600 } })).newPage();
-	const frames: { readonly png: Buffer; readonly milliseconds: number }[] = [];
+	const frames: Frame[] = [];
 	let isRunning = true;
 	void ended.then(() => {
 		isRunning = false;
@@ -68,7 +68,6 @@ async function filmSession(browser: Browser, output: () => string, ended: Promis
 		await stage.setContent(stageHtml(output(), shown));
 		frames.push({ png: await stage.screenshot(), milliseconds });
 	};
-	let typed = false;
 	while (isRunning) {
 		const [url] = /http:\/\/127\.0\.0\.1:\d+\/palimpsest\//.exec(output()) ?? [];
 		if (url !== undefined) {
@@ -78,12 +77,17 @@ async function filmSession(browser: Browser, output: () => string, ended: Promis
 			);
 			if (isThere) shown = await live.screenshot();
 		}
-		await film(typed ? frameMs : 1_500);
-		typed = true;
+		await film(frameMs);
 		await new Promise((resolve) => setTimeout(resolve, frameMs));
 	}
 	await film(5_000);
-	return frames;
+	return chosenOf(frames);
+}
+
+/** The end comes first, since some viewers show the first frame alone; then three moments on the way there. */
+function chosenOf(frames: readonly Frame[]): readonly Frame[] {
+	const moments = [1 / 4, 1 / 2, 3 / 4].map((share) => frames[Math.floor(share * (frames.length - 1))]);
+	return [frames.at(-1), ...moments].filter((frame) => frame !== undefined);
 }
 
 /** The terminal above, the live page below. */

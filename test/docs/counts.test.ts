@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { formats } from "../../src/formats/detect.ts";
+import { hookHosts } from "../../src/hosts/hook-answers.ts";
+import { hosts } from "../../src/hosts/hosts.ts";
+import { pages } from "./markdown.ts";
+
+/** What has a section on the page on hosts: where the server is entered, or a plugin. */
+const allHosts = new Set([...hosts.map(({ name }) => name), ...hookHosts]);
+
+it.each([
+	["docs/formats.md", formats.length],
+	["docs/hosts.md", allHosts.size],
+])("every page that links to %s gives the number of what there is: %d", (target, number) => {
+	const pattern = new RegExp(`\\[(\\w+) (?:formats|hosts)\\]\\(${target}`, "g");
+	const given = pages.flatMap(({ path, text }) =>
+		Array.from(text.matchAll(pattern), ([, count]) => ({ path, count: Number(count) })),
+	);
+	expect(given).toContainEqual({ path: "README.md", count: number });
+	expect(given.filter(({ count }) => count !== number)).toEqual([]);
+});
+
+it("the page on hosts has a row for each in its table", () => {
+	const page = pages.find(({ path }) => path === "docs/hosts.md")?.text ?? "";
+	const [, table = ""] = /^\| host \| tools \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/m.exec(page) ?? [];
+	expect(table.trim().split("\n")).toHaveLength(allHosts.size);
+});
