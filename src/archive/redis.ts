@@ -11,6 +11,7 @@ import {
 	secondThoughtsMs,
 	sweepOf,
 } from "./retention.ts";
+import { redisLocation } from "./saved-address.ts";
 
 const pieceBytes = 1 << 20;
 const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
@@ -275,7 +276,7 @@ interface RedisAddress {
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
 export async function connectRedis(address: RedisAddress) {
 	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
-	const location = locationOf(url);
+	const location = redisLocation(url);
 	const redis = await load().catch((cause) => {
 		const message = "An archive in Redis needs the package @redis/client. Install it: npm install @redis/client";
 		throw new PalimpsestError("archive_unavailable", message, { cause });
@@ -342,17 +343,6 @@ export async function connectRedis(address: RedisAddress) {
 			if (open?.isOpen) open.destroy();
 		},
 	};
-}
-
-function locationOf(url: string): string {
-	try {
-		const { protocol, hostname, port, pathname } = new URL(url);
-		if (hostname === "") throw new TypeError("no host");
-		return `${protocol}//${hostname}${port === "" ? "" : `:${port}`}${pathname === "/" ? "" : pathname}`;
-	} catch (cause) {
-		const message = "Expected the address of a Redis: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://.";
-		throw new PalimpsestError("invalid_argument", message, { cause });
-	}
 }
 
 const refusals: Readonly<Record<string, string>> = {
