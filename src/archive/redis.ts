@@ -65,11 +65,11 @@ export async function createRedisDriver(
 				if (!isKnown) commands.push(...store(entry));
 				const owner = commands.length - 1;
 				commands.push(...markUsed(hash));
-				const mark = commands.length - 1;
+				const mark = commands.push(["STRLEN", keys.text(hash)]) - 1;
 				checks.push((replies) => {
 					if (!isKnown && String(replies[owner]) !== hash) throw ambiguous();
 					if (!isKnown && String(replies[owner - 2]) !== hash) rememberHash(longer, hash);
-					if (replies[mark] !== 1) missing.push(entry);
+					if (replies[mark] !== entry.about.bytes) missing.push(entry);
 				});
 			}
 			seen.add(hash);
@@ -106,8 +106,9 @@ export async function createRedisDriver(
 		},
 		distrust: (hash) => sent.delete(hash),
 		async aboutsOf(hash) {
-			const [values] = await connection.send([["HVALS", keys.about(hash)]]);
-			return textsOf(values).flatMap((json) => readAbout(json) ?? []);
+			const [fields] = await connection.send([["HGETALL", keys.about(hash)]]);
+			const flat = textsOf(fields);
+			return flat.flatMap((call, at) => (at % 2 === 0 ? (readAbout(flat[at + 1] ?? "", call) ?? []) : []));
 		},
 		async find(toolCallId) {
 			const call = callKey(toolCallId);
@@ -116,7 +117,7 @@ export async function createRedisDriver(
 			const exist = hashes.map((hash): Command => ["EXISTS", keys.text(hash)]);
 			const replies = await connection.send([...exist, ...hashes.map((hash) => ["HGET", keys.about(hash), call])]);
 			return hashes.flatMap((hash, index): Stored[] => {
-				const about = readAbout(String(replies[hashes.length + index]));
+				const about = readAbout(String(replies[hashes.length + index]), call);
 				return replies[index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
 			});
 		},
