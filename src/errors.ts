@@ -38,13 +38,20 @@ export function withoutControls(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 }
 
+/** Without the user, password and query of an address that somebody wrote where another word was expected. */
+export function withoutCredentials(text: string): string {
+	return text
+		.replace(/(?<=:\/\/)[^\s"'`]{1,1000}@/g, "…@")
+		.replace(/(?<=\brediss?:\/\/[^\s"'`?#]{0,200}[?#])[^\s"'`]+/gi, "…");
+}
+
 /** The message names the expected and the actual value and the remedy. It never quotes conversation text. */
 export class PalimpsestError extends Error {
 	override readonly name = "PalimpsestError";
 	readonly code: ErrorCode;
 
 	constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-		super(withoutControls(message), options);
+		super(withoutCredentials(withoutControls(message)), options);
 		this.code = code;
 	}
 }

@@ -1,7 +1,9 @@
 import { parseJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type Archive, type ArchiveStats, type Listing, originalKinds, type Sweep } from "./archive.ts";
+import { callKey } from "./reference.ts";
 import type { SweepTime } from "./retention.ts";
+import { sha256 } from "./text-bytes.ts";
 
 /** The record beside a text, one for each tool call with this text. */
 export type About = Omit<Listing, "ref" | "longRef">;
@@ -53,7 +55,7 @@ export function holdingsOf(all: readonly { readonly bytes: number; readonly used
 	return { originals: all.length, bytes, oldestUse: all.length === 0 ? null : Math.round(oldest) };
 }
 
-const mostRemembered = 100_000;
+export const mostRemembered = 100_000;
 
 /** Empties a full set. Each text is then checked once more. */
 export function rememberHash(hashes: Set<string>, hash: string): void {
@@ -61,18 +63,32 @@ export function rememberHash(hashes: Set<string>, hash: string): void {
 	hashes.add(hash);
 }
 
-export function writeAbout({ kind, toolCallId, toolName, chars, bytes, archivedAt, redactions }: About): string {
-	const names = { tool_call_id: toolCallId, tool_name: toolName };
-	return JSON.stringify({ kind, ...names, chars, bytes, archived_at: archivedAt, redactions });
+export function writeAbout(about: About): string {
+	const members = membersOf(about);
+	return JSON.stringify({ ...members, check: checkOf(members) });
 }
 
-export function readAbout(json: string): About | undefined {
+/** `undefined` for a damaged record, and for one that is not of this call (`callKey`). */
+export function readAbout(json: string, call: string): About | undefined {
 	// Without zod, because loading zod takes longer than all other work of a hook that archives one text.
-	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parseJsonObject(json) ?? {};
+	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions, check } = parseJsonObject(json) ?? {};
 	const names = { toolCallId: tool_call_id, toolName: tool_name };
 	const about = { kind, ...names, chars, bytes, archivedAt: archived_at, redactions };
 	const numbers = [chars, bytes, archived_at, redactions];
-	return isOriginal(about) && numbers.every((number) => Number.isFinite(number)) ? (about as About) : undefined;
+	if (!isOriginal(about) || !numbers.every((number) => Number.isFinite(number))) return undefined;
+	const read = about as About;
+	// Older versions wrote no check.
+	const isWhole = check === undefined || check === checkOf(membersOf(read));
+	return isWhole && callKey(read.toolCallId) === call ? read : undefined;
+}
+
+function membersOf({ kind, toolCallId, toolName, chars, bytes, archivedAt, redactions }: About) {
+	const names = { tool_call_id: toolCallId, tool_name: toolName };
+	return { kind, ...names, chars, bytes, archived_at: archivedAt, redactions };
+}
+
+function checkOf(members: ReturnType<typeof membersOf>): string {
+	return sha256(JSON.stringify(members)).slice(0, 8);
 }
 
 export function isOriginal({ kind, toolCallId, toolName }: { readonly [Key in keyof About]?: unknown }): boolean {

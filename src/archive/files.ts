@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { lstatSync, statSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { lstatSync, readFileSync, type Stats, statSync } from "node:fs";
 import { readFile, rename, rm, utimes } from "node:fs/promises";
 import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { groupBy } from "../conversation/lists.ts";
 import {
 	holds,
@@ -22,6 +23,7 @@ import {
 	type Driver,
 	type Entry,
 	holdingsOf,
+	mostRemembered,
 	readAbout,
 	rememberHash,
 	type Stored,
@@ -46,7 +48,7 @@ export function createFilesDriver(options: {
 	const layout = layoutOf(path.join(folder, namespace));
 	const verified = new Set<string>();
 	const longer = new Set<string>();
-	const writing: Writing = { layout, verified, longer, now, syncing: Promise.resolve() };
+	const writing: Writing = { layout, verified, longer, checked: new Map(), now, syncing: Promise.resolve() };
 
 	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
@@ -73,7 +75,9 @@ export function createFilesDriver(options: {
 			using(async () => {
 				const names = (await namesIn(layout.textFolder(hash))).filter((name) => name.startsWith(`${hash}.`));
 				const records = names.filter((name) => readName(name).is === "about");
-				const read = await Promise.all(records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
+				const read = await Promise.all(
+					records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name), readName(name).call)),
+				);
 				return read.flatMap((about) => about ?? []);
 			}),
 		find: (toolCallId) =>
@@ -83,7 +87,7 @@ export function createFilesDriver(options: {
 				for (const name of await namesIn(layout.callFolder(call))) {
 					const named = readName(name);
 					if (named.is !== "call" || named.call !== call) continue;
-					const about = await readAboutFile(layout.about(named.hash, call));
+					const about = await readAboutFile(layout.about(named.hash, call), call);
 					const isStored = await statIfThere(layout.text(named.hash));
 					if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
 				}
@@ -182,10 +186,10 @@ function readName(name: string): { readonly [part in "is" | "hash" | "call"]: st
 	return { is: "other", hash: "", call: "" };
 }
 
-async function readAboutFile(file: string): Promise<About | undefined> {
+async function readAboutFile(file: string, call: string): Promise<About | undefined> {
 	const handle = await openToRead(file);
 	if (handle === undefined) return undefined;
-	return readAbout(await handle.readFile("utf8").finally(() => handle.close()));
+	return readAbout(await handle.readFile("utf8").finally(() => handle.close()), call);
 }
 
 interface Writing {
@@ -193,15 +197,24 @@ interface Writing {
 	readonly verified: Set<string>;
 	/** Hashes of `verified` that need a long ref. */
 	readonly longer: Set<string>;
+	/** By file, the time of its last change (ctime) when its content was last read and found right. */
+	readonly checked: Map<string, number>;
 	readonly now: () => number;
 	/** Of texts that were stored without waiting for the disk. */
 	syncing: Promise<unknown>;
 }
 
+const knownAtOnce = 64;
+
 /** Writes texts, then records, then the names that lead from calls to texts, so that a found text is always complete. */
 async function writeEntries(given: readonly Entry[], writing: Writing, syncs: "before" | "after") {
 	const { layout, verified, longer, now } = writing;
-	const entries = given.filter((entry) => !isKnown(entry, writing));
+	const entries: Entry[] = [];
+	for (const [at, entry] of given.entries()) {
+		if (!isKnown(entry, writing)) entries.push(entry);
+		// Other calls go on between many files.
+		if (at % knownAtOnce === knownAtOnce - 1) await nextTurn();
+	}
 	const texts = [...new Map(entries.map((entry) => [entry.hash, entry])).values()];
 	const written = new Set<string>();
 	const unsynced = { texts: new Set<string>(), folders: [] as string[] };
@@ -269,14 +282,17 @@ async function markLonger(hashes: readonly string[], names: readonly string[], w
 }
 
 /** Each turn of an agent archives every earlier text again, so this asks the file system synchronously. */
-function isKnown({ hash, about }: Entry, { layout, verified, now }: Writing): boolean {
+function isKnown({ hash, about }: Entry, writing: Writing): boolean {
+	const { layout, verified, now } = writing;
 	if (!verified.has(hash)) return false;
 	const options = { throwIfNoEntry: false } as const;
 	const call = callKey(about.toolCallId);
+	const [file, record] = [layout.text(hash), layout.about(hash, call)];
 	try {
-		const text = lstatSync(layout.text(hash), options);
+		const text = lstatSync(file, options);
 		if (!text?.isFile() || text.size !== about.bytes || !isFresh(text.mtimeMs, now())) return false;
-		if ((statSync(layout.about(hash, call), options)?.size ?? 0) === 0) return false;
+		if (!isRight({ file, found: text, check: (bytes) => hashOf(bytes) === hash }, writing)) return false;
+		if (!isRecordRight(record, call, writing)) return false;
 		return about.toolCallId === undefined || statSync(layout.call(call, hash), options) !== undefined;
 	} catch {
 		// The write that follows reports the reason.
@@ -284,15 +300,50 @@ function isKnown({ hash, about }: Entry, { layout, verified, now }: Writing): bo
 	}
 }
 
+function isRecordRight(file: string, call: string, writing: Writing): boolean {
+	const found = lstatSync(file, { throwIfNoEntry: false });
+	const check = (bytes: Buffer) => readAbout(bytes.toString("utf8"), call) !== undefined;
+	return found !== undefined && isRight({ file, found, check }, writing);
+}
+
+function hashOf(bytes: Buffer): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+const mostReadAtOnce = 1 << 20;
+/** Two changes within this time may have one time: file systems count it in steps of some ms. */
+const settledAfterMs = 100;
+
+/** Whether a file is as it was when it was last checked, or else passes the check now. Large files are left to `holds`. */
+function isRight(
+	{ file, found, check }: { readonly file: string; readonly found: Stats; readonly check: (bytes: Buffer) => boolean },
+	{ checked, now }: Writing,
+): boolean {
+	if (checked.get(file) === found.ctimeMs) return true;
+	const readAt = now();
+	if (!found.isFile() || found.size > mostReadAtOnce || !check(readFileSync(file))) return false;
+	if (readAt - found.ctimeMs > settledAfterMs) rememberChecked(checked, file, found);
+	return true;
+}
+
+function rememberChecked(checked: Map<string, number>, file: string, { ctimeMs }: Stats): void {
+	if (checked.size >= mostRemembered) checked.clear();
+	checked.set(file, ctimeMs);
+}
+
 function isFresh(usedAt: number, now: number): boolean {
 	return usedAt <= now && now - usedAt < renewAfterMs;
 }
 
-async function isStored({ hash, about }: Entry, { layout, verified, now }: Writing): Promise<boolean> {
+async function isStored({ hash, about }: Entry, { layout, checked, now }: Writing): Promise<boolean> {
 	const file = layout.text(hash);
 	const found = await statIfThere(file);
 	if (!found?.isFile() || found.size !== about.bytes) return false;
-	if (!verified.has(hash) && !(await holds(file, hash))) return false;
+	const readAt = now();
+	if (checked.get(file) !== found.ctimeMs) {
+		if (!(await holds(file, hash))) return false;
+		if (readAt - found.ctimeMs > settledAfterMs) rememberChecked(checked, file, found);
+	}
 	return markUsed(file, found.mtimeMs, now());
 }
 
@@ -315,10 +366,11 @@ async function refuseCollisions(names: readonly string[], written: ReadonlySet<s
 }
 
 /** Rewrites the files of a new text: a sweep would delete older ones as leftovers. */
-async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now }: Writing): Promise<void> {
+async function writeRecord({ hash, about }: Entry, isNew: boolean, writing: Writing): Promise<void> {
+	const { layout, now } = writing;
 	const call = callKey(about.toolCallId);
 	const file = layout.about(hash, call);
-	if (isNew || !(await statIfThere(file))?.size) {
+	if (isNew || !isRecordRight(file, call, writing)) {
 		const put = { file, pieces: [Buffer.from(writeAbout(about), "utf8")], at: now(), sync: about.redactions > 0 };
 		await inFolder(layout.textFolder(hash), () => putFile(put));
 	}

@@ -7,6 +7,7 @@ import type { Policy } from "../policy/schema.ts";
 import { type Archive, defaultRetention, type Retention } from "./archive.ts";
 import type { Driver } from "./driver.ts";
 import { checkNamespace } from "./reference.ts";
+import { isRedisAddress, nameWithoutCredentials, saveAddress, savedAddress } from "./saved-address.ts";
 
 export interface ArchiveOptions {
 	readonly where?: string | undefined;
@@ -47,10 +48,11 @@ async function openDriver(
 	const place = archivePlace(where);
 	if (place === "none") return undefined;
 	if (place === "memory") return (await import("./memory.ts")).createMemoryDriver(options);
-	if (place === "redis") return (await import("./redis.ts")).createRedisDriver({ ...options, url: where });
-	const { platform, env: environment } = process;
-	const folder =
-		place === "folder" ? path.resolve(where) : archiveFolderOf({ platform, environment, homeFolder: homedir() });
+	if (place === "redis") {
+		const url = savedAddress(where, { namespace: options.namespace, folder: addressFolder() });
+		return (await import("./redis.ts")).createRedisDriver({ ...options, url });
+	}
+	const folder = place === "folder" ? path.resolve(where) : path.join(stateFolder(), "archive");
 	return (await import("./files.ts")).createFilesDriver({ ...options, folder });
 }
 
@@ -73,10 +75,10 @@ export function openArchiveOfPolicy(location: ArchiveLocation, policy: Pick<Poli
 	return openArchive({ ...location, retention, redact, redactCredentials });
 }
 
-/** Addresses begin with `redis:` or `rediss:`; a folder's path is absolute or begins with `./` or `../`. */
+/** Addresses begin with `redis:`, `rediss:` or `saved:`; a folder's path is absolute or begins with `./` or `../`. */
 export function archivePlace(where: string): "none" | "memory" | "files" | "folder" | "redis" {
 	if (where === "none" || where === "memory" || where === "files") return where;
-	if (/^rediss?:/.test(where)) return "redis";
+	if (isRedisAddress(where)) return "redis";
 	if (path.isAbsolute(where) || /^\.\.?[\\/]/.test(where)) return "folder";
 	const message =
 		"Expected the archive to be files, memory, none, redis://HOST:PORT, or a folder such as /var/lib/palimpsest or ./archive.";
@@ -102,16 +104,44 @@ export function archiveFolderOf(where: {
 	return path.posix.join(folder, "palimpsest", "archive");
 }
 
-/** The archive named by argument, else by variable, else the user's files. Throws `invalid_argument`. */
+/** Of what this user's processes keep. */
+export function stateFolder(): string {
+	const { platform, env: environment } = process;
+	return path.dirname(archiveFolderOf({ platform, environment, homeFolder: homedir() }));
+}
+
+function addressFolder(): string {
+	return path.join(stateFolder(), "addresses");
+}
+
+/**
+ * The archive named by argument, else by variable, else the user's files. Throws `invalid_argument`; `archive_unavailable`
+ * for a name whose address is not saved here.
+ */
 export function archiveLocation(named: {
 	readonly archive?: string | undefined;
 	readonly namespace?: string | undefined;
 	readonly environment: Environment;
 }): ArchiveLocation {
 	const { archive, namespace, environment } = named;
-	const where = archive ?? (environment.PALIMPSEST_ARCHIVE || "files");
-	archivePlace(where);
-	return { where, namespace: checkNamespace(namespace ?? (environment.PALIMPSEST_NAMESPACE || "default")) };
+	const name = archive ?? (environment.PALIMPSEST_ARCHIVE || "files");
+	const checked = checkNamespace(namespace ?? (environment.PALIMPSEST_NAMESPACE || "default"));
+	const isSaved = archivePlace(name) === "redis";
+	const where = isSaved ? savedAddress(name, { namespace: checked, folder: addressFolder() }) : name;
+	return { where, namespace: checked };
+}
+
+/**
+ * The name of an archive for other programs on this machine, from any folder. It holds no credentials: those of an address
+ * have to be saved. Throws `invalid_argument`.
+ */
+export function nameForPrograms({ where }: Pick<ArchiveLocation, "where">): string {
+	return archivePlace(where) === "folder" ? path.resolve(where) : nameWithoutCredentials(where);
+}
+
+/** Keeps the credentials of an address for this user, so that its name leads to them. Throws `archive_unavailable`. */
+export function saveCredentials({ where, namespace }: ArchiveLocation): Promise<void> {
+	return saveAddress(where, { namespace, folder: addressFolder() });
 }
 
 /** The archive of a process. `use` opens it and keeps it open during the work. `end` closes it after the last use. */

@@ -11,6 +11,7 @@ import {
 	secondThoughtsMs,
 	sweepOf,
 } from "./retention.ts";
+import { redisLocation } from "./saved-address.ts";
 
 const pieceBytes = 1 << 20;
 const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
@@ -64,11 +65,11 @@ export async function createRedisDriver(
 				if (!isKnown) commands.push(...store(entry));
 				const owner = commands.length - 1;
 				commands.push(...markUsed(hash));
-				const mark = commands.length - 1;
+				const mark = commands.push(["STRLEN", keys.text(hash)]) - 1;
 				checks.push((replies) => {
 					if (!isKnown && String(replies[owner]) !== hash) throw ambiguous();
 					if (!isKnown && String(replies[owner - 2]) !== hash) rememberHash(longer, hash);
-					if (replies[mark] !== 1) missing.push(entry);
+					if (replies[mark] !== entry.about.bytes) missing.push(entry);
 				});
 			}
 			seen.add(hash);
@@ -105,8 +106,9 @@ export async function createRedisDriver(
 		},
 		distrust: (hash) => sent.delete(hash),
 		async aboutsOf(hash) {
-			const [values] = await connection.send([["HVALS", keys.about(hash)]]);
-			return textsOf(values).flatMap((json) => readAbout(json) ?? []);
+			const [fields] = await connection.send([["HGETALL", keys.about(hash)]]);
+			const flat = textsOf(fields);
+			return flat.flatMap((call, at) => (at % 2 === 0 ? (readAbout(flat[at + 1] ?? "", call) ?? []) : []));
 		},
 		async find(toolCallId) {
 			const call = callKey(toolCallId);
@@ -115,7 +117,7 @@ export async function createRedisDriver(
 			const exist = hashes.map((hash): Command => ["EXISTS", keys.text(hash)]);
 			const replies = await connection.send([...exist, ...hashes.map((hash) => ["HGET", keys.about(hash), call])]);
 			return hashes.flatMap((hash, index): Stored[] => {
-				const about = readAbout(String(replies[hashes.length + index]));
+				const about = readAbout(String(replies[hashes.length + index]), call);
 				return replies[index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
 			});
 		},
@@ -275,7 +277,7 @@ interface RedisAddress {
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
 export async function connectRedis(address: RedisAddress) {
 	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
-	const location = locationOf(url);
+	const location = redisLocation(url);
 	const redis = await load().catch((cause) => {
 		const message = "An archive in Redis needs the package @redis/client. Install it: npm install @redis/client";
 		throw new PalimpsestError("archive_unavailable", message, { cause });
@@ -342,17 +344,6 @@ export async function connectRedis(address: RedisAddress) {
 			if (open?.isOpen) open.destroy();
 		},
 	};
-}
-
-function locationOf(url: string): string {
-	try {
-		const { protocol, hostname, port, pathname } = new URL(url);
-		if (hostname === "") throw new TypeError("no host");
-		return `${protocol}//${hostname}${port === "" ? "" : `:${port}`}${pathname === "/" ? "" : pathname}`;
-	} catch (cause) {
-		const message = "Expected the address of a Redis: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://.";
-		throw new PalimpsestError("invalid_argument", message, { cause });
-	}
 }
 
 const refusals: Readonly<Record<string, string>> = {

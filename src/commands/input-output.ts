@@ -3,11 +3,11 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Archive } from "../archive/archive.ts";
-import { archiveLocation, openArchiveOfPolicy } from "../archive/open.ts";
+import { archiveLocation, nameForPrograms, openArchiveOfPolicy, saveCredentials } from "../archive/open.ts";
 import { type Config, type ConfigSources, loadConfig } from "../config/config.ts";
 import { compactJson } from "../conversation/json.ts";
 import type { Path } from "../conversation/transcript.ts";
-import { PalimpsestError, withoutControls } from "../errors.ts";
+import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import type { Recording } from "../formats/recording.ts";
 import { readChatLog } from "../formats/vscode-chat.ts";
@@ -123,6 +123,26 @@ export function withOwnArchive<T>(
 		const message = "Expected an archive to read from; got none, which keeps nothing. Name one with --archive.";
 		throw new PalimpsestError("invalid_argument", message);
 	});
+}
+
+/** For a program that we start, so that `palimpsest recall` in it reads the same archive, from any folder. */
+export function archiveVariables(options: ArchiveCommandOptions): Record<string, string> {
+	const name = nameForPrograms(archiveLocation({ ...options, environment: process.env }));
+	const own = process.env.PALIMPSEST_ARCHIVE || "files";
+	return {
+		...(name === own ? {} : { PALIMPSEST_ARCHIVE: name }),
+		...(options.namespace === undefined ? {} : { PALIMPSEST_NAMESPACE: options.namespace }),
+	};
+}
+
+/** For the programs that get the name of the archive. Where it cannot be saved, the command goes on. */
+export async function saveAddressOf(options: ArchiveCommandOptions): Promise<void> {
+	try {
+		await saveCredentials(archiveLocation({ ...options, environment: process.env }));
+	} catch (error) {
+		if (!(error instanceof PalimpsestError) || error.code !== "archive_unavailable") throw error;
+		say(`[${error.code}] ${error.message} \`palimpsest recall\` in a shell will not find the archive.`);
+	}
 }
 
 const readAtOnce = 8 * 1024 * 1024;
@@ -281,7 +301,7 @@ export function say(line: string): void {
 
 /** Lines for people on standard error, without control characters. */
 export function complain(lines: string): void {
-	process.stderr.write(`${withoutControls(lines)}\n`);
+	process.stderr.write(`${withoutCredentials(withoutControls(lines))}\n`);
 }
 
 /** Lines for people on standard output, without control characters. */

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import path from "node:path";
 import { structuredPatch } from "diff";
-import { archivePlace } from "../archive/open.ts";
+import { archivePlace, nameForPrograms } from "../archive/open.ts";
+import { withoutCredentials } from "../errors.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
 import {
 	hookTarget,
@@ -26,7 +26,7 @@ import {
 } from "../hosts/install.ts";
 import { enteredCommand, isCheckout } from "../hosts/own-command.ts";
 import { presetNames } from "../policy/names.ts";
-import { say, show, shownName } from "./input-output.ts";
+import { saveAddressOf, say, show, shownName } from "./input-output.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
 
 interface InstallOptions {
@@ -50,6 +50,9 @@ export async function install(name: string | undefined, options: InstallOptions)
 	// pi has no MCP.
 	if (name === "pi") return;
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
+	if (options.archive !== undefined && !options.dryRun) {
+		await saveAddressOf({ archive: options.archive, namespace: "default" });
+	}
 	const { platform } = process;
 	const tools = options.tools === undefined ? undefined : await offeredTools(options.tools);
 	const command = options.local || isCheckout() ? enteredCommand() : undefined;
@@ -121,7 +124,7 @@ async function changeFiles(what: {
 		const { before, after } = change;
 		if (before === after) say(`${file}: nothing to change`);
 		else {
-			show(`${shownName(file)}\n${lineDifference(before, after)}`);
+			show(`${shownName(file)}\n${withoutCredentials(lineDifference(before, after))}`);
 			const backup = dryRun ? undefined : await carryOutChange(file, change);
 			const kept = backup === undefined ? "" : `; the old file is ${backup}`;
 			if (dryRun) say("nothing was written (--dry-run)");
@@ -170,7 +173,7 @@ async function offeredTools(names: string): Promise<string> {
 
 /** A host starts a server in a folder of its choice, so a relative path is made absolute, except for a project. */
 function archiveFor(where: string, { project }: InstallOptions): string {
-	return archivePlace(where) === "folder" && !project ? path.resolve(where) : where;
+	return archivePlace(where) === "folder" && project ? where : nameForPrograms({ where });
 }
 
 function surroundings({ project }: InstallOptions) {

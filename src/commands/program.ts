@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from "commander";
-import { withoutControls } from "../errors.ts";
+import { withoutControls, withoutCredentials } from "../errors.ts";
 import { hookHosts } from "../hosts/hook-answers.ts";
 import { logKinds } from "../mcp/http/logs.ts";
 import { nearestName } from "../policy/errors.ts";
@@ -52,7 +52,7 @@ export function createProgram(): Command {
 		.addHelpText("after", examples)
 		.showHelpAfterError("(palimpsest --help shows what there is)")
 		// Commander quotes unknown options and values as they came.
-		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutControls(text)) })
+		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutCredentials(withoutControls(text))) })
 		.exitOverride();
 	addServeCommand(program);
 	addProxyCommand(program);

@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { archiveLocation, archivePlace } from "../archive/open.ts";
+import { archiveLocation, nameForPrograms } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -20,9 +20,11 @@ import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import {
 	type ArchiveCommandOptions,
+	archiveVariables,
 	commandConfig,
 	logToStderr,
 	printJson,
+	saveAddressOf,
 	say,
 	show,
 	withArchive,
@@ -58,6 +60,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		say,
 		write: (line) => void process.stderr.write(`${line}\n`),
 	});
+	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
 			port,
@@ -79,11 +82,10 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	});
 }
 
-/** The agent's shell may stand in another folder, and does not know our options. */
+/** The agent's shell may stand in another folder, and does not know our options. Models read it. */
 function recallCommandOf({ archive, namespace }: ArchiveCommandOptions): string {
-	const place = archive !== undefined && archivePlace(archive) === "folder" ? path.resolve(archive) : archive;
 	const named = [
-		...(place === undefined ? [] : ["--archive", place]),
+		...(archive === undefined ? [] : ["--archive", nameForPrograms({ where: archive })]),
 		...(namespace ? ["--namespace", namespace] : []),
 	];
 	return [ownCommandLine(), "recall", ...named.map(shellArgument)].join(" ");
@@ -156,6 +158,7 @@ export async function launch(name: string, parameters: readonly string[], option
 	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
 	if (options.dryRun) return showPlan(program, parameters, options);
 	const policy = continuousPolicy(await commandConfig(options));
+	await saveAddressOf(options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
 		await withArchive(options, policy, async (archive) => {
@@ -216,7 +219,7 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch): P
 	const env = {
 		...process.env,
 		...pointing.environment,
-		...recallEnvironment(options),
+		...archiveVariables(options),
 		...(await withOwnPath(folder)),
 	};
 	const words = [...pointing.parameters, ...parameters];
@@ -235,18 +238,6 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch): P
 	} finally {
 		keepSignals();
 	}
-}
-
-/** So that `palimpsest recall` in the program reads the proxy's archive, from any folder. */
-function recallEnvironment(options: ArchiveCommandOptions): Record<string, string> {
-	const { where, namespace } = archiveLocation({ ...options, environment: process.env });
-	const isFolder = archivePlace(where) === "folder";
-	return {
-		...(options.archive !== undefined || isFolder
-			? { PALIMPSEST_ARCHIVE: isFolder ? path.resolve(where) : where }
-			: {}),
-		...(options.namespace === undefined ? {} : { PALIMPSEST_NAMESPACE: namespace }),
-	};
 }
 
 /** The program's shell finds `palimpsest`, also where it is not installed. */
@@ -268,7 +259,7 @@ async function showPlan(
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
 	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
-	const variables = { ...environment, ...recallEnvironment(options) };
+	const variables = { ...environment, ...archiveVariables(options) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),

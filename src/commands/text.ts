@@ -20,6 +20,7 @@ import type { Policy, TruncatePolicy } from "../policy/schema.ts";
 import type { EncodingName } from "../tokens/encodings.ts";
 import {
 	type ArchiveCommandOptions,
+	archiveVariables,
 	type CommonOptions,
 	commandConfig,
 	logToStderr,
@@ -27,6 +28,7 @@ import {
 	printJson,
 	readInput,
 	salvage,
+	saveAddressOf,
 	say,
 	withArchive,
 } from "./input-output.ts";
@@ -100,8 +102,9 @@ export async function run(
 	const limit: ExcerptLimit =
 		maxChars === undefined ? { kind: "tokens", most: maxTokens } : { kind: "chars", most: maxChars };
 	await requireRoomForNotice(limit, policy);
+	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
-		const started = await startCommand(command, parameters);
+		const started = await startCommand(command, parameters, { ...process.env, ...archiveVariables(options) });
 		if (started.kind === "not_started") {
 			say(`cannot run ${command}: ${started.reason}`);
 			process.exitCode = started.exitCode;
@@ -139,11 +142,11 @@ async function requireRoomForNotice(limit: ExcerptLimit, policy: Policy): Promis
 const patienceMs = 2_000;
 
 /** No shell. The command has our standard input and gets our signals. Without a start, exit codes are those of shells. */
-async function startCommand(command: string, parameters: readonly string[]) {
+async function startCommand(command: string, parameters: readonly string[], env: NodeJS.ProcessEnv) {
 	const merged = await openMergedOutput();
 	const output = merged?.writable ?? "pipe";
 	const startedAt = performance.now();
-	const child = spawn(command, parameters, { stdio: ["inherit", output, output], windowsHide: true });
+	const child = spawn(command, parameters, { stdio: ["inherit", output, output], env, windowsHide: true });
 	const source: Readable = merged?.readable ?? mergeRoughly([child.stdout, child.stderr]);
 
 	const keepSignals = passSignals(child);

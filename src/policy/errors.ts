@@ -1,6 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import type { z } from "zod";
-import { PalimpsestError } from "../errors.ts";
+import { PalimpsestError, withoutCredentials } from "../errors.ts";
 
 // The hooks load this file, so it imports no zod at run time.
 
@@ -49,7 +49,8 @@ export function describeValue(
 	return typeof value === "object" ? object : `a ${typeof value}`;
 }
 
-export function quote(text: string): string {
+export function quote(given: string): string {
+	const text = withoutCredentials(given);
 	return JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text);
 }
 

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { homedir, hostname, uptime as secondsOfUptime } from "node:os";
+import { hostname, uptime as secondsOfUptime } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { unusablePlace } from "../archive/driver.ts";
-import { type ArchiveLocation, archiveFolderOf, archivePlace } from "../archive/open.ts";
+import { type ArchiveLocation, archivePlace, stateFolder } from "../archive/open.ts";
 import { decideSweep, type Holding, readIntent } from "../archive/retention.ts";
+import { nameWithoutCredentials } from "../archive/saved-address.ts";
 import { namesIn } from "../files/disk.ts";
 import { lineOf, type Note, readLine } from "./notes.ts";
 import type { ResultState } from "./states.ts";
@@ -249,13 +250,11 @@ export function createMemory({
 export function memoryFolderFor({ where, namespace }: ArchiveLocation): string | undefined {
 	const place = archivePlace(where);
 	if (place !== "redis" && place !== "none") return undefined;
-	const { platform, env: environment } = process;
-	const archiveFolder = archiveFolderOf({ platform, environment, homeFolder: homedir() });
 	const name = createHash("sha256")
-		.update(JSON.stringify([where, namespace]))
+		.update(JSON.stringify([nameWithoutCredentials(where), namespace]))
 		.digest("hex")
 		.slice(0, 32);
-	return path.join(path.dirname(archiveFolder), "conversations", name);
+	return path.join(stateFolder(), "conversations", name);
 }
 
 /** Beside an archive in a folder; its name is that of no namespace. `undefined` for other archives. */

@@ -36,6 +36,14 @@ async function textFileOf(folder: string): Promise<string> {
 	return (await filesUnder(folder)).find((file) => /[\\/][0-9a-f]{64}$/.test(file)) ?? "";
 }
 
+async function flipBit(file: string): Promise<void> {
+	const { atime, mtime } = await stat(file);
+	const bytes = await readFile(file);
+	bytes[3] = (bytes[3] as number) ^ 1;
+	await writeFile(file, bytes);
+	await utimes(file, atime, mtime);
+}
+
 describe("an archive in files", () => {
 	it("stores plain texts that only this user may read, named by their SHA-256", async () => {
 		const folder = await scratchFolder();
@@ -77,6 +85,50 @@ describe("an archive in files", () => {
 			// Another process reads what it has not seen before it believes in it.
 			await (await open(folder)).put(result("plain text"));
 			expect((await archive.get(ref)).text).toBe("plain text");
+		}
+	});
+
+	it.each([
+		["other bytes of the same length", (file: string) => writeFile(file, "plain TEXT")],
+		["one bit, with its times put back", flipBit],
+		["no bytes", (file: string) => truncate(file, 0)],
+		["a lost end", (file: string) => truncate(file, 9)],
+	])("puts a text again that has rotted to %s, before anybody has read it", async (_, damage) => {
+		const folder = await scratchFolder();
+		const [archive, other] = [await open(folder), await open(folder)];
+		const [ref = ""] = await archive.put(result("plain text"));
+		const file = await textFileOf(folder);
+		for (const writer of [archive, archive, other, archive]) {
+			await damage(file);
+			expect(await writer.put(result("plain text"))).toEqual([ref]);
+			expect(await readFile(file, "utf8")).toBe("plain text");
+			// Once more, so that a check of the writer's own may be trusted from now on.
+			await writer.put(result("plain text"));
+		}
+		expect(await archive.get(ref)).toMatchObject({ text: "plain text", toolCallId: "id" });
+	});
+
+	it("tells nothing of a record with a changed bit, and puts the record again", async () => {
+		const folder = await scratchFolder();
+		const archive = await open(folder);
+		const original = [{ text: "text", kind: "result", toolCallId: "id-1", toolName: "ls" }] as const;
+		const [ref = ""] = await archive.put(original);
+		const file = (await filesUnder(folder)).find((name) => name.endsWith(".json")) as string;
+		const whole = await readFile(file);
+		const known = { toolCallId: "id-1", toolName: "ls", kind: "result", redactions: 0, chars: 4 };
+		const { archivedAt } = await archive.get(ref);
+		for (let at = 0; at < whole.length; at += 1) {
+			const damaged = Buffer.from(whole);
+			damaged[at] = (damaged[at] as number) ^ 1;
+			await writeFile(file, damaged);
+			const found = await archive.get(ref);
+			const { toolCallId, toolName, kind } = found;
+			if (toolCallId !== undefined) expect(found, `byte ${at}`).toMatchObject({ ...known, archivedAt });
+			else expect([toolName, kind], `byte ${at}`).toEqual([undefined, "text"]);
+			if (at % 16 > 0) continue;
+			await archive.put(original);
+			expect(await archive.get(ref), `byte ${at}`).toMatchObject(known);
+			expect(await archive.find("id-1")).toHaveLength(1);
 		}
 	});
 

@@ -104,6 +104,22 @@ describe("palimpsest install", () => {
 		expect(await archiveIn(".mcp.json")).toBe("./kept");
 	});
 
+	it("writes and prints the name of a Redis without its password, also over an older entry with it", async () => {
+		const [file, archive] = [join(folder, ".mcp.json"), "redis://joe:pa55word@127.0.0.1:1/1?x=pa55word"];
+		await writeFile(file, JSON.stringify({ mcpServers: { palimpsest: { env: { PALIMPSEST_ARCHIVE: archive } } } }));
+		const said: string[] = [];
+		for (const more of [["--dry-run"], []]) {
+			const { code, text, lines } = await run("install", "claude-code", "--project", "--archive", archive, ...more);
+			expect(code).toBe(0);
+			said.push(text, ...lines);
+		}
+		expect(said.join("\n")).not.toContain("pa55word");
+		const { env } = JSON.parse(await readFile(file, "utf8")).mcpServers.palimpsest;
+		expect(env.PALIMPSEST_ARCHIVE).toBe("saved:redis://127.0.0.1:1/1");
+		const saved = join(folder, ".local", "state", "palimpsest", "addresses");
+		if (process.platform === "linux") expect(await readdir(saved)).toHaveLength(1);
+	});
+
 	it("sets preset, language, archive, and the running program", async () => {
 		const parameters = ["--preset", "context-guard", "--locale", "zh", "--archive", "/srv/originals", "--local"];
 		await run("install", "gemini-cli", ...parameters);

@@ -136,3 +136,19 @@ it.each([...windows, ["guard", "--reserve-tokens", "-1", 0] as [string, string, 
 		expect(lines[0]).toContain(expected);
 	},
 );
+
+const address = "redis://joe:pa55word@db.example:6379/1?key=pa55word";
+
+it.each([
+	[
+		"an option that is unknown",
+		["proxy", `--archve=${address}`],
+		"unknown option '--archve=redis://…@db.example:6379/1?…'",
+	],
+	["a host that is unknown", ["install", address], 'unknown host "redis://…@db.example:6379/1?…".'],
+	["a file that is absent", ["mask", address], "Cannot read redis://…@db.example:6379/1?… there is no such file."],
+])("%s is quoted without the credentials of an address", async (_, parameters, words) => {
+	const { text, lines } = await runCli(parameters, { folder });
+	expect(lines[0]).toContain(words);
+	expect([text, ...lines].join()).not.toContain("pa55word");
+});

@@ -78,6 +78,30 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		});
 	});
 
+	it.each([
+		["launch", ["launch", "claude"], "variable"],
+		["run", ["run", "--", "claude"], "option"],
+	])("gives the program of %s the archive without its password", async (_, [command = "", ...rest], by) => {
+		const program = `
+			const { spawnSync } = require("node:child_process");
+			const found = spawnSync(process.execPath, [${JSON.stringify(builtCli)}, "archive", "stats"], { encoding: "utf8" });
+			console.log(JSON.stringify({ own: [process.argv, process.env], archive: process.env.PALIMPSEST_ARCHIVE, said: found.stderr }));`;
+		const address = "redis://joe:pa55word@127.0.0.1:1/4?x=pa55word";
+		const options = by === "option" ? ["--archive", address] : [];
+		const environment = {
+			...(await install("claude", program)),
+			PALIMPSEST_ARCHIVE: by === "option" ? "files" : address,
+		};
+		const { code, text, lines } = await runCli([command, ...options, ...rest], { folder, environment });
+		expect(code).toBe(0);
+		expect([text, ...lines].join("\n")).not.toContain("pa55word");
+		const { archive, said } = JSON.parse(text);
+		expect([archive, said]).toEqual([
+			"saved:redis://127.0.0.1:1/4",
+			expect.stringContaining("The archive in redis://127.0.0.1:1/4 cannot be used"),
+		]);
+	});
+
 	it("passes signals on, and waits for the program to end", async () => {
 		const program = `
 			process.on("SIGTERM", () => setTimeout(() => { console.log("ended well"); process.exit(5); }, 200));

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
+import { connectRedis } from "../../src/archive/redis.ts";
+import { hasRedis, startRedis } from "../archive/start-redis.ts";
 import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
 import { send, startUpstream, until } from "../proxy/upstream.ts";
 import { builtCli } from "../support/built-cli.ts";
@@ -70,6 +72,40 @@ describe("palimpsest proxy", () => {
 		proxy.child.kill("SIGTERM");
 		expect(await once(proxy.child, "exit")).toEqual([0, null]);
 	});
+
+	it.skipIf(!hasRedis)(
+		"names a Redis with a password by its address alone, which every process writes alike",
+		async () => {
+			const redis = await startRedis();
+			const connection = await connectRedis({ url: redis.url });
+			await connection.send([["CONFIG", "SET", "requirepass", "pa55word"]]);
+			await connection.close();
+			const hints: string[] = [];
+			for (const folder of [await scratchFolder(), await scratchFolder()]) {
+				const upstream = await startUpstream();
+				const address = redis.url.replace("//", "//default:pa55word@");
+				const proxy = await startCommand(
+					folder,
+					"--archive",
+					address,
+					"--upstream",
+					`anthropic=${upstream.url}`,
+					...early,
+				);
+				for (let count = 1; count <= 3; count += 1)
+					await sendMasked(proxy.url, count, upstream, Math.max(0, count - 2));
+				const all = [proxy.stderr(), ...upstream.received.map(({ body }) => body.toString())].join("\n");
+				expect(all).not.toContain("pa55word");
+				const [, hint = ""] = /`([^`]* recall [^`]*)`/.exec(all) ?? [];
+				hints.push(hint);
+				const [ref = ""] = hint.split(" ").slice(-1);
+				const recalled = await runCli(["recall", "--archive", `saved:${redis.url}`, ref, "--all"], { folder });
+				expect(turns.map(({ output }) => output)).toContain(recalled.text.replace(/\n$/, ""));
+			}
+			expect(hints[0]).toContain(` recall --archive saved:${redis.url} `);
+			expect(hints[1]).toBe(hints[0]);
+		},
+	);
 
 	it("says in its status why requests got no new decisions", async () => {
 		const folder = await scratchFolder();
