@@ -67,7 +67,7 @@ export function createArchive(parts: {
 		}
 		const reason = isWhole
 			? "No original is kept under this reference: it was altered, or the original has expired or was never kept here."
-			: "This is not a reference as it was written: it was altered or shortened.";
+			: "This reference was altered or shortened.";
 		const advice =
 			nearest.length === 0
 				? "Copy the reference from the placeholder, character by character, or ask by tool_call_id."

@@ -243,7 +243,7 @@ export async function readInput(file: string, maxBytes: number): Promise<Buffer>
 	for await (const chunk of process.stdin) {
 		length += chunk.length;
 		if (length > maxBytes) {
-			const message = `Standard input has over ${maxBytes} bytes, which is all that limits.max_file_bytes in the policy allows.`;
+			const message = `Standard input has more than ${maxBytes} bytes, the most that limits.max_file_bytes in the policy allows.`;
 			throw new PalimpsestError("payload_too_large", message);
 		}
 		chunks.push(chunk);

@@ -147,7 +147,7 @@ async function list(options: InstallOptions): Promise<void> {
 	}
 	const ofPi = pluginFile("pi", surroundings(options));
 	show(`${"pi".padEnd(width)}  ${(existsSync(ofPi) ? "installed" : "no file").padEnd(13)}  ${shownName(ofPi)}\n`);
-	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
+	say("palimpsest install HOST [--project] [--dry-run] adds the server to a host");
 }
 
 function findHost(name: string): Host {

@@ -66,8 +66,8 @@ export function checkSummary(given: {
 		const room = replacedTokens - overheadTokens;
 		const detail =
 			room > 1
-				? `Expected a summary of fewer than ${room} tokens, which is what it would save, got ${tokens}.`
-				: `What it is of takes ${replacedTokens} tokens, and no summary with the lines around it takes fewer. Leave it as it is.`;
+				? `Expected a summary of fewer than ${room} tokens, got ${tokens}; a longer one would save nothing.`
+				: `The messages to summarise take ${replacedTokens} tokens, and no summary with the lines around it takes fewer. Leave them unchanged.`;
 		return refuse("not_smaller", detail);
 	}
 	return { kind: "accepted", text: summary, tokens, repaired: summary !== text.trim() };

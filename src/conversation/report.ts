@@ -65,7 +65,7 @@ export function notesOn(transcript: Transcript): string[] {
 	if (ofServers.length > 0) return ofServers;
 	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
 	return [
-		"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.",
+		"This conversation has no tool calls or results in the form that its format defines, so there is nothing to mask or truncate.",
 	];
 }
 
@@ -114,7 +114,7 @@ function roleAt(document: unknown, path: Path): string | undefined {
 	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];
 	const role = holders.map((holder) => holder?.role).find((one) => typeof one === "string");
 	if (role === undefined) return undefined;
-	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
+	return plainRole.test(role as string) ? JSON.stringify(role) : "a role that is not a plain word";
 }
 
 export interface Archiving {

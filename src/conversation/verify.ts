@@ -88,8 +88,8 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
 			const isAllowed = (rewrite && isListed(path, base)) || targets.has(`${target} ${message} ${pointer}`);
 			const isTorn = edit.kind === "replace" && losesFrame(edit, messages[message]);
-			if (!isAllowed) report("only_tool_results_edited", `${pointer} is no ${target}`);
-			else if (isTorn) report("only_tool_results_edited", `${pointer} loses what stands around it`);
+			if (!isAllowed) report("only_tool_results_edited", `${pointer} is not a ${target}`);
+			else if (isTorn) report("only_tool_results_edited", `${pointer} loses its surrounding text`);
 		}
 	}
 }
@@ -163,7 +163,7 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	// If one message of a record is left, it is read as the whole record.
 	const isRead = (place: string) => read.has(place) || read.has(recordOf(place, base));
 	places.forEach((left, index) => {
-		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is not read any more`);
+		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is no longer recognised`);
 	});
 	for (const edit of plan) {
 		const isInPart = !rewrite && takesMessageOut(edit) && places[edit.message]?.length;
@@ -189,7 +189,7 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	// Records that are no messages may change, but their number may not grow.
 	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
 	const unread = written.size - found.size;
-	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
+	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are not messages`);
 }
 
 /** An external strategy may write calls and results; new messages of this engine are plain. */
@@ -358,7 +358,7 @@ function verifyNothingBetween({ after, trace, report }: Check): void {
 	let end = 0;
 	after.transcript.messages.forEach(({ calls, results }, index) => {
 		const isBetween = index < end && trace.origins[index] === isNew && [...calls, ...results].length === 0;
-		if (isBetween) report("pairing_kept", `message ${index} of the result stands between a call and its results`);
+		if (isBetween) report("pairing_kept", `message ${index} of the result comes between a call and its results`);
 		end = Math.max(end, ends.get(index) ?? 0);
 	});
 }

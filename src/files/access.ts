@@ -61,7 +61,7 @@ export function createFileAccess(allowing: {
 		if (opened !== undefined) return requireAllowed(opened, given);
 		const [about, judged] = [await handle.stat(), await stat(real)];
 		if (about.ino === judged.ino && about.dev === judged.dev && (await realpath(real)) === real) return;
-		throw new PalimpsestError("path_not_allowed", `The file at ${shown(given)} changed place while it was opened.`);
+		throw new PalimpsestError("path_not_allowed", `The file at ${shown(given)} was moved while it was opened.`);
 	};
 
 	const writeAt = async (given: string, what: Omit<NewFile, "file">): Promise<string> => {

@@ -34,7 +34,8 @@ const langchainRoles: Readonly<Record<string, Role>> = {
 export const langchain: Format = {
 	name: "langchain",
 	title: "LangChain messages",
-	looksFor: "LangChain messages (`type` human, ai, tool or system beside `content`; or the same in `kwargs` or `data`)",
+	looksFor:
+		"LangChain messages (`type` human, ai, tool or system next to `content`; or the same in `kwargs` or `data`)",
 	probe: ({ messages }) => probeEach(messages, "a message of `type` human or ai", probeLangchain),
 	read: (located) => readTranscript("langchain", located, ["tools"], readLangchain),
 	write: { message: writeLangchain, appends: true },

@@ -78,7 +78,7 @@ async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointing> {
 	const { environment, origin } = where;
 	for (const name of ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"]) {
 		if (isOn(environment[name]))
-			throw refused("Claude Code", `${name} is set, whose requests the proxy cannot read. Unset it`);
+			throw refused("Claude Code", `${name} is set, and the proxy cannot read its requests. Unset it`);
 	}
 	const ofSettings = await claudeSettingsEnvironment(where);
 	const set = {

@@ -143,10 +143,10 @@ function hooksIn(group: unknown): readonly unknown[] {
 
 function groupsOf(text: string, event: string): readonly unknown[] {
 	const hooks = entryInJson(text, ["hooks"]) ?? {};
-	if (!isJsonObject(hooks)) throw refusedSettings("`hooks` is no object");
+	if (!isJsonObject(hooks)) throw refusedSettings("`hooks` is not an object");
 	const { [event]: groups = [] } = hooks;
 	if (Array.isArray(groups)) return groups;
-	throw refusedSettings(`\`hooks.${event}\` is no list`);
+	throw refusedSettings(`\`hooks.${event}\` is not a list`);
 }
 
 /** The agent programs that load a plugin of ours: a file that imports the program which wrote it. */

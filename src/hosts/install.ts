@@ -94,7 +94,7 @@ function changeToml(text: string, key: readonly string[], value: unknown): strin
 	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
 	// An inline table accepts no further members and has no lines that could be removed.
 	const [outer = "", ...inner] = key;
-	const problem = `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
+	const problem = `\`${outer}\`, or a table in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
 	const left = readToml(after, problem);
 	// A header without members may stay.
 	const isGone = value === undefined && valueAt(left, key) === undefined;
@@ -156,7 +156,7 @@ export async function planChange(file: string, change: (text?: string) => string
 	} catch (error) {
 		// The parsers and the comparison of values recurse once per level.
 		if (error instanceof RangeError) {
-			const message = `${file} cannot be changed: it is nested too deep to be read. It was left as it is.`;
+			const message = `${file} cannot be changed: it is nested too deep to be read. It was left unchanged.`;
 			throw new PalimpsestError("invalid_json", message, { cause: error });
 		}
 		if (!(error instanceof PalimpsestError)) throw error;

@@ -283,7 +283,7 @@ export function createBodyReader(limits: {
 	};
 }
 
-const tooMany = "Too many large requests come at the same time. Try again in a moment.";
+const tooMany = "Too many large requests arrive at the same time. Try again in a moment.";
 
 function tooLarge(limit: number): PalimpsestError {
 	const message = `Expected a body of at most ${limit} bytes. Send a shorter conversation, or use the server on standard input and output.`;

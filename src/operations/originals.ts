@@ -21,7 +21,7 @@ export interface ArchivedGroup {
 }
 
 /** Thrown if a plan names a short ref that is another text's. The archive now knows, so the same call plans the long one. */
-export const refTaken = new Error("Another text has a planned reference.");
+export const refTaken = new Error("Two texts would get the same reference.");
 
 /** Tries again after `refTaken`. Each time the archive knows more; texts of its other writers may come in between. */
 export async function withFreeRefs<Result>(operation: () => Promise<Result>): Promise<Result> {

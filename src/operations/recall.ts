@@ -60,7 +60,7 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	const select = selecting();
 
 	if (ref === undefined && toolCallId === undefined) {
-		const message = "Expected `ref`, as it stands in the placeholder, or `tool_call_id`.";
+		const message = "Expected `ref`, copied from the placeholder, or `tool_call_id`.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const named = ref === undefined ? await originalsOf(archive, toolCallId as string) : [];
@@ -118,7 +118,7 @@ async function originalsOf(archive: Archive, toolCallId: string): Promise<Listin
 
 function nothingKept(): PalimpsestError {
 	const message =
-		"No original is kept under that. Copy the reference from the placeholder, character by character; what was never archived here, or has expired, cannot be recalled.";
+		"No original is kept under this reference or id. Copy it from the placeholder, character by character; originals that were never archived here, or have expired, cannot be recalled.";
 	return new PalimpsestError("original_not_found", message);
 }
 

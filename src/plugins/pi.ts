@@ -107,10 +107,10 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			type: "object",
 			required: ["ref"],
 			properties: {
-				ref: { type: "string", description: "As it stands in the placeholder." },
+				ref: { type: "string", description: "Copied from the placeholder." },
 				lines: { type: "string", description: "Such as 120-180, from 1 on." },
 				grep: { type: "string", description: "Shows the lines that match this regular expression." },
-				max_tokens: { type: "integer", minimum: 10, description: "2000 unless given." },
+				max_tokens: { type: "integer", minimum: 10, description: "Default: 2000." },
 			},
 		},
 		execute: async (_id: string, input: JsonObject, _signal: unknown, _update: unknown, context: Context) => {

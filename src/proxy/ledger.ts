@@ -259,8 +259,10 @@ export function billText(figures: ReturnType<typeof figuresOf>): string {
 	return [
 		number(billed),
 		unedited === null ? "" : ` of ${number(unedited)} (${ratio} ×)`,
-		untold === 0 ? "" : `; of ${number(untold)} requests it cannot be told what they would have billed as they came`,
-		uncached === 0 ? "" : `; ${number(uncached)} requests priced without a cache, since the upstream tells of no reads`,
+		untold === 0 ? "" : `; for ${number(untold)} requests the unedited bill is unknown`,
+		uncached === 0
+			? ""
+			: `; ${number(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
 	].join("");
 }
 
@@ -270,14 +272,16 @@ export function totalsText(totals: ProxyTotals): string {
 	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
 	const counted = (count: number) => Math.round(count).toLocaleString("en");
 	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
-	const untold = `${counted(untoldRequests)} requests whose bill as they came cannot be told`;
+	const untold = `${counted(untoldRequests)} requests whose unedited bill is unknown`;
 	return [
 		`${counted(requests)} requests`,
 		`${counted(tokensSent)} tokens sent`,
 		`${counted(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
 		...(untoldRequests > 0 ? [untold] : []),
-		...(uncachedRequests > 0 ? [`${counted(uncachedRequests)} without a cache: the upstream tells of no reads`] : []),
+		...(uncachedRequests > 0
+			? [`${counted(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
+			: []),
 		...undecidedText(totals.undecided),
 	].join(", ");
 }

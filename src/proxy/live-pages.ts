@@ -89,10 +89,10 @@ function conversationText(one: Conversation): string {
 <h2>${escapeHtml(one.model ?? one.api)} <small>${escapeHtml(one.id.slice(0, 8))}, ${one.state.replaceAll("_", " ")}, ${time(one.last)}</small></h2>
 <p>${one.requests} requests. ${share(one)}</p>
 ${plot(
-	"Tokens of each request: sent, and as it came",
+	"Tokens of each request: sent, and unedited",
 	one.points.map(([sent = 0, leftOut = 0]) => [sent, sent + leftOut]),
 )}
-${one.ratio === null ? "" : plot("Billed in total: sent, and as it came", sums(one.points.map(([, , billed, unedited]) => [billed, unedited])))}
+${one.ratio === null ? "" : plot("Billed in total: sent, and unedited", sums(one.points.map(([, , billed, unedited]) => [billed, unedited])))}
 ${rows.length > 0 ? `<details><summary>${rows.length} results masked or cut</summary>${table}</details>` : ""}
 </section>`;
 }

@@ -86,7 +86,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			const name = error instanceof Error ? error.name : typeof error;
 			log?.({
 				level: "error",
-				message: "A request failed by a defect of the proxy",
+				message: "A request failed because of a defect in the proxy",
 				data: { event: "defect", error: name },
 			});
 			fail(response);
@@ -180,5 +180,5 @@ function refusalOf({
 
 function fail(response: ServerResponse): void {
 	if (response.headersSent) response.destroy();
-	else refuse(response, { status: 502, message: "The proxy failed by a defect of its own." });
+	else refuse(response, { status: 502, message: "The proxy failed because of a defect in it." });
 }

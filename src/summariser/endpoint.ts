@@ -91,7 +91,7 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 			return { kind: "failure", error: statusError(location, failedWith, fields), retryAfter };
 		}
 		if (answered === undefined) {
-			throw new SummariserError("unknown", `${location}: It answers with something that is not JSON.`, 200);
+			throw new SummariserError("unknown", `${location}: Its answer is not JSON.`, 200);
 		}
 		const answer = readCompletion(answered);
 		const isSecret = apiKey !== undefined && apiKey.length >= shortestKey;
@@ -132,7 +132,7 @@ function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 			for await (const piece of response as AsyncIterable<Buffer>) {
 				bytes += piece.length;
 				if (bytes > largestBody) {
-					const message = `The model's endpoint answers with more than ${largestBody} bytes, which is no summary.`;
+					const message = `The model's endpoint answers with more than ${largestBody} bytes, too many for a summary.`;
 					throw new SummariserError("unknown", message, status);
 				}
 				pieces.push(piece);

@@ -51,7 +51,7 @@ interface Session {
 const refusals = {
 	closing: {
 		status: 503,
-		message: "The server is shutting down. Call again: another one, or this one started anew, answers.",
+		message: "The server is shutting down. Call again: another server, or this one after its restart, answers.",
 		headers: { "Retry-After": "1" },
 	},
 	tooMany: {

@@ -271,7 +271,7 @@ export type DuringFiles = <T>(work: () => Promise<T>) => Promise<T>;
 /** In the job's thread, when the job begins. Throws, now and around each piece of work, once nobody waits for the job. */
 export function beginComputing(phase: JobPhase): DuringFiles {
 	const change = (from: number, to: number): void => {
-		if (Atomics.compareExchange(phase, 0, from, to) !== from) throw new Error("Nobody waits for this job.");
+		if (Atomics.compareExchange(phase, 0, from, to) !== from) throw new Error("No caller waits for this job.");
 	};
 	let open = 0;
 	change(readingOrWriting, computing);
@@ -380,7 +380,7 @@ async function ask(question: ModelQuestion, models: Models, context: ToolContext
 	const { signal, onProgress } = context;
 	try {
 		const answer = await models[model]?.summarise({ ...request, signal, onProgress });
-		if (!answer) throw new TypeError("Expected a question to a model that there is.");
+		if (!answer) throw new TypeError("Expected a question to a known model.");
 		return { question, answer };
 	} catch (error) {
 		if (!(error instanceof SummariserError)) throw error;
