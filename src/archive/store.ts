@@ -92,7 +92,7 @@ export function createArchive(parts: {
 			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
 		);
 		const redactions = Math.max(0, ...abouts.map((about) => about.redactions));
-		// A crash can lose the record beside a text, but not the text.
+		// A crash can lose the record of a text, but not the text.
 		const known = first ?? { kind: "text", archivedAt: now() };
 		return listingOf(hash, { ...known, chars, bytes, redactions });
 	};

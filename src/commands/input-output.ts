@@ -154,7 +154,7 @@ function readOnly(file: string, read: Recording): PalimpsestError {
 }
 
 /**
- * The records of a session without its damaged ones, whose number it says: for commands that leave the file as it is. Throws
+ * The records of a session without its damaged ones, for commands that do not change the file. Says how many it skips. Throws
  * PalimpsestError as `readDocument` does.
  */
 export async function readSessionDocument(file: string, maxBytes: number): Promise<TextDocument> {

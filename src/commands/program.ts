@@ -217,7 +217,7 @@ function addOutputCommands(program: Command): void {
 		)
 		.option("--focus <words>", "words to look for")
 		.action(async (file: string | undefined, options, command: Command) => {
-			// Nobody types a log.
+			// A log is piped, not typed.
 			if (file === undefined && process.stdin.isTTY) command.error("error: missing required argument 'file'");
 			return (await import("./text.ts")).truncate(file ?? "-", options);
 		});

@@ -79,7 +79,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	});
 }
 
-/** The agent's shell may stand in another folder, and does not know our options. */
+/** The agent's shell may run in another folder, without our options. */
 function recallCommandOf({ archive, namespace }: ArchiveCommandOptions): string {
 	const place = archive !== undefined && archivePlace(archive) === "folder" ? path.resolve(archive) : archive;
 	const named = [
@@ -148,7 +148,7 @@ interface LaunchOptions extends ArchiveCommandOptions {
 }
 
 /**
- * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port and the program behind it, with our terminal. The exit code is
+ * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port and the program that uses it, with our terminal. The exit code is
  * the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {

@@ -169,7 +169,7 @@ async function readSession(file: string, policy: Policy) {
 	return { document, source };
 }
 
-/** Writes an edited session under a new id beside its file, reads it again, and prints the command that resumes it. */
+/** Writes an edited session under a new id next to its file, reads it again, and prints the command that resumes it. */
 async function writeSession(session: {
 	readonly file: string;
 	readonly document: TextDocument;

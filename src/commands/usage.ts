@@ -45,7 +45,7 @@ export function listOfNames(text = ""): readonly string[] {
 /** Runs the command line and sets the exit code. */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
 	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-		// A reader that closes the pipe (`palimpsest … | head`) is no error.
+		// A reader that closes the pipe (`palimpsest … | head`) is not an error.
 		if (code === "EPIPE") process.exit();
 		say(`standard output cannot be written: ${code ?? message}`);
 		process.exit(exitCodes.refusedInput);

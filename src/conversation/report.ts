@@ -69,7 +69,7 @@ export function notesOn(transcript: Transcript): string[] {
 	];
 }
 
-/** Names the results of tools that the provider runs: its API takes them back only as they are. */
+/** Names the results of tools that the provider runs: its API accepts them only unchanged. */
 function notesOnServerTools({ messages }: Transcript): string[] {
 	const counts = new Map<string, number>();
 	for (const { links = [], sent } of messages) {

@@ -186,7 +186,7 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 		if (planned.length === 0) report("order_kept", `message ${index} of the result was not planned`);
 		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
 	});
-	// Records that are no messages may change, but their number may not grow.
+	// Records that are not messages may change, but their number may not grow.
 	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
 	const unread = written.size - found.size;
 	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are not messages`);
@@ -198,7 +198,7 @@ function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolea
 	return (role === "user" || role === "assistant") && [...calls, ...results, ...thinking].length === 0;
 }
 
-/** The system messages stay as they are, except for links between records in them. */
+/** The system messages stay unchanged, except for links between records in them. */
 function verifySystem({ before, after, trace: { origins, places }, report }: Check): void {
 	const systemIn = ({ transcript }: ReadDocument) =>
 		[...transcript.messages.entries()].filter(([, { role }]) => role === "system");

@@ -142,7 +142,7 @@ function readLangchainPart(
 		const isSigned = typeof objectOf(part.extras).signature === "string";
 		draft.addThinking(path, part.reasoning ?? part.summary ?? "", isSigned, isItem);
 	} else {
-		// What LangChain does not know is held as it is.
+		// LangChain keeps values that it does not know unchanged.
 		linkBlock(part.type === "non_standard" ? objectOf(part.value) : part, draft);
 		draft.countPart(part, readPartMedia(part, path));
 	}
@@ -195,7 +195,7 @@ function probePydantic(message: unknown) {
 	return parts.every(isPart) || "`parts` with a `part_kind` each";
 }
 
-/** One message, or two where a request has a system prompt beside other parts. */
+/** One message, or two where a request has a system prompt and other parts. */
 function readPydantic(message: JsonObject, path: Path): Message[] {
 	const parts = [...listOf(message.parts).entries()];
 	if (message.kind === "response") return [readParts("assistant", message, { path, parts })];

@@ -30,7 +30,7 @@ export interface LaunchedProgram {
 	readonly command: string;
 	/** Its shell tool starts a login shell, which sets a PATH of its own. */
 	readonly hasLoginShell?: true;
-	/** Throws PalimpsestError `invalid_argument` if a proxy cannot stand before the program as it is set up. */
+	/** Throws PalimpsestError `invalid_argument` if the program, as it is set up, cannot use a proxy. */
 	readonly point: (where: LaunchSurroundings) => Promise<Pointing>;
 }
 
@@ -277,7 +277,7 @@ async function pointAider({ environment, origin }: LaunchSurroundings): Promise<
 	};
 }
 
-/** The proxy's address with the version that ends the address of the provider: programs put the paths of their requests behind it. */
+/** The proxy's address with the version that ends the address of the provider: programs append the paths of their requests. */
 function withVersionOf(base: string, origin: string): string {
 	return origin + (/\/v1\w*(?=\/*$)/.exec(base)?.[0] ?? "");
 }

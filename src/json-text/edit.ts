@@ -290,7 +290,7 @@ function locatePaths(document: TextDocument, paths: readonly Path[]): PathTree {
 	return tree;
 }
 
-/** A list, or the records of a text, with the indexes of removed items and of the items behind new values. */
+/** A list, or the records of a text, with the indexes of removed items and of the items after new values. */
 interface ListChange extends Pick<PathTree, "span"> {
 	readonly items: readonly Span[];
 	readonly removed: ReadonlySet<number>;
@@ -300,7 +300,7 @@ interface ListChange extends Pick<PathTree, "span"> {
 	readonly records: string | undefined;
 }
 
-/** A new value is written beside an item that stays, with a separator between them. */
+/** A new value is written next to an item that stays, with a separator between them. */
 function insertions({ span, items, removed, inserted, records }: ListChange): Splice[] {
 	const separator = records === undefined ? "," : "\n";
 	const at = (position: number, replacement: string): Splice => ({ start: position, end: position, replacement });
@@ -320,7 +320,7 @@ function insertions({ span, items, removed, inserted, records }: ListChange): Sp
 	return splices;
 }
 
-/** A record behind another on its line goes with the white space before it, so that the line still ends. */
+/** A record after another on its line goes with the white space before it, so that the line still ends. */
 function removals({ items, removed, records }: ListChange): Splice[] {
 	const splices: Splice[] = [];
 	const sharesLine = (previous: Span, first: Span) =>

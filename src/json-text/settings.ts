@@ -73,7 +73,7 @@ export function removeFromJson(text: string, key: readonly string[]): string {
 /** Appends a value to a list, which is created if it is missing. Throws as `enterJson`. */
 export function appendItem(text: string, list: readonly string[], value: unknown): string {
 	const items = entryInJson(text, list);
-	// The parser's own insertion would lay out the lines of others anew.
+	// The parser's own insertion would reformat other lines.
 	if (items === undefined) return enterJson(text, list, [value]);
 	if (!Array.isArray(items) || nodeAt(text, list).type !== "array") {
 		throw refusedSettings(`\`${list.join(".")}\` is not a list, or appears twice`);

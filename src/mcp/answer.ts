@@ -50,7 +50,7 @@ export async function toolResult(given: {
 	readonly answer: Answer;
 	readonly spill: Spill | undefined;
 	readonly text: () => Policy["text"];
-	/** Whether there is structured content; otherwise the text is whole, and the members beside it are in `_meta`. */
+	/** Whether there is structured content; otherwise the text is whole, and the other members are in `_meta`. */
 	readonly isStructured?: boolean;
 }): Promise<CallToolResult> {
 	const { answer, spill, isStructured = true } = given;
@@ -201,7 +201,7 @@ export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
 const written = new WeakMap<object, string>();
 const mark = randomUUID();
 
-/** A message as JSON in UTF-8, with `end` behind it. Reuses the JSON of large values that `toolResult` wrote. */
+/** A message as JSON in UTF-8, followed by `end`. Reuses the JSON of large values that `toolResult` wrote. */
 export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
 	const large: string[] = [];
 	const text = JSON.stringify(message, (_key, value) => {

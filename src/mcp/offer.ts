@@ -26,7 +26,7 @@ export interface ServerOptions {
 	/** Those that are offered, by default all; `recall_original` only with an archive. */
 	readonly tools?: readonly Tool[] | undefined;
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
-	/** Aborted, with the error of a closed connection, when nothing can come from the client any more. */
+	/** Aborted, with the error of a closed connection, when the client can send nothing more. */
 	readonly clientGone?: AbortSignal | undefined;
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine: its roots are allowed too, and large answers go into files. */
@@ -78,7 +78,7 @@ function layersFor(offered: readonly Tool[], policySource: PolicySource): readon
 	const layers: PolicyLayer[] = [];
 	if (!offered.includes(recallOriginal)) layers.push({ archive: { recall_hint: false } });
 	if (!offered.some(({ name }) => name === "compact_conversation")) {
-		// Nobody could bring the summary that the caller is asked for.
+		// No caller could send the summary that is asked for.
 		const { answered_by: ways } = policySource.current().compaction;
 		layers.push({ compaction: { answered_by: [...ways.filter((way) => way !== "caller"), "none"] } });
 	}

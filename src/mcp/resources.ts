@@ -97,7 +97,7 @@ function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: stri
 			return text;
 		});
 		const { kind, chars } = listing;
-		// Places belong to restoring and are no original.
+		// Places belong to restoring and are not originals.
 		if (kind === "places") throw new PalimpsestError("original_not_found", "No original is kept under this reference.");
 		if (chars > largestAnswer || Buffer.byteLength(JSON.stringify(text)) > largestAnswer - 1_000) {
 			const size = `The original has ${chars} characters, more than clients accept in one message.`;

@@ -223,7 +223,7 @@ export const recallOriginal = defineTool({
 	},
 });
 
-/** One line of description, then the text as it was: hosts that show structured content alone would show it as JSON. */
+/** One line of description, then the unchanged text: hosts that show structured content alone would show it as JSON. */
 export function recalledAnswer(recalled: Recalled): Answer {
 	switch (recalled.kind) {
 		case "part":
@@ -367,7 +367,7 @@ async function hookContextOf(event: ToolEvent, mostChars: number, context: ToolC
 	};
 }
 
-/** Claude Code fills in objects as JSON, Codex as they are. */
+/** Claude Code fills in objects as JSON, Codex unchanged. */
 function filledValue(value: unknown): unknown {
 	if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
 	try {

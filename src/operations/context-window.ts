@@ -70,7 +70,7 @@ export async function contextWindowOfCall(request: WindowRequest): Promise<Model
 	return { tokens: assumed, notes: [note] };
 }
 
-/** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave all as it is. */
+/** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave the conversation unchanged. */
 async function guardedWindow(
 	request: WindowRequest,
 ): Promise<Omit<ModelWindow, "tokens"> & { readonly tokens: number | undefined }> {

@@ -28,7 +28,7 @@ import { textLibraries } from "./text-libraries.ts";
 
 export interface GuardRequest extends ConversationRequest, GivenTokens {
 	readonly lastResponse?: unknown;
-	/** Whether the conversation was sent as it is until now, so that every edit is made now. By default the policy edited it. */
+	/** Whether the conversation was sent unedited until now, so that every edit is made now. By default the policy edited it. */
 	readonly sentUnedited?: boolean | undefined;
 }
 

@@ -168,7 +168,7 @@ function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversatio
 	const before = valueAt(document, main.path);
 	// A text inside JSON inside a text does not restore what is around it.
 	if (typeof before === "string") return before !== main.takenOut.text;
-	// The text restores a list of one part in which it stands by itself.
+	// The text restores a list of one part that holds nothing else.
 	const [only, ...others] = Array.isArray(before) ? before : [before];
 	const parts: readonly unknown[] = isJsonObject(only) ? Object.values(only) : [only];
 	return others.length > 0 || !Array.isArray(before) || !parts.includes(main.takenOut.text);

@@ -45,7 +45,7 @@ interface RecallRequest extends PartRequest {
 	readonly toolCallId?: string | undefined;
 	/** Whether a small image is returned as an image if all of it is requested. */
 	readonly showsImages?: boolean | undefined;
-	/** A line that stands before the text and counts towards `maxTokens`, of which it leaves the text at least half. */
+	/** A line put before the text, which counts towards `maxTokens`, of which it leaves the text at least half. */
 	readonly describe?: ((part: RecalledPart) => string) | undefined;
 }
 
@@ -136,7 +136,7 @@ function writtenRef(given: string, policy: Policy): string {
 	return wholeRef.exec(named)?.[0] ?? named;
 }
 
-// A short placeholder has its reference behind a number sign.
+// A short placeholder has its reference after a number sign.
 const introducedRef = /(?:r[eé]f\s*=|original:\/\/|#(?=[a-z0-9]{8}))\s*([a-z0-9-]*)/giu;
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 

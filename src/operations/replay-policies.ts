@@ -23,7 +23,7 @@ export type ReplayedPolicy = {
 
 const mostBytes = 1_000_000;
 
-/** Named policies are layers over the configuration; policy files stand alone. Throws as the name or the file requires. */
+/** Named policies are layers over the configuration; policy files are used without it. Throws as the name or the file requires. */
 export function replayedPolicies(names: string, configured: readonly PolicyLayer[]) {
 	const listed = new Set(names.split(",").map((name) => name.trim()));
 	const parsed = Array.from(listed, (name) => [name, parsePolicyName(name)] as const);

@@ -11,9 +11,9 @@ export interface ProxyTotals {
 	readonly tokensSent: number;
 	readonly tokensLeftOut: number;
 	readonly billed: number;
-	/** What the same requests would have billed as they came; those that cannot be told are not in it. */
+	/** The bill of the same requests unedited, without requests whose unedited bill is unknown. */
 	readonly billedUnedited: number;
-	/** Of conversations of which it cannot be told what they would have billed as they came, and what they billed. */
+	/** The conversations whose unedited bill is unknown, and their bill. */
 	readonly untoldRequests: number;
 	readonly untoldBilled: number;
 	/** Priced without a cache, since the upstream never tells of tokens read from one. */
@@ -184,9 +184,9 @@ interface Account {
 	wasEdited: boolean;
 	/** Tokens of the provider for each of ours, from the last request that was not edited. */
 	scale: number | undefined;
-	/** Whether it can be told what the requests would have billed as they came. */
+	/** Whether the unedited bill of the requests is known. */
 	isTold: boolean;
-	/** The last request, as it came and as it went out. */
+	/** The last request, unedited and as sent. */
 	before: RequestParts | undefined;
 }
 
@@ -223,7 +223,7 @@ const newSums = () => ({
 	cache_write_tokens: 0,
 	billed: 0,
 	billed_unedited: 0,
-	/** Requests of which it cannot be told what they would have billed as they came, and what they billed. */
+	/** The requests whose unedited bill is unknown, and their bill. */
 	untold_requests: 0,
 	untold_billed: 0,
 	/** Requests priced without a cache, since the upstream never tells of tokens read from one. */

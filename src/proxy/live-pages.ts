@@ -18,7 +18,7 @@ const headers = {
 };
 
 /**
- * Answers the proxy's own paths: `/palimpsest/` is a page that shows itself anew every few seconds, without a script;
+ * Answers the proxy's own paths: `/palimpsest/` is a page that reloads every few seconds, without a script;
  * `/palimpsest/status` the same as JSON; `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that
  * the proxy runs. Resolves with false for others.
  */
@@ -112,7 +112,7 @@ function sums(points: readonly (readonly [number, number])[]): [number, number][
 
 const [width, height] = [640, 120];
 
-/** Two lines: ours, and dashed that of the requests as they came. */
+/** Two lines: the requests as sent, and dashed the unedited requests. */
 function plot(title: string, points: readonly (readonly [number, number])[]): string {
 	if (points.length < 2) return "";
 	const most = Math.max(1, ...points.flat());

@@ -112,7 +112,7 @@ const largestBody = 4 * 1024 * 1024;
 
 /**
  * Not by `fetch`: Node's gives up after 300 s without headers, which a local model may exceed, and its connections
- * cannot be closed. Redirects are not followed: they would carry the conversation to a host that nobody named.
+ * cannot be closed. Redirects are not followed: they would carry the conversation to a host that the user did not name.
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
@@ -241,7 +241,7 @@ function readCompletion(completion: unknown): SummaryAnswer {
 		throw new SummariserError("context_too_long", "The prompt fills the model's context window.", 200);
 	}
 	requireFinished(reason, unusable);
-	// A text beside a refusal or a call is no summary.
+	// A text next to a refusal or a call is not a summary.
 	const { content, refusal, tool_calls, function_call } = choice.message;
 	if (typeof refusal === "string" && refusal !== "") throw unusable("a refusal");
 	if ((Array.isArray(tool_calls) && tool_calls.length > 0) || isJsonObject(function_call))

@@ -24,7 +24,7 @@ export function createApplication(options: {
 	return application;
 }
 
-/** A defect is logged by name and described to nobody. */
+/** A defect is logged by name and not described to clients. */
 function answerError(log: Log): ErrorRequestHandler {
 	// Express recognises an error handler by its four parameters.
 	return (error, request, response, _next) => {

@@ -53,7 +53,7 @@ export async function createAuthentication(options: AuthenticationOptions) {
 	return { verifyAccessToken, issuer, scopes, tokens, close: () => tokens?.close() };
 }
 
-/** Before a body is read. Refused requests count by address, so that guessing tokens uses up nobody's quota. */
+/** Before a body is read. Refused requests count by address, so that guessing tokens does not use up the quota of a user. */
 export function authenticate(options: {
 	readonly authentication: Authentication;
 	readonly perMinute: number;
@@ -156,7 +156,7 @@ export function tokenCaller({ name, digest }: AuthToken): Caller {
 	return { principal: `token ${name}`, credential: digest.toString("hex") };
 }
 
-/** The caller as the SDK carries it, without the token, so that nothing behind the check can reveal it. */
+/** The caller as the SDK carries it, without the token, so that nothing after the check can reveal it. */
 function callerAuthInfo(caller: Caller, valid: Pick<AuthInfo, "scopes" | "expiresAt">): AuthInfo {
 	return { ...valid, token: "", clientId: caller.principal, extra: { credential: caller.credential } };
 }
