@@ -11,13 +11,13 @@ export type ErrorCode =
 	| "unwritable_file" // The output file.
 	| "context_window_unknown" // None is given and none known for the model.
 	| "no_budget" // The reserve for the answer leaves nothing of the context window.
-	| "broken_promise" // The verifier refused our own result; the conversation was left as it was.
+	| "broken_promise" // The verifier refused our own result; the conversation is unchanged.
 	| "thinking_bound" // The policy refuses edits before bound reasoning blocks.
 	| "stale_edit" // The edit does not fit its text.
 	| "payload_too_large" // Over the limit of the transport or of files.
 	| "archive_unavailable" // It cannot be written or read now; nothing was taken out of the conversation.
 	| "original_not_found" // The reference was altered or shortened, or has expired, or is of another namespace.
-	| "ambiguous_reference" // It stands for more than one original.
+	| "ambiguous_reference" // It matches more than one original.
 	| "summary_refused" // Empty, too large, no smaller than its messages, or with the markup of a tool call.
 	| "strategy_failed" // An external strategy failed, or did not return a conversation.
 	| SummariserErrorCode // Over HTTP, `timeout` and `rate_limit` are also those of the server.

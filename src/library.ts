@@ -287,7 +287,7 @@ async function call<Value, Given>(
 		if (error instanceof NotJsonError || !isPlainJson(given)) {
 			throw new PalimpsestError("invalid_argument", new NotJsonError().message, { cause: error });
 		}
-		throw new PalimpsestError("internal", "The call failed by a defect of Palimpsest; its cause is beside.", {
+		throw new PalimpsestError("internal", "The call failed because of a defect in Palimpsest; see `cause`.", {
 			cause: error,
 		});
 	}

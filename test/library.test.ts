@@ -176,7 +176,7 @@ describe("errors", () => {
 			"no budget",
 			() => guard(messages, { contextWindow: 8_192 }),
 			"no_budget",
-			/window of 8192 tokens, less a reserve of 8192 .*`reserveTokens` \(guard\.reserve_tokens .*`contextWindow`/,
+			/^The reserve \(8192\) is as large as the window \(8192\)\. .*`reserveTokens` \(guard\.reserve_tokens .*`contextWindow`/,
 		],
 		["NaN", () => guard(messages, { contextWindow: Number.NaN }), "invalid_argument", /whole number .* got NaN/],
 		["a negative", () => guard(messages, { contextWindow: 9, reserveTokens: -1 }), "invalid_argument", /got -1/],
@@ -193,9 +193,9 @@ describe("errors", () => {
 			"a bigint",
 			() => guard(withOutput({ rows: 1n }), { contextWindow: 9_000 }),
 			"invalid_argument",
-			/holds itself, or a bigint/,
+			/contains itself, or a bigint/,
 		],
-		["a circular object", () => loose.mask(withOutput(ring)), "invalid_argument", /holds itself, or a bigint/],
+		["a circular object", () => loose.mask(withOutput(ring)), "invalid_argument", /contains itself, or a bigint/],
 	])("%s rejects with its code", async (_what, call, code, words) => {
 		const rejected = await Promise.resolve()
 			.then(call)

@@ -5,7 +5,7 @@ import { callKey } from "./reference.ts";
 import type { SweepTime } from "./retention.ts";
 import { sha256 } from "./text-bytes.ts";
 
-/** The record beside a text, one for each tool call with this text. */
+/** The record of a text, one for each tool call with this text. */
 export type About = Omit<Listing, "ref" | "longRef">;
 
 export interface Stored {
@@ -40,7 +40,7 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	readonly find: (toolCallId: string) => Promise<readonly Stored[]>;
 	readonly hashes: () => AsyncIterable<string>;
 	readonly holdings: () => Promise<Holdings>;
-	/** Whether nobody has swept in the last hour. After `true`, the caller has to sweep. */
+	/** Whether the last sweep is more than an hour old. After `true`, the caller has to sweep. */
 	readonly claimSweep: () => Promise<boolean>;
 	/** Also stores the intent for the next sweep. */
 	readonly sweep: (time: SweepTime) => Promise<Sweep>;

@@ -136,7 +136,7 @@ async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): Asy
 /**
  * The names in the folder of a namespace:
  *
- * - `ab/ab12…` (SHA-256): a text, as it is;
+ * - `ab/ab12…` (SHA-256): a text, unchanged;
  * - `ab/ab12….long`: an empty file: the text has a long reference, since another one has its short one;
  * - `ab/ab12….{call}.json`: the record of the text for one tool call; `{call}` are 16 hex digits of the SHA-256 of the
  *   call's id, or `none`;
@@ -441,7 +441,7 @@ async function removeLeftover(file: string, kept: ReadonlySet<string>, now: numb
 	const found = isLeftover ? await statIfThere(file) : undefined;
 	if (found === undefined) return;
 	if (named.is === "set-aside") {
-		// A sweep ended half-way: the text goes back. Another may have set it aside after this one began, at `now`.
+		// A sweep ended half-way: the text goes back. Another sweep may have renamed it after this one began, at `now`.
 		const isBeingSwept = Math.abs(now - found.ctimeMs) < safeForMs;
 		const text = path.join(path.dirname(file), named.hash);
 		if (!isBeingSwept) await rename(file, text).catch(undefinedIfAbsent);

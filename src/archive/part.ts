@@ -85,7 +85,7 @@ function parseLines(given: string): Range {
 	const first = Number(from);
 	const last = to !== undefined ? Number(to) : dash === undefined ? first : Number.POSITIVE_INFINITY;
 	if (first >= 1 && last >= first) return { kind: "lines", first, last };
-	throw invalid("Expected `lines` to be such as 120-180, 120- or 120: from 1 on, the smaller number first.");
+	throw invalid("Expected `lines` such as 120-180, 120- or 120, counted from 1, with the smaller number first.");
 }
 
 function parseChars(given: string): Range {
@@ -93,7 +93,7 @@ function parseChars(given: string): Range {
 	const start = Number(from);
 	const end = to === undefined ? Number.POSITIVE_INFINITY : Number(to);
 	if (end > start) return { kind: "chars", start, end };
-	throw invalid("Expected `chars` to be such as 8000-12000 or 8000-: from 0 on, the end not included.");
+	throw invalid("Expected `chars` such as 8000-12000 or 8000-, counted from 0, without the end.");
 }
 
 export function requireWithin(part: Part, total: SelectedPart["total"]): void {

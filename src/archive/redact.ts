@@ -69,7 +69,7 @@ interface View {
 const mostLevels = 4;
 const escapes = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
 
-/** A text as it is, then with the escapes of JSON strings (RFC 8259, 7) undone once, and again while it holds some. */
+/** The unchanged text, then the text with the escapes of JSON strings (RFC 8259, 7) undone once, and again while it holds some. */
 export function* unescapedViews(text: string): Generator<View> {
 	let view: View | undefined = { text, before: (index) => index };
 	for (let level = 0; view && level <= mostLevels; level += 1) {

@@ -52,7 +52,7 @@ export function longRefOfHash(hash: string): Ref {
 export const refPattern = `(?:${shortPattern}|${longPattern})`;
 const exactly = { short: new RegExp(`^${shortPattern}$`), long: new RegExp(`^${longPattern}$`) };
 
-/** The first 8 or 15 hex digits of the hash; `undefined` if it is no ref, or was altered. */
+/** The first 8 or 15 hex digits of the hash; `undefined` if it is not a ref, or was altered. */
 export function hashPrefixOfRef(ref: Ref): string | undefined {
 	if (exactly.short.test(ref)) return prefixOfShort(ref);
 	return exactly.long.test(ref) ? prefixOfLong(ref) : undefined;

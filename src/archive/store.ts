@@ -67,7 +67,7 @@ export function createArchive(parts: {
 		}
 		const reason = isWhole
 			? "No original is kept under this reference: it was altered, or the original has expired or was never kept here."
-			: "This is not a reference as it was written: it was altered or shortened.";
+			: "This reference was altered or shortened.";
 		const advice =
 			nearest.length === 0
 				? "Copy the reference from the placeholder, character by character, or ask by tool_call_id."
@@ -92,7 +92,7 @@ export function createArchive(parts: {
 			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
 		);
 		const redactions = Math.max(0, ...abouts.map((about) => about.redactions));
-		// A crash can lose the record beside a text, but not the text.
+		// A crash can lose the record of a text, but not the text.
 		const known = first ?? { kind: "text", archivedAt: now() };
 		return listingOf(hash, { ...known, chars, bytes, redactions });
 	};

@@ -15,7 +15,7 @@ export function* encodeText(text: string): Generator<Buffer> {
 	}
 }
 
-/** The index, or the one beside it if it is within a surrogate pair; at most the text's length. */
+/** The index, or its neighbour if it is within a surrogate pair; at most the text's length. */
 export function onCharacter(text: string, index: number, aside: -1 | 1 = -1): number {
 	const [before, after] = [text.charCodeAt(index - 1), text.charCodeAt(index)];
 	const splits = (before & 0xfc00) === 0xd800 && (after & 0xfc00) === 0xdc00;

@@ -11,7 +11,7 @@ export interface CacheTerms {
 	readonly model: string | undefined;
 	/** Milliseconds that a prefix stays in the cache after its last use; 0 if nothing is cached. */
 	readonly lifetime: number;
-	/** What the tokens of such a request are expected to cost. Without a cache all of them cost what an input token does. */
+	/** The expected price of each kind of token. Without a cache, every token of the prompt costs as much as an input token. */
 	readonly prices: Prices;
 	/** Prices of tokens that an answer reports as read, and as written for some minutes or an hour. */
 	readonly reads: number;
@@ -118,7 +118,7 @@ function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: number } 
 	return Object.fromEntries(Object.entries(prices).filter(([key, value]) => set.has(key) && value !== null));
 }
 
-/** In the order of the prompt: tools, system, messages. The one of the whole request stands for the last message. */
+/** In the order of the prompt: tools, system, messages. One on the whole request counts for the last message. */
 function lastBreakpoint(body: JsonObject): JsonObject | undefined {
 	if (isJsonObject(body.cache_control)) return body.cache_control;
 	const messages = listOf(body.messages);

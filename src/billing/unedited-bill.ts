@@ -7,7 +7,7 @@ export interface SizedPart {
 	readonly tokens: number;
 }
 
-/** What surrounds the messages, and then each message, as they came and as they go out. */
+/** The texts around the messages, and then each message: before editing and as sent. */
 export interface RequestParts {
 	readonly unedited: readonly SizedPart[];
 	readonly sent: readonly SizedPart[];
@@ -36,10 +36,10 @@ export interface UneditedBill {
 }
 
 /**
- * What the request would have billed as it came. Read from the cache would be what came before in the same way. Where the
- * provider has read more than we know to be repeated (the first request that we see, a pause that its cache outlived), or has
- * lost what was sent again, that holds for the request as it came too: it has read the same messages. What is not read
- * costs what it does in the sent request.
+ * The bill that the request would have had unedited. It would have read from the cache what it shares with the unedited
+ * request before it. If the provider has read more than is known to be repeated (in the first request, or after a pause
+ * that its cache outlived), or has lost repeated tokens, the unedited request is taken to read the same messages. Tokens
+ * that are not read cost as much as in the sent request.
  */
 export function billUnedited(request: BilledRequest): UneditedBill {
 	const { parts, before, usage, scale, terms, isCold } = request;
@@ -84,8 +84,8 @@ function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
 }
 
 /**
- * Tokens as they came of the parts that the provider has read: so many `tokens` from the start of what was sent. In the
- * first request that we see, an edit of ours may be what ended the read; then all but the last turn counts as read.
+ * Unedited tokens of the parts that the provider has read, which are the first `tokens` of the sent request. In the
+ * first request, one of our edits may have ended the read; then all but the last turn counts as read.
  */
 function uneditedUpTo(tokens: number, { unedited, sent }: RequestParts, isFirst: boolean): number {
 	let left = tokens;

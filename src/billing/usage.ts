@@ -21,7 +21,7 @@ export interface Usage {
 const largestHeld = 16 * 1024 * 1024;
 
 /**
- * Reads the usage of an answer while it passes: `push` takes its body as it came, `end` tells what was found. An answer
+ * Reads the usage of an answer while it passes: `push` takes its body unchanged, `end` returns the usage. An answer
  * that cannot be read has none.
  */
 export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
@@ -166,7 +166,7 @@ function anthropicUsage(found: JsonObject): Usage | undefined {
 	};
 }
 
-/** Beside the details of OpenAI: DeepSeek; Moonshot; LiteLLM for Claude. */
+/** Outside the details of OpenAI: DeepSeek; Moonshot; LiteLLM for Claude. */
 function readBeside(found: JsonObject): readonly unknown[] {
 	return [found.prompt_cache_hit_tokens, found.cached_tokens, found.cache_read_input_tokens];
 }

@@ -110,12 +110,12 @@ function row({ ref, kind, tool_name, chars, archived_at }: RecalledListing): str
 
 function described(part: RecalledPart, isWhole: boolean): string {
 	const { kind, tool_name, total, shown, matches, redactions, next } = part;
-	const lines = shown
-		? `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}`
-		: `none of ${total.lines} lines`;
+	const isOne = total.lines === 1;
+	const all = `${total.lines} ${isOne ? "line" : "lines"}`;
+	const lines = shown ? `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}` : `none of ${all}`;
 	return [
 		`${kind}${tool_name === undefined ? "" : ` of ${tool_name}`}`,
-		isWhole ? `all ${total.lines} lines` : lines,
+		isWhole ? (isOne ? "the only line" : `all ${all}`) : lines,
 		...(matches ? [`${matches.shown} of ${matches.found} matches`] : []),
 		...(redactions > 0 ? [`${redactions} places redacted before it was kept`] : []),
 		...(next && !isWhole ? [`more: ${ownCommandLine()} recall ${flags(next)}`] : []),

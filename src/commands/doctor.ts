@@ -71,7 +71,7 @@ async function checkPolicy(options: ArchiveCommandOptions): Promise<{ finding: F
 	}
 }
 
-const probe = { text: "Written by palimpsest doctor, and thrown away again.", kind: "result" } as const;
+const probe = { text: "Written by palimpsest doctor, and deleted afterwards.", kind: "result" } as const;
 
 /** Writes and reads in a namespace of its own. */
 async function checkArchive(options: ArchiveCommandOptions, policy: Policy): Promise<Finding> {
@@ -82,7 +82,7 @@ async function checkArchive(options: ArchiveCommandOptions, policy: Policy): Pro
 		advice = {};
 		const archive = await openArchiveOfPolicy({ ...location, namespace: `doctor-${process.pid}` }, policy);
 		if (!archive) {
-			const advice = "Leave out --archive none, and PALIMPSEST_ARCHIVE, to be able to recall what was masked.";
+			const advice = "Remove --archive none and PALIMPSEST_ARCHIVE, so that masked results can be recalled.";
 			return { name, state: "warning", found: "none: nothing is kept, so nothing can be recalled", advice };
 		}
 		try {
@@ -95,7 +95,7 @@ async function checkArchive(options: ArchiveCommandOptions, policy: Policy): Pro
 				name,
 				state: "failed",
 				found,
-				advice: "The archive returned another text than the one that was written: check the disk.",
+				advice: "The archive returned a different text from the one written. Check the disk.",
 			};
 		} finally {
 			await archive.close();
@@ -128,10 +128,10 @@ async function checkPort(address: string | true): Promise<Finding> {
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
 		const isTaken = code === "EADDRINUSE";
-		const found = isTaken ? `${place} is taken` : `${place} cannot be listened at: ${code}`;
+		const found = isTaken ? `${place} is taken` : `cannot listen at ${place}: ${code}`;
 		const advice = isTaken
-			? "It may be a server of ours that runs already; else choose another: palimpsest serve --http :PORT."
-			: "Choose an address of this machine, and a port that its user may open: palimpsest serve --http :PORT.";
+			? "It may be a Palimpsest server that already runs. If not, choose another port: palimpsest serve --http :PORT."
+			: "Choose an address of this machine and a port that this user may open: palimpsest serve --http :PORT.";
 		return { name: "port", state: "warning", found, advice };
 	} finally {
 		server.close();
@@ -165,12 +165,12 @@ async function checkHosts(): Promise<Finding> {
 	const broken = found.find(({ problem }) => problem !== undefined)?.part;
 	if (broken !== undefined) {
 		const [host, kind] = broken.split(" ");
-		const advice = `palimpsest ${kind === "hook" ? "hook install" : "install"} ${host} enters a command that starts.`;
+		const advice = `palimpsest ${kind === "hook" ? "hook install" : "install"} ${host} adds a command that starts.`;
 		return { name, state: "failed", found: text, advice };
 	}
 	if (found.some(({ state }) => state.startsWith("installed"))) return { name, state: "ok", found: text };
-	const advice = `palimpsest install ${present[0]?.host ?? "HOST"} enters the server; palimpsest install lists the hosts.`;
-	return { name, state: "warning", found: text || "no configuration of a host was found", advice };
+	const advice = `palimpsest install ${present[0]?.host ?? "HOST"} adds the server; palimpsest install lists the hosts.`;
+	return { name, state: "warning", found: text || "no host configuration was found", advice };
 }
 
 /** Most hosts have the same entry. */

@@ -51,7 +51,7 @@ export async function guard(
 		const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall, compaction: compacted } = report;
 		if (compacted) say(wordsFor(compacted, file));
 		const sizes = `${tokens.before} → ${tokens.after} tokens`;
-		if (fits === null) return say(`may fit or not, since no context window is known: ${sizes}`);
+		if (fits === null) return say(`unknown whether it fits, since no context window is known: ${sizes}`);
 		say(`${fits ? "fits" : `does not fit, ${shortfall} tokens over`}: ${sizes}, budget ${budget}`);
 		if (!fits) process.exitCode = exitCodes.doesNotFit;
 	} finally {
@@ -61,10 +61,10 @@ export async function guard(
 
 function wordsFor(compacted: AutoCompaction, file: string): string {
 	if (compacted.result === "failed") {
-		return `compacting failed, guarded without: [${compacted.code}] ${compacted.message}`;
+		return `compaction failed, so only the guard ran: [${compacted.code}] ${compacted.message}`;
 	}
 	if (compacted.result !== "summary_requested") return `compacted first: ${compacted.result}`;
-	return `not compacted: a summary is wanted, and there is nobody to ask. palimpsest compact ${file} --request prints what to write it from; compaction.answered_by=["none"] hides and drops instead.`;
+	return `not compacted: a summary is needed, and no model is available. palimpsest compact ${file} --request prints its prompt; compaction.answered_by=["none"] hides and drops instead.`;
 }
 
 export interface CompactCommandOptions extends EditOptions, WindowOptions {
@@ -100,7 +100,7 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 		});
 		if (outcome === undefined) return;
 		const { result, trigger, tokens } = outcome.report;
-		const what = trigger === "not_due" ? "not due, so nothing was changed (--force does it all the same)" : result;
+		const what = trigger === "not_due" ? "not due, so nothing was changed (--force compacts anyway)" : result;
 		say(`${what}: ${tokens.before} → ${tokens.after} tokens`);
 	} finally {
 		await compaction.close();
@@ -118,10 +118,10 @@ async function readSummary(
 }
 
 const nobodyToAsk =
-	'A summary is needed, and there is nobody to ask. Name a model by PALIMPSEST_LLM_URL and PALIMPSEST_LLM_MODEL; or write it yourself: --request prints what from, and --summary FILE --summary-token TOKEN puts it in; or set compaction.answered_by=["none"] to drop old messages instead.';
+	'A summary is needed, and no model is available. Name one with PALIMPSEST_LLM_URL and PALIMPSEST_LLM_MODEL; or write the summary yourself: --request prints its prompt, and --summary FILE --summary-token TOKEN inserts it; or set compaction.answered_by=["none"] to drop old messages instead.';
 
 const nothingToSummarise =
-	"There is nothing to summarise: beside the task and the newest messages, which stay, there is none, or a summary alone.";
+	"There is nothing to summarise: apart from the task and the newest messages, which stay, there is no message, or only a summary.";
 
 function refuse(message: string): never {
 	throw new PalimpsestError("invalid_argument", message);

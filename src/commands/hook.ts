@@ -56,7 +56,7 @@ async function answerHook(name: HookHost, values: HookOptions, unknown: string |
 	// Without an answer, Gemini CLI takes standard error for one.
 	const nothing = name === "gemini-cli" ? "{}\n" : "";
 	const late = setTimeout(() => {
-		process.stderr.write("palimpsest: the result is as it was: the hook took too long\n");
+		process.stderr.write("palimpsest: result left unedited: the hook took too long\n");
 		process.stdout.write(nothing, () => process.exit(0));
 	}, timeLimitMs);
 	// The host closed the pipe, or we have a defect: neither may fail the host.
@@ -74,7 +74,7 @@ async function answerHook(name: HookHost, values: HookOptions, unknown: string |
 		if (input.length > mostChars)
 			answer ??= await shortened({ name, input: input.toString("utf8"), mostChars, values });
 	} catch (error) {
-		process.stderr.write(`palimpsest: the result is as it was: ${describeError(error)}\n`);
+		process.stderr.write(`palimpsest: result left unedited: ${describeError(error)}\n`);
 	}
 	clearTimeout(late);
 	process.stdout.write(answer ?? nothing);

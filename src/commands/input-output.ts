@@ -174,7 +174,7 @@ function readOnly(file: string, read: Recording): PalimpsestError {
 }
 
 /**
- * The records of a session without its damaged ones, whose number it says: for commands that leave the file as it is. Throws
+ * The records of a session without its damaged ones, for commands that do not change the file. Says how many it skips. Throws
  * PalimpsestError as `readDocument` does.
  */
 export async function readSessionDocument(file: string, maxBytes: number): Promise<TextDocument> {
@@ -263,7 +263,7 @@ export async function readInput(file: string, maxBytes: number): Promise<Buffer>
 	for await (const chunk of process.stdin) {
 		length += chunk.length;
 		if (length > maxBytes) {
-			const message = `Standard input has over ${maxBytes} bytes, which is all that limits.max_file_bytes in the policy allows.`;
+			const message = `Standard input has more than ${maxBytes} bytes, the most that limits.max_file_bytes in the policy allows.`;
 			throw new PalimpsestError("payload_too_large", message);
 		}
 		chunks.push(chunk);

@@ -135,7 +135,7 @@ async function changeFiles(what: {
 }
 
 export function lineDifference(before = "", after = ""): string {
-	// A missing line break at the end of the file, or one of Windows, is no change that a reader cares about.
+	// A missing line break at the end of the file, or one of Windows, is not a change that a reader cares about.
 	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
 	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });
 	return hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
@@ -150,7 +150,7 @@ async function list(options: InstallOptions): Promise<void> {
 	}
 	const ofPi = pluginFile("pi", surroundings(options));
 	show(`${"pi".padEnd(width)}  ${(existsSync(ofPi) ? "installed" : "no file").padEnd(13)}  ${shownName(ofPi)}\n`);
-	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
+	say("palimpsest install HOST [--project] [--dry-run] adds the server to a host");
 }
 
 function findHost(name: string): Host {

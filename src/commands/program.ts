@@ -11,6 +11,7 @@ import {
 	aboveZero,
 	addArchiving,
 	addCommand,
+	helpHint,
 	policyFile,
 	repeatable,
 	seconds,
@@ -27,22 +28,22 @@ Examples:
   palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
   palimpsest proxy                                      mask what agent programs send, at http://127.0.0.1:8787
   palimpsest launch claude                              start Claude Code behind a proxy that keeps its context small
-  palimpsest install claude-code                        enter the server in a host's configuration
-  palimpsest doctor                                     look whether everything works
+  palimpsest install claude-code                        add the server to a host's configuration
+  palimpsest doctor                                     check that everything works
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
   palimpsest guard chat.json --context-window 32000     make it fit 32 000 tokens
-  palimpsest compact chat.json --strategy llm-summary   put a summary in the place of old messages
+  palimpsest compact chat.json --strategy llm-summary   replace old messages by a summary
   palimpsest rescue session.jsonl                       make a session that is over its window fit, to resume it
   npm test 2>&1 | palimpsest truncate                   keep head and tail of a long output
-  palimpsest run --max-tokens 2000 -- npm test          run a command, show what matters of its output
-  git diff | palimpsest count - --model gpt-4o          how many tokens a text has
-  palimpsest recall fra193ke --tail 40      read the original behind a placeholder
+  palimpsest run --max-tokens 2000 -- npm test          run a command, print the important lines of its output
+  git diff | palimpsest count - --model gpt-4o          count the tokens of a text
+  palimpsest recall fra193ke --tail 40      read the original of a placeholder
   palimpsest restore masked.json                        put every original back
-  palimpsest report session.jsonl                       what fills the context window, and what to do about it
-  palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
+  palimpsest report session.jsonl                       show what fills the context window, and what would help
+  palimpsest replay ~/.claude/projects                  show what each policy would have cost and lost there
 
-Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
-Exit codes: 0 done, 1 refused input or something not found, 2 usage, 3 guard: it does not fit, 70 a defect of ours.`;
+FILE may be -, for standard input. JSON goes to standard output, messages for people to standard error.
+Exit codes: 0 done, 1 refused input or something not found, 2 wrong usage, 3 guard: does not fit, 70 a defect of Palimpsest.`;
 
 /** The command line. The file of a command is loaded when it is called. */
 export function createProgram(): Command {
@@ -50,8 +51,7 @@ export function createProgram(): Command {
 		.description("Keeps the context of tool-calling agents small without breaking it.")
 		.version(version)
 		.addHelpText("after", examples)
-		.showHelpAfterError("(palimpsest --help shows what there is)")
-		// Commander quotes unknown options and values as they came.
+		// Commander quotes unknown options and values unchanged.
 		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutCredentials(withoutControls(text))) })
 		.exitOverride();
 	addServeCommand(program);
@@ -67,42 +67,51 @@ export function createProgram(): Command {
 	addArchiveCommands(program);
 	addPolicyCommands(program);
 	addHelpCommands(program);
+	addHelpHints(program);
 	return program;
+}
+
+function addHelpHints(command: Command): void {
+	command.showHelpAfterError(helpHint(command));
+	for (const inner of command.commands) addHelpHints(inner);
 }
 
 function withWindow(command: Command, model = "model whose window and tokenizer count"): Command {
 	return command
 		.option("--model <name>", model)
-		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
-		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber);
+		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
+		.option("--reserve-tokens <tokens>", "tokens reserved for the answer", wholeNumber);
 }
 
 function addServeCommand(program: Command): void {
 	const serve = program
 		.command("serve", { isDefault: true })
-		.description("Serve MCP on standard input and output (what palimpsest alone does), or over HTTP.");
+		.description("Serve MCP on standard input and output (palimpsest without a command does this), or over HTTP.");
 	withArchive(withPolicy(serve))
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
-		.option("--public-url <url>", "where clients reach it, if not there: the https://host of a proxy")
-		.option("--stateless", "without sessions, for several processes behind a balancer")
-		.option("--auth-tokens <file>", "who may use it: lines of NAME:TOKEN or NAME:sha256:HEX")
-		.option("--auth-issuer <url>", "take JSON Web Tokens of this issuer")
-		.option("--auth-audience <name>", "for whom they must be; repeatable", repeatable)
-		.option("--auth-jwks <url>", "where the issuer's keys are, if its metadata does not say so")
-		.option("--auth-scope <scope>", "what they must allow; repeatable", repeatable)
-		.option("--requests-per-minute <count>", "of one principal, if not 600; 0 for any number", wholeNumber)
-		.option("--concurrent-calls <count>", "of one principal, if not 16; 0 for any number", wholeNumber)
-		.option("--call-seconds <seconds>", "longest call, if not 300; 0 for any time", seconds)
-		.option("--sessions-per-principal <count>", "if not 100; 0 for any number", wholeNumber)
-		.option("--threads <count>", "for long calls, if not one per processor", wholeNumber)
-		.option("--max-queue <count>", "calls that may wait for a thread, if not 64", wholeNumber)
-		.option("--metrics [host:port]", "for Prometheus, at /metrics of the server, or on an address of their own")
-		.option("--shutdown-seconds <seconds>", "for what runs when a signal ends the server, if not 10", seconds)
-		.addOption(new Option("--log <kind>", "what standard error says, if not text").choices([...logKinds]))
-		.option("--tools <names>", "tools to offer, separated by commas, if not all")
-		.option("--hooks", "let hooks of the host that starts it ask for shortened results")
+		.option("--public-url <url>", "URL under which clients reach it, such as the https://host of a proxy")
+		.option("--stateless", "serve without sessions, for several processes behind a load balancer")
+		.option("--auth-tokens <file>", "file of the accepted tokens: lines of NAME:TOKEN or NAME:sha256:HEX")
+		.option("--auth-issuer <url>", "accept JSON Web Tokens of this issuer")
+		.option("--auth-audience <name>", "required audience; repeatable", repeatable)
+		.option("--auth-jwks <url>", "URL of the issuer's keys, if its metadata does not name it")
+		.option("--auth-scope <scope>", "required scope; repeatable", repeatable)
+		.option("--requests-per-minute <count>", "limit for each principal (default 600; 0: none)", wholeNumber)
+		.option("--concurrent-calls <count>", "limit for each principal (default 16; 0: none)", wholeNumber)
+		.option("--call-seconds <seconds>", "longest call (default 300; 0: no limit)", seconds)
+		.option("--sessions-per-principal <count>", "limit for each principal (default 100; 0: none)", wholeNumber)
+		.option("--threads <count>", "worker threads for long calls (default: one per processor)", wholeNumber)
+		.option("--max-queue <count>", "calls that may wait for a thread (default 64)", wholeNumber)
+		.option(
+			"--metrics [host:port]",
+			"serve Prometheus metrics at /metrics of the server, or at an address of their own",
+		)
+		.option("--shutdown-seconds <seconds>", "time to finish running calls after a signal (default 10)", seconds)
+		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
+		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
+		.option("--hooks", "shorten results for the hooks of the host that starts it")
 		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", repeatable)
-		.option("--max-message-bytes <bytes>", "largest message taken, if not 64 MiB (over HTTP 16 MiB)", wholeNumber)
+		.option("--max-message-bytes <bytes>", "largest message accepted (default 64 MiB, over HTTP 16 MiB)", wholeNumber)
 		.allowExcessArguments()
 		.action(async (options, { args: [extra] }) => {
 			// Serving is the default, so an unknown command ends here.
@@ -112,16 +121,16 @@ function addServeCommand(program: Command): void {
 }
 
 function addProxyCommand(program: Command): void {
-	const port = ["--port <port>", "port of the proxy, if not 8787", wholeNumber] as const;
+	const port = ["--port <port>", "port of the proxy (default 8787)", wholeNumber] as const;
 	const proxy = program
 		.command("proxy")
 		.description("Mask old tool results in what agent programs send to their models.");
 	withArchive(withPolicy(proxy))
 		.option(...port)
-		.option("--host <host>", "address to listen on, which has to be on loopback")
-		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini, if not the provider's own", repeatable)
-		.option("--holdout <share>", "share of conversations that are never edited, to compare with", shareOfAll)
-		.addOption(new Option("--log <kind>", "what standard error says, if not text").choices([...logKinds]))
+		.option("--host <host>", "loopback address to listen on")
+		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
+		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
+		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
 		.action(async (options) => (await import("./proxy.ts")).proxy(options));
 	proxy
 		.command("status")
@@ -156,38 +165,42 @@ function addConversationCommands(program: Command): void {
 		.option(...idle, wholeNumber)
 		.action(async (file, options) => (await import("./edit.ts")).mask(file, options));
 
-	withWindow(editing("guard <file>", "Print the conversation in FILE made to fit the model's context window."))
+	withWindow(editing("guard <file>", "Print the conversation in FILE, reduced to fit the model's context window."))
 		.option(...idle, wholeNumber)
-		.option("--last-response <file>", "the provider's last answer: where it was cut off, asks for less")
+		.option("--last-response <file>", "the provider's last answer; if it was cut off, the model is asked for less")
 		.action(async (file, options) => (await import("./edit.ts")).guard(file, options));
 
 	const compacted = "Print the conversation in FILE with old results hidden, or a summary of old messages.";
 	const compact = editing("compact <file>", compacted)
-		.addOption(new Option("--strategy <name>", "how, if not as the policy says").choices(builtInStrategies))
-		.option("--force", "also while the window has room");
+		.addOption(
+			new Option("--strategy <name>", "how to compact (default: as the policy says)").choices(builtInStrategies),
+		)
+		.option("--force", "compact even if the window has room");
 	withWindow(compact)
 		.addOption(new Option("--request", "print the prompt for a summary, and ask no model").conflicts("summary"))
-		.option("--summary <file>", "put in this summary")
-		.option("--summary-token <token>", "the token of the request that it answers")
+		.option("--summary <file>", "insert this summary")
+		.option("--summary-token <token>", "token of the request that the summary answers")
 		.action(async (file, options) => (await import("./edit.ts")).compact(file, options));
 }
 
 function addSessionCommands(program: Command): void {
 	const dryRun = ["--dry-run", "print what would be taken out, and write nothing"] as const;
-	const rescues = "Write a session that is over its window anew so that it fits, and print the command to resume it.";
+	const rescues = "Rewrite a session that is over its window so that it fits, and print the command to resume it.";
 	addArchiving(program, "rescue <file>", rescues)
-		.option("--model <name>", "model whose window and tokenizer count, if not as the session says")
-		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
+		.option("--model <name>", "model whose window and tokenizer count (default: the session's)")
+		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
 		.addOption(
-			new Option("--target <share>", "share of the window that it may fill").argParser(shareAboveZero).default(0.5),
+			new Option("--target <share>", "share of the window that the session may fill")
+				.argParser(shareAboveZero)
+				.default(0.5),
 		)
 		.option(...dryRun)
 		.action(async (file, options) => (await import("./sessions.ts")).rescue(file, options));
 
-	addArchiving(program, "prune <file>", "Choose results to take out of a session, and write it anew as rescue does.")
-		.option("--biggest <count>", "the largest, without asking", aboveZero)
-		.option("--stale", "those that a later result makes out of date, without asking")
-		.option("--tool <name>", "those of this tool, without asking; repeatable", repeatable)
+	addArchiving(program, "prune <file>", "Choose results to remove from a session, and rewrite it as rescue does.")
+		.option("--biggest <count>", "remove the largest results without asking", aboveZero)
+		.option("--stale", "remove results that a later one makes out of date, without asking")
+		.option("--tool <name>", "remove results of this tool, without asking; repeatable", repeatable)
 		.option(...dryRun)
 		.action(async (file, options) => (await import("./sessions.ts")).prune(file, options));
 }
@@ -196,15 +209,15 @@ function addOutputCommands(program: Command): void {
 	const maxChars = (description: string) =>
 		new Option("--max-chars <count>", description).argParser(wholeNumber).conflicts("maxTokens");
 
-	addArchiving(program, "truncate [file]", "Print the text in FILE, or of standard input, shortened.")
-		.addOption(maxChars("characters up to which it is left whole; cut as the policy says past them"))
-		.option("--max-tokens <count>", "tokens up to which it is left whole; what matters of it past them", aboveZero)
+	addArchiving(program, "truncate [file]", "Print a shortened text, from FILE or standard input.")
+		.addOption(maxChars("limit in characters; longer text is cut as the policy says"))
+		.option("--max-tokens <count>", "limit in tokens; longer text is cut to its important lines", aboveZero)
 		.addOption(
-			new Option("--strategy <name>", "how it is cut, if not as the policy says").choices(truncationStrategies),
+			new Option("--strategy <name>", "how it is cut (default: as the policy says)").choices(truncationStrategies),
 		)
-		.option("--focus <words>", "what you are after in it")
+		.option("--focus <words>", "words to look for")
 		.action(async (file: string | undefined, options, command: Command) => {
-			// Nobody types a log.
+			// A log is piped, not typed.
 			if (file === undefined && process.stdin.isTTY) command.error("error: missing required argument 'file'");
 			return (await import("./text.ts")).truncate(file ?? "-", options);
 		});
@@ -212,15 +225,19 @@ function addOutputCommands(program: Command): void {
 	const runs = "Run a command and print its output shortened; its exit code stays.";
 	addArchiving(program, "run <command> [parameters...]", runs)
 		.usage("[options] -- <command> [parameters...]")
-		.option("--max-tokens <count>", "tokens up to which the output is left whole, if not 4000", aboveZero)
-		.addOption(maxChars("the same in characters"))
+		.option(
+			"--max-tokens <count>",
+			"limit in tokens (default 4000); longer output is cut to its important lines",
+			aboveZero,
+		)
+		.addOption(maxChars("limit in characters, instead of tokens"))
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./text.ts")).run(name, parameters, options),
 		);
 }
 
 function addLaunchCommand(program: Command): void {
-	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay as they are.";
+	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
@@ -233,33 +250,33 @@ function addArchiveReaders(program: Command): void {
 	addCommand(program, "count <file>", "Print how many tokens the text in FILE has.")
 		.option("--model <name>", "model whose tokenizer counts")
 		.addOption(new Option("--encoding <name>", "encoding to count in").choices(encodingNames).conflicts("model"))
-		.option("--json", "as JSON, with method and band")
+		.option("--json", "print JSON, with method and band")
 		.action(async (file, options) => (await import("./text.ts")).count(file, options));
 
 	const partOptions = ["lines", "chars", "grep", "context", "head", "tail", "maxTokens"];
-	addArchiving(program, "recall [ref]", "Print the original behind a placeholder, or a part of it.")
-		.option("--tool-call-id <id>", "what was kept of this call, in place of REF")
-		.option("--lines <range>", "such as 120-180")
-		.option("--chars <range>", "such as 8000-12000")
-		.option("--grep <pattern>", "lines that match, in RE2's syntax")
-		.option("--context <lines>", "lines around each match", wholeNumber)
-		.option("--head <lines>", "the first lines", wholeNumber)
-		.option("--tail <lines>", "the last lines", wholeNumber)
-		.option("--max-tokens <count>", "tokens to print at most, if not 2000", wholeNumber)
-		.addOption(new Option("--all", "print all of it").conflicts(["json", ...partOptions]))
+	addArchiving(program, "recall [ref]", "Print the original of a placeholder, or a part of it.")
+		.option("--tool-call-id <id>", "id of the call whose original is read, instead of REF")
+		.option("--lines <range>", "lines to print, such as 120-180")
+		.option("--chars <range>", "characters to print, such as 8000-12000")
+		.option("--grep <pattern>", "print matching lines; a pattern in RE2's syntax")
+		.option("--context <lines>", "lines to print around each match", wholeNumber)
+		.option("--head <lines>", "print the first lines", wholeNumber)
+		.option("--tail <lines>", "print the last lines", wholeNumber)
+		.option("--max-tokens <count>", "most tokens to print (default 2000)", wholeNumber)
+		.addOption(new Option("--all", "print the whole original").conflicts(["json", ...partOptions]))
 		.option("--json", "as JSON")
 		.action(async (ref, options) => (await import("./archive.ts")).recall(ref, options));
 
 	addArchiving(program, "restore <file>", "Print the conversation in FILE with every archived original put back.")
-		.option("--by-call-id", "look up what names no reference by its tool_call_id, which other conversations may share")
+		.option("--by-call-id", "look up results without a reference by tool_call_id, which other conversations may share")
 		.action(async (file, options) => (await import("./archive.ts")).restore(file, options));
 }
 
 function addReportCommands(program: Command): void {
 	const reports = "Print what fills the context window, and what each preset would free and cost.";
-	const model = "model whose window and tokenizer count, if not as the conversation says";
+	const model = "model whose window and tokenizer count (default: the conversation's)";
 	withWindow(addCommand(program, "report <file>", reports), model)
-		.option("--html <file>", "write a page too")
+		.option("--html <file>", "also write a page")
 		.option("--json", "as JSON")
 		.action(async (file, options) => (await import("./report.ts")).report(file, options));
 
@@ -270,15 +287,19 @@ function addReportCommands(program: Command): void {
 		)
 		.option(
 			"--prices <read,write>",
-			"of a token read from the cache and of one written to it, and with a third number of output, if not as the policy says",
+			"prices of a token read from the cache and of one written to it, and as a third number of output (default: the policy's)",
 		)
 		.option("--model <name>", "bill in US dollars as its provider does, and count its tokens")
-		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
+		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)
-		.option("--files", "a table for each file too")
+		.option("--files", "also print a table for each file")
 		.option("--html <file>", "write a page with plots")
 		.option("--json", "as JSON")
-		.option("--window-turns <count>", "only what masking all but these tool turns saves, file by file", wholeNumber)
+		.option(
+			"--window-turns <count>",
+			"print only what masking all but these tool turns saves, file by file",
+			wholeNumber,
+		)
 		.action(async (files, options) => {
 			const { replay } = await import("./replay.ts");
 			return replay(files, options);
@@ -288,37 +309,37 @@ function addReportCommands(program: Command): void {
 function addSetupCommands(program: Command): void {
 	const command = (signature: string, description: string) => program.command(signature).description(description);
 
-	command("install [host]", "Enter the server in a host's configuration, or list the hosts.")
-		.option("--project", "for this project alone")
+	command("install [host]", "Add the server to a host's configuration, or list the hosts.")
+		.option("--project", "for this project only")
 		.option("--dry-run", "show what would change and write nothing")
-		.option("--preset <name>", "policy to start from, if not balanced")
-		.option("--locale <locale>", "language of placeholders, if not the preset's")
-		.option("--archive <where>", "where originals are kept, if not in the user's state folder")
-		.option("--tools <names>", "tools to offer, separated by commas, if not all")
-		.option("--local", "start this very program, not the one that npm brings; a checkout always does")
+		.option("--preset <name>", "policy to start from (default balanced)")
+		.option("--locale <locale>", "language of placeholders (default: the preset's)")
+		.option("--archive <where>", "where originals are kept (default: the user's state folder)")
+		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
+		.option("--local", "start this program, not the published package; a checkout always does")
 		.action(async (host, options) => (await import("./install.ts")).install(host, options));
 
-	command("uninstall <host>", "Take the server out of a host's configuration again.")
-		.option("--project", "of this project")
+	command("uninstall <host>", "Remove the server from a host's configuration.")
+		.option("--project", "from this project only")
 		.option("--dry-run", "show what would change and write nothing")
 		.action(async (host, options) => (await import("./install.ts")).uninstall(host, options));
 
-	addArchiving(program, "doctor", "Look at everything that has to work, and say what to do about what does not.")
-		.option("--http <host:port>", "address that serve --http is to have, if not 127.0.0.1:8765")
+	addArchiving(program, "doctor", "Check the installation and say how to fix what fails.")
+		.option("--http <host:port>", "address for serve --http (default 127.0.0.1:8765)")
 		.option("--json", "as JSON")
 		.action(async (options) => (await import("./doctor.ts")).doctor(options));
 }
 
 function addArchiveCommands(program: Command): void {
-	const archive = program.command("archive").description("Look after what was taken out and kept.");
+	const archive = program.command("archive").description("Manage the archived originals.");
 	const command = (name: ArchiveCommand, description: string) =>
 		addArchiving(archive, name, description).action(async (options) =>
 			(await import("./archive.ts")).runOnArchive(name, options),
 		);
-	command("stats", "Print where it is and what it holds.");
-	command("sweep", "Delete now what the retention no longer keeps.");
+	command("stats", "Print where the archive is and what it holds.");
+	command("sweep", "Delete the originals that are past their retention now.");
 	command("export", "Print every original as a line of JSON.");
-	command("clear", "Throw away all of it.").requiredOption("--yes", "say that this is meant");
+	command("clear", "Delete every original.").requiredOption("--yes", "confirm");
 }
 
 function addPolicyCommands(program: Command): void {
@@ -359,8 +380,11 @@ function addHookCommands(program: Command): void {
 		.command("hook")
 		.description("Shorten tool results, and keep what people said, in the hooks of agent programs.");
 	const command = (signature: string, description: string) => hook.command(signature).description(description);
-	const maxChars = ["--max-chars <count>", "characters up to which a result is left whole, if not 16000"] as const;
-	const locale = ["--locale <locale>", "language of the notices, if not that of the host's server entry"] as const;
+	const maxChars = [
+		"--max-chars <count>",
+		"limit in characters (default 16000); longer results are shortened",
+	] as const;
+	const locale = ["--locale <locale>", "language of the notices (default: that of the host's server entry)"] as const;
 	// Only their help comes from here: `hook.ts` answers them before the commands are made.
 	const answering = (name: string, description: string) => {
 		const answer = command(name, description).option(...maxChars);
@@ -377,13 +401,13 @@ function addHookCommands(program: Command): void {
 	const changing = (name: string, description: string) =>
 		command(name, description)
 			.addArgument(new Argument("<host>", "the agent program").choices(hookHosts))
-			.option("--project", "in the settings of the project here, not in those of the user")
+			.option("--project", "in this project's settings, not in the user's")
 			.option("--dry-run", "print what would change, and write nothing");
-	changing("install", "Enter the hook in a program's settings.")
+	changing("install", "Add the hook to a program's settings.")
 		.option(...maxChars, aboveZero)
 		.option(...locale)
 		.action(async (host, options) => (await import("./install.ts")).installHook(host, options));
-	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
+	changing("uninstall", "Remove the hook from a program's settings.").action(async (host, options) =>
 		(await import("./install.ts")).uninstallHook(host, options),
 	);
 }

@@ -47,7 +47,7 @@ const defaultPort = 8787;
 export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	const { host = "127.0.0.1", port = defaultPort, holdout, log: kind = "text" } = options;
 	if (!isLoopback(host)) {
-		const message = `Expected --host to be on loopback; got ${JSON.stringify(host)}. Beyond this machine a proxy needs TLS and a token, and this one has neither: put one that has both in front of it.`;
+		const message = `Expected --host to be on loopback; got ${JSON.stringify(host)}. This proxy has neither TLS nor a token, and serving other machines needs both: put a server that has them in front of it.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const upstreams = { ...defaultUpstreams, ...upstreamsOf(options.upstream ?? []) };
@@ -82,7 +82,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	});
 }
 
-/** The agent's shell may stand in another folder, and does not know our options. Models read it. */
+/** The agent's shell may run in another folder, without our options. */
 function recallCommandOf({ archive, namespace }: ArchiveCommandOptions): string {
 	const named = [
 		...(archive === undefined ? [] : ["--archive", nameForPrograms({ where: archive })]),
@@ -141,7 +141,7 @@ async function textFrom(port: number): Promise<string> {
 	} catch {
 		// The same as an answer of another program.
 	}
-	const message = `No palimpsest proxy answers on port ${port}. Start one by \`palimpsest proxy\`, or name its port by --port.`;
+	const message = `No palimpsest proxy answers on port ${port}. Start one with \`palimpsest proxy\`, or name its port with --port.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 
@@ -150,7 +150,7 @@ interface LaunchOptions extends ArchiveCommandOptions {
 }
 
 /**
- * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port and the program behind it, with our terminal. The exit code is
+ * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port and the program that uses it, with our terminal. The exit code is
  * the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {

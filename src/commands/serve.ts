@@ -41,7 +41,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 		onError: (error) =>
 			log({
 				level: "error",
-				message: `The policy file was not taken, the policy in force stays. ${error.message}`,
+				message: `The new policy file is invalid; the previous policy stays in force. ${error.message}`,
 				data: { event: "policy_refused", code: error.code },
 			}),
 	});

@@ -120,7 +120,7 @@ async function choose(results: readonly PrunableResult[]): Promise<readonly Prun
 	const { isCancel, multiselect } = await import("@clack/prompts");
 	const listed = results.slice(0, mostListed);
 	const answer = await multiselect<PrunableResult>({
-		message: "Which results shall go? The space bar marks one, Enter takes them out.",
+		message: "Which results should be removed? Space marks one, Enter removes them.",
 		options: listed.map((one) => ({ value: one, label: lineOf(one) })),
 		required: false,
 		maxItems: 20,
@@ -160,7 +160,7 @@ function grouped(count: number): string {
 /** Reads a session that can be resumed. Throws PalimpsestError `invalid_argument` for any other conversation. */
 async function readSession(file: string, policy: Policy) {
 	if (file === "-") {
-		const message = "Expected the file of a session; standard input has no place for a new one beside it.";
+		const message = "Expected a session file, not standard input: the new session is written next to the file.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const document = await readSessionDocument(file, policy.limits.max_file_bytes);
@@ -169,7 +169,7 @@ async function readSession(file: string, policy: Policy) {
 	return { document, source };
 }
 
-/** Writes an edited session under a new id beside its file, reads it again, and prints the command that resumes it. */
+/** Writes an edited session under a new id next to its file, reads it again, and prints the command that resumes it. */
 async function writeSession(session: {
 	readonly file: string;
 	readonly document: TextDocument;
@@ -198,7 +198,7 @@ async function writeSession(session: {
 			`${copy.file} does not contain the written session; the disk may be full or faulty.`,
 		);
 	}
-	say(`wrote ${copy.file}; ${file} is as it was`);
+	say(`wrote ${copy.file}; ${file} is unchanged`);
 	show(`${commandOf(copy)}\n`);
 }
 
@@ -222,7 +222,7 @@ function check(
 	if (after?.format === format && JSON.stringify(shape(before)) === JSON.stringify(shape(after))) return;
 	throw new PalimpsestError(
 		"broken_promise",
-		"The new session would not be the conversation that was edited, so nothing was written. Please report this.",
+		"The new session would differ from the edited conversation, so nothing was written. Please report this.",
 	);
 }
 

@@ -12,10 +12,18 @@ export const exitCodes = {
 	defect: 70,
 } as const;
 
-/** Refuses wrong use of the command line as commander does. */
+const ownUsage = "palimpsest.usage";
+
+/** Refuses wrong use of the command line. `runProgram` prints the message as commander prints its own. */
 export function refuseUsage(message: string): never {
-	complain(`error: ${message}\n(palimpsest --help shows what there is)`);
-	throw new CommanderError(exitCodes.usage, "palimpsest.usage", message);
+	throw new CommanderError(exitCodes.usage, ownUsage, message);
+}
+
+/** The line below an error of usage. */
+export function helpHint(command: Command): string {
+	const names: string[] = [];
+	for (let at: Command | null = command; at; at = at.parent) names.unshift(at.name());
+	return `See ${names.join(" ")} --help.`;
 }
 
 export function refuseUnknown(what: string, name: string, known: readonly string[]): never {
@@ -37,22 +45,29 @@ export function listOfNames(text = ""): readonly string[] {
 /** Runs the command line and sets the exit code. */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
 	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-		// A reader that closes the pipe (`palimpsest … | head`) is no error.
+		// A reader that closes the pipe (`palimpsest … | head`) is not an error.
 		if (code === "EPIPE") process.exit();
 		say(`standard output cannot be written: ${code ?? message}`);
 		process.exit(exitCodes.refusedInput);
 	});
 	// If standard error is closed, messages for people are lost; the answer still counts, and a server continues.
 	process.stderr.on("error", () => {});
+	let running = program;
+	program.hook("preAction", (_, command) => {
+		running = command;
+	});
 	try {
 		await program.parseAsync(argv);
 	} catch (error) {
-		process.exitCode = exitCodeOf(error);
+		process.exitCode = exitCodeOf(error, running);
 	}
 }
 
-function exitCodeOf(error: unknown): number {
-	// Commander has printed the error or the help.
+function exitCodeOf(error: unknown, running: Command): number {
+	if (error instanceof CommanderError && error.code === ownUsage) {
+		complain(`error: ${error.message}\n${helpHint(running)}`);
+	}
+	// Commander has printed its own errors, and the help.
 	if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
 	if (error instanceof PalimpsestError) {
 		say(`[${error.code}] ${spelledFor("command", error)}`);
@@ -85,7 +100,7 @@ export function withPolicy(command: Command): Command {
 export function withArchive(command: Command): Command {
 	return command
 		.option("--archive <where>", "where originals are kept: files (the default), none, redis://…, or a folder")
-		.option("--namespace <name>", "under which name, if not default");
+		.option("--namespace <name>", "namespace of the originals (default: default)");
 }
 
 export function repeatable(value: string, all: readonly string[] = []): readonly string[] {

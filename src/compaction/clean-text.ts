@@ -35,7 +35,7 @@ export function wordNotIn(text: string, start: number): string {
 const specialToken =
 	/<(?=[|｜][^<>\s|｜]{1,64}[|｜]>)|<(?=(?:start|end)_of_turn>|\/?s>|bos>|eos>|<\/?SYS>>)|\[(?=\/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT|TOOL_CONTENT)\])/g;
 
-/** Puts a space behind the bracket of each special token: still readable, but plain text for a tokenizer. */
+/** Puts a space after the bracket of each special token: still readable, but plain text for a tokenizer. */
 export function neutraliseSpecialTokens(text: string): string {
 	return text.replace(specialToken, (bracket) => `${bracket} `);
 }
@@ -70,7 +70,7 @@ function isToolCallJson(text: string): boolean {
 	const value = parseJson(bare);
 	if (Array.isArray(value)) return value.length > 0 && value.every(isToolCall);
 	if (value !== undefined) return isToolCall(value);
-	// One call a line, which together is no JSON.
+	// One call a line, which together are not JSON.
 	const lines = bare.split("\n").filter((line) => line.trim() !== "");
 	return lines.length > 1 && lines.every((line) => isToolCall(parseJson(line)));
 }

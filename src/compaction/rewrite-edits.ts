@@ -59,7 +59,8 @@ export function planRewrite(parameters: RewriteParameters): Rewrite {
 			const problem = error instanceof NotPlainJson ? error.message : "a property that cannot be read";
 			return refuse(`Expected plain JSON, got ${problem} in message ${index}.`);
 		}
-		if (!isJsonObject(values[index])) return refuse(`Expected each message to be an object; message ${index} is none.`);
+		if (!isJsonObject(values[index]))
+			return refuse(`Expected each message to be an object; message ${index} is not one.`);
 	}
 	const matches = matchValues(source.messages.map(compactJson), values.map(compactJson));
 	const kept = matches.reduce((count, match) => count + (match === -1 ? 0 : 1), 0);

@@ -4,7 +4,7 @@ export interface Span {
 	readonly end: number;
 }
 
-/** A longer line is looked at sentence by sentence, and a longer sentence is no rule but data. */
+/** A longer line is looked at sentence by sentence, and a longer sentence is data, not a rule. */
 const mostInLine = 400;
 const mostInRule = 1_000;
 

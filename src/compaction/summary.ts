@@ -66,8 +66,8 @@ export function checkSummary(given: {
 		const room = replacedTokens - overheadTokens;
 		const detail =
 			room > 1
-				? `Expected a summary of fewer than ${room} tokens, which is what it would save, got ${tokens}.`
-				: `What it is of takes ${replacedTokens} tokens, and no summary with the lines around it takes fewer. Leave it as it is.`;
+				? `Expected a summary of fewer than ${room} tokens, got ${tokens}; a longer one would save nothing.`
+				: `The messages to summarise take ${replacedTokens} tokens, and no summary with the lines around it takes fewer. Leave them unchanged.`;
 		return refuse("not_smaller", detail);
 	}
 	return { kind: "accepted", text: summary, tokens, repaired: summary !== text.trim() };
@@ -100,7 +100,7 @@ interface SummaryPlanParameters {
 
 /**
  * Plans to replace a range with a summary. If the API wants user and assistant in turn, it becomes a part of the
- * user message beside the range, else a message that replaces its first value, or precedes a value with other messages.
+ * user message next to the range, else a message that replaces its first value, or precedes a value with other messages.
  */
 export function planSummary(parameters: SummaryPlanParameters): Edit[] {
 	const { transcript, range, sizes } = parameters;
@@ -198,7 +198,7 @@ export const frameWordings: Readonly<Record<LocaleName, Record<"plain" | "archiv
 interface FramedSummary {
 	readonly summary: string;
 	readonly ref: string | undefined;
-	/** The texts of people that stand below it. */
+	/** The texts of people that are put below it. */
 	readonly words?: readonly string[] | undefined;
 }
 
@@ -216,7 +216,7 @@ export function frameSummary(given: {
 	readonly summary: string;
 	readonly locale: LocaleName;
 	readonly ref?: string | undefined;
-	/** Texts of people, which stand below the summary, outside what a model wrote. */
+	/** Texts of people, put below the summary, outside the text of the model. */
 	readonly words?: readonly string[];
 }): string {
 	const { plain, archived, end } = frameWordings[given.locale];
@@ -235,7 +235,7 @@ export function readSummaryFrame(text: string): FramedSummary | undefined {
 	if (lineEnd === -1) return undefined;
 	const found = headings.map((pattern) => pattern.exec(text.slice(0, lineEnd))).find((one) => one !== null);
 	if (!found) return undefined;
-	// No summary holds an end, but the words behind it may.
+	// No summary holds an end, but the words after it may.
 	const places = ends.map((one) => ({ one, at: text.indexOf(`\n${one}`, lineEnd) })).filter(({ at }) => at !== -1);
 	const [end] = places.toSorted((a, b) => a.at - b.at);
 	if (!end) return undefined;

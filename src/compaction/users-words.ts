@@ -3,7 +3,7 @@ import { locateCallArguments } from "../conversation/turns.ts";
 import { keepWithin, markWhole, writeWords } from "./kept-words.ts";
 import { readSummaryFrame } from "./summary.ts";
 
-/** Tokens of the words in the summary of another program, whose window nobody names. */
+/** Tokens of the words in the summary of another program, whose window is unknown. */
 const mostTokens = 4_000;
 
 /** What people wrote, for the summary of another program; `undefined` if there is nothing. */
@@ -44,7 +44,7 @@ function textsOfMessage(document: unknown, message: Message): readonly string[] 
 	});
 }
 
-/** Cline and Roo Code put the answer of a person behind an observation. */
+/** Cline and Roo Code put the answer of a person after an observation. */
 const answers = /<(?:feedback|user_message|answer|task)>/;
 
 /** Neither names nor attached documents, nor JSON that a format counts as a whole. A value may be nested at any depth. */

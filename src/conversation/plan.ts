@@ -24,7 +24,7 @@ export function startDraft(before: readonly Size[]) {
 			if (!present) return setEdits(edit.message, [edit]);
 			if (edit.kind === "insert") return setEdits(edit.message, [...present, edit]);
 			if (takesMessageOut(edit)) {
-				// What stands in front of the message, and in its place, stays.
+				// Insertions before the message, and its replacement, stay.
 				const staying = present.filter((one) => takesMessageOut(one) || one.kind === "insert");
 				return setEdits(edit.message, [...staying, edit]);
 			}
@@ -181,7 +181,7 @@ interface EditBase {
 	/** In the document before any edit of the plan. */
 	readonly path: Path;
 	readonly reason: EditReason;
-	/** Index of its message; -1 in a record that is no message. */
+	/** Index of its message; -1 in a record that is not a message. */
 	readonly message: number;
 	/** Set on edits of copies and of compacted messages. No total counts them. */
 	readonly unsent?: true;

@@ -65,11 +65,11 @@ export function notesOn(transcript: Transcript): string[] {
 	if (ofServers.length > 0) return ofServers;
 	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
 	return [
-		"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.",
+		"This conversation has no tool calls or results in the form that its format defines, so there is nothing to mask or truncate.",
 	];
 }
 
-/** Names the results of tools that the provider runs: its API takes them back only as they are. */
+/** Names the results of tools that the provider runs: its API accepts them only unchanged. */
 function notesOnServerTools({ messages }: Transcript): string[] {
 	const counts = new Map<string, number>();
 	for (const { links = [], sent } of messages) {
@@ -114,7 +114,7 @@ function roleAt(document: unknown, path: Path): string | undefined {
 	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];
 	const role = holders.map((holder) => holder?.role).find((one) => typeof one === "string");
 	if (role === undefined) return undefined;
-	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
+	return plainRole.test(role as string) ? JSON.stringify(role) : "a role that is not a plain word";
 }
 
 export interface Archiving {

@@ -74,7 +74,7 @@ export interface ToolResult {
 	readonly texts: readonly TextNode[];
 	/** `undefined` if the content is not only text. */
 	readonly whole: WholeContent | undefined;
-	/** Copies of the text beside the message. They are not sent. */
+	/** Copies of the text next to the message. They are not sent. */
 	readonly copies: readonly TextNode[];
 	readonly media: readonly MediaNode[];
 	/** Paths of values equal to the one with the result, in a session with repeated records: they get the same edits. */
@@ -125,7 +125,7 @@ export interface Message {
 export interface Transcript {
 	readonly format: string;
 	readonly messages: readonly Message[];
-	/** Texts of each request beside the messages: a system prompt, tool schemas. */
+	/** Texts of each request in addition to the messages: a system prompt, tool schemas. */
 	readonly surroundings: readonly string[];
 	readonly opensWithUser: boolean;
 	/** Whether the API refuses two user messages in a row. */
@@ -153,7 +153,7 @@ export function resultText({ texts }: ToolResult): string {
 	return texts.map(({ text }) => text).join("\n");
 }
 
-/** Its text without the reminders that a host puts behind it, such as how many tokens are left: they are not its content. */
+/** Its text without the reminders that a host puts after it, such as how many tokens are left: they are not its content. */
 export function resultContent(result: ToolResult): string {
 	return withoutReminders(resultText(result));
 }

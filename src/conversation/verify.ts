@@ -88,8 +88,8 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
 			const isAllowed = (rewrite && isListed(path, base)) || targets.has(`${target} ${message} ${pointer}`);
 			const isTorn = edit.kind === "replace" && losesFrame(edit, messages[message]);
-			if (!isAllowed) report("only_tool_results_edited", `${pointer} is no ${target}`);
-			else if (isTorn) report("only_tool_results_edited", `${pointer} loses what stands around it`);
+			if (!isAllowed) report("only_tool_results_edited", `${pointer} is not a ${target}`);
+			else if (isTorn) report("only_tool_results_edited", `${pointer} loses its surrounding text`);
 		}
 	}
 }
@@ -163,7 +163,7 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	// If one message of a record is left, it is read as the whole record.
 	const isRead = (place: string) => read.has(place) || read.has(recordOf(place, base));
 	places.forEach((left, index) => {
-		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is not read any more`);
+		if (left.length > 0 && !left.some(isRead)) report("order_kept", `message ${index} is no longer recognised`);
 	});
 	for (const edit of plan) {
 		const isInPart = !rewrite && takesMessageOut(edit) && places[edit.message]?.length;
@@ -186,10 +186,10 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 		if (planned.length === 0) report("order_kept", `message ${index} of the result was not planned`);
 		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
 	});
-	// Records that are no messages may change, but their number may not grow.
+	// Records that are not messages may change, but their number may not grow.
 	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
 	const unread = written.size - found.size;
-	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
+	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are not messages`);
 }
 
 /** An external strategy may write calls and results; new messages of this engine are plain. */
@@ -198,7 +198,7 @@ function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolea
 	return (role === "user" || role === "assistant") && [...calls, ...results, ...thinking].length === 0;
 }
 
-/** The system messages stay as they are, except for links between records in them. */
+/** The system messages stay unchanged, except for links between records in them. */
 function verifySystem({ before, after, trace: { origins, places }, report }: Check): void {
 	const systemIn = ({ transcript }: ReadDocument) =>
 		[...transcript.messages.entries()].filter(([, { role }]) => role === "system");
@@ -358,7 +358,7 @@ function verifyNothingBetween({ after, trace, report }: Check): void {
 	let end = 0;
 	after.transcript.messages.forEach(({ calls, results }, index) => {
 		const isBetween = index < end && trace.origins[index] === isNew && [...calls, ...results].length === 0;
-		if (isBetween) report("pairing_kept", `message ${index} of the result stands between a call and its results`);
+		if (isBetween) report("pairing_kept", `message ${index} of the result comes between a call and its results`);
 		end = Math.max(end, ends.get(index) ?? 0);
 	});
 }

@@ -51,7 +51,7 @@ export function openNew(file: string, access: number): Promise<FileHandle> {
 }
 
 /**
- * Writes a temporary file beside `file`, which `place` then renames, so that the file is complete or absent. Where
+ * Writes a temporary file next to `file`, which `place` then renames, so that the file is complete or absent. Where
  * `place` fails, the temporary file is deleted.
  */
 export async function putWhole<T>(

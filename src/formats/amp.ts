@@ -12,7 +12,7 @@ import { MessageDraft, readOpenContent, type ToolContent, textContent } from "./
 /** Members of a message that only Amp has. */
 const ownMembers = ["messageId", "dtwMessageID"];
 
-/** Threads of Amp (`amp threads export`, `~/.local/share/amp/threads`): what a tool gave is the `run` of its result. */
+/** Threads of Amp (`amp threads export`, `~/.local/share/amp/threads`): the output of a tool is in the `run` of its result. */
 export const amp: Format = {
 	name: "amp",
 	title: "Amp thread",
@@ -66,7 +66,7 @@ function readRun(block: JsonObject, path: Path, draft: MessageDraft): void {
 	draft.addResult({ callId: idAt(block, "toolUseID"), ...content, isError });
 }
 
-/** The members in which Amp's own tools have their text, beside an exit code or a path. */
+/** The members in which Amp's own tools have their text, next to an exit code or a path. */
 const textKeys = ["output", "content", "stdout"];
 
 function readResult(value: unknown, path: Path): ToolContent {

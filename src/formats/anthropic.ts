@@ -116,7 +116,7 @@ function compactionIn({ content }: JsonObject): number {
 
 /** Reads one message. `paths` names the values to remove with it, if it is part of a record. */
 export function readAnthropicMessage(message: JsonObject, path: Path, paths: readonly Path[] = [path]): MessageDraft {
-	// Cline and Roo Code keep messages of the API with this field beside.
+	// Cline and Roo Code add this field to messages of the API.
 	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths).setTime(timeAt(message, "ts"));
 	return draft.readParts(message.content, childPath(path, "content"), readBlock);
 }
@@ -194,7 +194,7 @@ export function readAnthropicMedia(block: JsonObject, path: Path): MediaNode | u
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const { content } = response;
 	if (typeof content !== "string" && !Array.isArray(content)) return undefined;
-	// vLLM has a `stop_reason` beside its `finish_reason`; an item of OpenAI Responses has a `status`.
+	// vLLM has a `stop_reason` as well as a `finish_reason`; an item of OpenAI Responses has a `status`.
 	if (hasMember(response, "finish_reason", "status")) return undefined;
 	const isMessage = response.type === "message" && response.role === "assistant";
 	if (!isMessage && !hasMember(response, "stop_reason")) return undefined;
@@ -236,7 +236,7 @@ const eventRoles: Readonly<Record<string, Role>> = {
 	...Object.fromEntries(Object.keys(resultIds).map((type) => [type, "tool"])),
 };
 
-/** Events of a session of Claude Managed Agents, as they are or in the `raw` member of a record. */
+/** Events of a session of Claude Managed Agents, on their own or in the `raw` member of a record. */
 export const managedAgents: Format = {
 	name: "managed-agents",
 	title: "Claude Managed Agents session",

@@ -4,7 +4,7 @@ import { idAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 import type { MessageDraft } from "./parts.ts";
 
 /**
- * Links a block to the blocks whose ids it names, beside those of calls and results: a server tool's result names its call,
+ * Links a block to the blocks whose ids it names, in addition to those of calls and results: a server tool's result names its call,
  * a call that code made names that code, an answer to a question names the question.
  */
 export function linkBlock(block: JsonObject, draft: MessageDraft): void {
@@ -32,7 +32,7 @@ const references = ["tool_use_id", "tool_call_id", "approval_request_id"];
 /** Programmatic calls: the code that made a call, as APIs and SDKs spell it. */
 const callers = ["tool_id", "toolId", "caller_id", "callerId", "call_id"];
 
-/** Links a call to the code that made it. SDKs keep the `caller` beside the call, or among the fields of a provider. */
+/** Links a call to the code that made it. SDKs keep the `caller` next to the call, or among the fields of a provider. */
 export function linkCaller(block: JsonObject, draft: MessageDraft): void {
 	for (const { caller } of [block, ...providerFields(block)]) {
 		if (!isJsonObject(caller)) continue;

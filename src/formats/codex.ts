@@ -63,7 +63,7 @@ const betweenAnswers = new Set(["token_count", "task_started", "task_complete", 
 
 /**
  * Replays a rollout as Codex does when it resumes one. A `compacted` record replaces all items before it by its
- * `replacement_history`; without one (older versions) all messages but those of the assistant stay beside its summary. A
+ * `replacement_history`; without one (older versions) all messages but those of the assistant stay with its summary. A
  * rollback removes the last turns. Replaced items are no longer sent.
  */
 function replayRollout({ messages, base }: LocatedMessages) {

@@ -163,7 +163,7 @@ const copyPlaces = [
 	["toolTelemetry"],
 ];
 
-/** Copilot sends `result.content` and the binaries beside it. For a failed call it sends the message of the error. */
+/** Copilot sends `result.content` and its binaries. For a failed call it sends the message of the error. */
 function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValues: CallValues): void {
 	const { success, error } = data;
 	const { content: output, binaryResultsForLlm } = objectOf(data.result);

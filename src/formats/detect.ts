@@ -136,7 +136,7 @@ function conversationsIn(document: unknown): readonly HeldConversation[] {
 	const found = isJsonObject(document) ? findMessages(document) : undefined;
 	if (!found) return heldConversations(document);
 	const isOfRecords = found.base.length > 1 && listKeys.some((key) => key === found.base.at(-1));
-	// A list of steps deep in a log may be about something else: conversations beside it come first.
+	// A list of steps deep in a log may be about something else: conversations outside it come first.
 	const held = isOfRecords && !beginsWithMessage(found.messages) ? heldConversations(document) : [];
 	const beside = held.filter(({ place }) => !startsWith(place, found.base));
 	return beside.length > 0 ? beside : [{ place: found.base, located: found }];
@@ -209,7 +209,7 @@ function inBodyOfMessages(document: JsonObject): LocatedMessages | undefined {
 function tellSeveral(held: readonly HeldConversation[]): string {
 	const [first = [], last = []] = [held[0]?.place, held.at(-1)?.place];
 	const [from, to] = [first, last].map((place) => jsonPointer(place).slice(0, longestPointer));
-	// Names are untrusted, and lines of JSON Lines are no list for jq.
+	// Names are untrusted, and lines of JSON Lines are not a list for jq.
 	const isPlain = typeof first[0] === "string" && first.every((key) => /^\w{1,40}$/.test(String(key)));
 	const query = first.map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
 	const example = isPlain ? `, for example: jq '${query}' FILE > one.json` : "";

@@ -26,7 +26,7 @@ export function explainedBy({ messages }: Transcript, { messages: values, base }
 	let [read, all, hasTools] = [0, 0, false];
 	for (const [index, value] of values.entries()) {
 		const claim = isRead.get(index);
-		// Sessions have records that are no messages.
+		// Sessions have records that are not messages.
 		if (claim === undefined && !isExchange(value)) continue;
 		const found = searchWords(value);
 		hasTools ||= found.hasTools;

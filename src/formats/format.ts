@@ -24,7 +24,7 @@ export interface Format {
 }
 
 export interface LocatedMessages {
-	/** The request body, with model, tools and system prompt beside the messages; or the document. */
+	/** The request body, with model, tools, system prompt and messages; or the document. */
 	readonly document: unknown;
 	/** Path of the list of messages in the whole document: empty for a bare list. */
 	readonly base: Path;
@@ -136,7 +136,7 @@ export function transcriptOf(
 	return { format, messages, surroundings, opensWithUser: false };
 }
 
-/** The texts that each call sends beside the messages: tool schemas and the system prompt. */
+/** The texts that each call sends in addition to the messages: tool schemas and the system prompt. */
 export function readSurroundings(body: unknown, keys: readonly string[]): string[] {
 	const values = isJsonObject(body) ? keys.map((key) => memberAt(body, key)) : [];
 	return values.filter((value) => value != null).map(asCountedText);

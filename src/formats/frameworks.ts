@@ -34,7 +34,8 @@ const langchainRoles: Readonly<Record<string, Role>> = {
 export const langchain: Format = {
 	name: "langchain",
 	title: "LangChain messages",
-	looksFor: "LangChain messages (`type` human, ai, tool or system beside `content`; or the same in `kwargs` or `data`)",
+	looksFor:
+		"LangChain messages (`type` human, ai, tool or system next to `content`; or the same in `kwargs` or `data`)",
 	probe: ({ messages }) => probeEach(messages, "a message of `type` human or ai", probeLangchain),
 	read: (located) => readTranscript("langchain", located, ["tools"], readLangchain),
 	write: { message: writeLangchain, appends: true },
@@ -141,7 +142,7 @@ function readLangchainPart(
 		const isSigned = typeof objectOf(part.extras).signature === "string";
 		draft.addThinking(path, part.reasoning ?? part.summary ?? "", isSigned, isItem);
 	} else {
-		// What LangChain does not know is held as it is.
+		// LangChain keeps values that it does not know unchanged.
 		linkBlock(part.type === "non_standard" ? objectOf(part.value) : part, draft);
 		draft.countPart(part, readPartMedia(part, path));
 	}
@@ -194,7 +195,7 @@ function probePydantic(message: unknown) {
 	return parts.every(isPart) || "`parts` with a `part_kind` each";
 }
 
-/** One message, or two where a request has a system prompt beside other parts. */
+/** One message, or two where a request has a system prompt and other parts. */
 function readPydantic(message: JsonObject, path: Path): Message[] {
 	const parts = [...listOf(message.parts).entries()];
 	if (message.kind === "response") return [readParts("assistant", message, { path, parts })];

@@ -141,7 +141,7 @@ function readCall(
 	draft.addResult({ callId, ...content, copies, isError: isError || undefined });
 }
 
-/** Files and texts beside the response of a call. */
+/** Files and texts next to the response of a call. */
 function withOtherParts(content: ToolContent, parts: readonly unknown[], path: Path): ToolContent {
 	if (parts.length === 1) return content;
 	const media: MediaNode[] = [];

@@ -1,4 +1,4 @@
-/** Bytes of a signature beside the reasoning that it holds. */
+/** Bytes of a signature in addition to the reasoning in it. */
 const overhead = 173;
 
 const bytesPerToken = 4;

@@ -75,7 +75,7 @@ function readObservations(
 		if (message.role === "assistant") asked = askedBy(index, message, located);
 		// Demonstrations are part of the task. SWE-agent's own masking keeps them too.
 		if (isDemonstration(message, located)) asked = undefined;
-		// Without a text beside its results it holds none.
+		// Without a text outside its results it holds none.
 		if (message.role !== "user" || !asked || message.counted.length === 0) continue;
 		const found = observationsIn(message, located, { asked, protocols });
 		if (found.length === 0) continue;

@@ -51,7 +51,7 @@ export const openaiChat: Format = {
 };
 
 function probeChatMessage(message: JsonObject, role: string) {
-	// A record of another role without content (a checkpoint, a count of tokens) is no message.
+	// A record of another role without content (a checkpoint, a count of tokens) is not a message.
 	if (!Object.hasOwn(roles, role)) return Object.hasOwn(message, "content") ? false : "`content` in a message";
 	const { parts, tool_calls: calls, content } = message;
 	if (parts !== undefined) return "`content`, not `parts`";
@@ -89,7 +89,7 @@ const reasoningKeys = ["reasoning_content", "reasoning", "thinking"];
 function readChatMessage(message: JsonObject, path: Path): Message {
 	const draft = new MessageDraft(roleOf(message, roles), path);
 	const { extra } = message;
-	// mini-swe-agent keeps the time and the whole answer of the API beside a message.
+	// mini-swe-agent keeps the time and the whole answer of the API with a message.
 	if (isJsonObject(extra)) {
 		const { usage, model } = objectOf(extra.response);
 		const { prompt_tokens: input, prompt_tokens_details: details } = objectOf(usage);

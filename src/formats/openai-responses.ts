@@ -208,7 +208,7 @@ function isSearchByProvider(item: JsonObject): boolean {
 /** Ids of calls of the local shell by the ids of their items, to which its outputs may refer. */
 type ShellCalls = Map<string, string>;
 
-/** Reads an item that is no part of an answer. */
+/** Reads an item that is not part of an answer. */
 export function readOther(item: JsonObject, type: string, path: Path, shellCalls?: ShellCalls): MessageDraft {
 	if (type === "message") {
 		const draft = new MessageDraft(roleOf(item, roles), path);
@@ -272,7 +272,7 @@ export function readAnswerItem(item: JsonObject, type: string, path: Path, answe
 		countParts(item.content, answer);
 		answer.mediaTokens += encryptedTokens(item);
 		const text = answer.counted.slice(before).join("\n");
-		// OpenAI checks no binding to earlier items, but requires the item beside the one that followed it.
+		// OpenAI checks no binding to earlier items, but requires the item together with the one that followed it.
 		answer.thinking = added(answer.thinking, { path, text, bound: false, fixed: true });
 	} else if (type === "image_generation_call") {
 		const { result: data } = item;

@@ -127,7 +127,7 @@ function splitIntoSteps(parts: readonly JsonObject[]): number[][] {
 
 const unsentParts = new Set(["step-start", "step-finish", "snapshot", "patch", "agent", "retry"]);
 
-/** Types of files whose text is in text parts beside them. */
+/** Types of files whose text is in text parts next to them. */
 const inlinedFiles = new Set(["text/plain", "application/x-directory"]);
 
 /** Keys that bind reasoning to the messages before it. OpenAI checks no binding. */

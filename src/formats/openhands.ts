@@ -25,7 +25,7 @@ import { type CallValues, outputCopies, rememberCall } from "./session-files.ts"
 export const openhands: Format = {
 	name: "openhands",
 	title: "OpenHands events",
-	looksFor: "OpenHands events (`action` or `observation` beside `source`; or a `kind` such as ActionEvent)",
+	looksFor: "OpenHands events (`action` or `observation` next to `source`; or a `kind` such as ActionEvent)",
 	probe: ({ messages }) =>
 		probeEach(messages, "an event with `action` and `args`, or of `kind` ActionEvent or MessageEvent", (item) => {
 			if (!Array.isArray(item)) return probe(item);

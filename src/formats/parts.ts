@@ -50,7 +50,7 @@ export class MessageDraft implements Message {
 		return this;
 	}
 
-	/** Counts sent values: text as it is, null not at all, anything else as JSON. */
+	/** Counts sent values: text unchanged, null not at all, anything else as JSON. */
 	count(...values: readonly unknown[]): this {
 		for (const value of values) {
 			if (value != null) this.counted = added(this.counted, asCountedText(value));
@@ -94,7 +94,7 @@ export class MessageDraft implements Message {
 		});
 	}
 
-	/** Adds a reasoning block and counts its text. `isItem`: OpenAI requires it beside the call that followed it. */
+	/** Adds a reasoning block and counts its text. `isItem`: OpenAI requires it together with the call that followed it. */
 	addThinking(path: Path, content: unknown, bound: boolean, isItem = false, hiddenTokens?: number): void {
 		const text = asCountedText(content);
 		const hidden = hiddenTokens === undefined ? {} : { hiddenTokens };

@@ -240,7 +240,7 @@ function folded(breaks: string): string {
 
 /**
  * The messages in a `.aider.chat.history.md`, as Aider reads them back (`split_chat_history_markdown` in `aider/utils.py`):
- * lines behind `####` are the user's, those behind `>` and titles are for the screen, all others the assistant's. `undefined`
+ * lines that begin with `####` are the user's, those with `>` and titles are for the screen, all others the assistant's. `undefined`
  * for any other text.
  */
 export function readAiderHistory(text: string): readonly AiderMessage[] | undefined {

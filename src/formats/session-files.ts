@@ -25,8 +25,8 @@ const mostValues = 20_000;
 
 /**
  * The strings of a record that repeat the output of its result, so that masking can edit them too. A string is a copy if at
- * least half of its lines are lines of the output (line numbers aside), or if it is long: the output may be a part
- * of it. Images and strings of the call's arguments are no copies.
+ * least half of its lines are lines of the output (apart from line numbers), or if it is long: the output may be a part
+ * of it. Images and strings of the call's arguments are not copies.
  */
 export function outputCopies(search: {
 	readonly record: unknown;
@@ -122,7 +122,7 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 	};
 	const pending = walk(last, -1);
 	const start = pending[0] ?? -1;
-	// Records before a new start are no part of the conversation, whatever their ids.
+	// Records before a new start are not part of the conversation, whatever their ids.
 	const floor = ties.isStart(start) ? start : -1;
 	const chain: number[] = [];
 	const settled = new Set<string>();

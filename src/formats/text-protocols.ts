@@ -30,7 +30,7 @@ export interface Action {
 
 type OwnPattern = Exclude<Policy["mask"]["observations"], boolean | string>[number];
 
-/** `true` and `"auto"` stand for the known protocols. The patterns of a list come before them. */
+/** `true` and `"auto"` mean the known protocols. The patterns of a list come before them. */
 export function textProtocols(observations: Policy["mask"]["observations"]): readonly TextProtocol[] {
 	if (observations === false) return [];
 	return typeof observations === "object" ? [...observations.map(ownProtocol), ...knownProtocols] : knownProtocols;
@@ -142,7 +142,7 @@ const askingTools = /^(?:ask_followup_question|attempt_completion|plan_mode_resp
 /** Roo Code gives what a person said of a call as JSON. */
 const saidAsJson = /^\{"status":"(?:denied|approved|guidance)"/;
 
-/** `[read_file for 'a.ts'] Result:`, with the result behind it or in the next part. */
+/** `[read_file for 'a.ts'] Result:`, with the result after it or in the next part. */
 const xmlHeader = /^\[([\w.-]{1,100})(?:\]| (?:for|to|in|with) [\s\S]*?\]) Result:(?:\n|$)/;
 
 function observeXml(text: string): Observed | undefined {

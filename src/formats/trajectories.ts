@@ -24,7 +24,8 @@ import { type CallValues, outputCopies, rememberCall } from "./session-files.ts"
 export const atif: Format = {
 	name: "atif",
 	title: "Harbor trajectory (ATIF)",
-	looksFor: "Harbor trajectory (ATIF: steps with `step_id`, `source` and `message`; `tool_calls` beside `observation`)",
+	looksFor:
+		"Harbor trajectory (ATIF: steps with `step_id`, `source` and `message`; `tool_calls` next to `observation`)",
 	probe: ({ messages }) => probeEach(messages, "a step with `step_id` and `source`", probeAtif),
 	read: (located) => readTranscript("atif", located, [], readAtifStep),
 	write: { message: writeAtifStep, appends: false },

@@ -109,7 +109,7 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 	draft.addResult({ callId, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
 }
 
-/** Reads a part that is no call and no result, also for UI messages. */
+/** Reads a part that is neither a call nor a result, also for UI messages. */
 function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	if (part.type === "text") {
 		draft.count(part.text);
@@ -256,7 +256,7 @@ export function readUiMessages(message: JsonObject, path: Path): Message[] {
 		draft.count(stringAt(message, "reasoning"), message.content);
 		for (const { tool, path: at } of invocations) readTool(tool, stringAt(tool, "toolName"), at, draft);
 	}
-	// v4 has files beside the user's text.
+	// v4 has files next to the user's text.
 	for (const one of objectsOf(message.experimental_attachments)) {
 		const mediaType = stringAt(one, "contentType");
 		draft.mediaTokens += readMedia({ path, provider: "any", mediaType, data: one.url }).tokens;

@@ -154,7 +154,7 @@ function moveWords(
 	const isGone = words.flatMap((of, message) => of.map(() => gone.has(message)));
 	const texts = markWhole(words.flat()).filter((_, index) => isGone[index]);
 	const messages = [...gone].toSorted((a, b) => a - b);
-	// Behind the first text, which may stay behind a greeting that goes.
+	// After the first text, which may stay after a greeting that goes.
 	const first = messages.find((message) => words[message]?.length) ?? -1;
 	const written =
 		mostChars === undefined

@@ -30,7 +30,7 @@ export interface LaunchedProgram {
 	readonly command: string;
 	/** Its shell tool starts a login shell, which sets a PATH of its own. */
 	readonly hasLoginShell?: true;
-	/** Throws PalimpsestError `invalid_argument` if a proxy cannot stand before the program as it is set up. */
+	/** Throws PalimpsestError `invalid_argument` if the program, as it is set up, cannot use a proxy. */
 	readonly point: (where: LaunchSurroundings) => Promise<Pointing>;
 }
 
@@ -78,7 +78,7 @@ async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointing> {
 	const { environment, origin } = where;
 	for (const name of ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"]) {
 		if (isOn(environment[name]))
-			throw refused("Claude Code", `${name} is set, whose requests the proxy cannot read. Unset it`);
+			throw refused("Claude Code", `${name} is set, and the proxy cannot read its requests. Unset it`);
 	}
 	const ofSettings = await claudeSettingsEnvironment(where);
 	const set = {
@@ -277,7 +277,7 @@ async function pointAider({ environment, origin }: LaunchSurroundings): Promise<
 	};
 }
 
-/** The proxy's address with the version that ends the address of the provider: programs put the paths of their requests behind it. */
+/** The proxy's address with the version that ends the address of the provider: programs append the paths of their requests. */
 function withVersionOf(base: string, origin: string): string {
 	return origin + (/\/v1\w*(?=\/*$)/.exec(base)?.[0] ?? "");
 }

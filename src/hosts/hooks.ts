@@ -75,7 +75,7 @@ export function hookTarget(host: InstallHost, how: PluginChoices & { readonly is
 	}
 }
 
-/** Settings (JSON with comments) with the hook, once; all else stays as it is. Throws `invalid_json`. */
+/** Settings (JSON with comments) with the hook, once; all else stays unchanged. Throws `invalid_json`. */
 export function withHook(text: string | undefined, target: HookTarget): string {
 	return target.kind === "file" ? target.text : target.entries.reduce(enterHook, text ?? "");
 }
@@ -120,7 +120,7 @@ function removeHook(text: string, entry: HookEntry): string {
 
 function removeOwn(text: string, entry: HookEntry): string {
 	let left = text;
-	// From the last one: a removal moves the places behind it.
+	// From the last one: a removal moves the later places.
 	for (const [group, hook] of ownPlaces(text, entry).reverse()) {
 		const isLast = hooksIn(groupsOf(left, entry.event)[group]).length === 1;
 		left = withoutValue(left, ["hooks", entry.event, group, ...(isLast ? [] : ["hooks", hook])]);
@@ -143,10 +143,10 @@ function hooksIn(group: unknown): readonly unknown[] {
 
 function groupsOf(text: string, event: string): readonly unknown[] {
 	const hooks = entryInJson(text, ["hooks"]) ?? {};
-	if (!isJsonObject(hooks)) throw refusedSettings("`hooks` is no object");
+	if (!isJsonObject(hooks)) throw refusedSettings("`hooks` is not an object");
 	const { [event]: groups = [] } = hooks;
 	if (Array.isArray(groups)) return groups;
-	throw refusedSettings(`\`hooks.${event}\` is no list`);
+	throw refusedSettings(`\`hooks.${event}\` is not a list`);
 }
 
 /** The agent programs that load a plugin of ours: a file that imports the program which wrote it. */

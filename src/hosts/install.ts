@@ -18,7 +18,7 @@ export function isWritable(host: Host): host is WritableHost {
 	return host.format !== "yaml";
 }
 
-/** Enters the server into a host's configuration; all else stays as it is. Throws `invalid_json`. */
+/** Adds the server to a host's configuration; all else stays unchanged. Throws `invalid_json`. */
 export function enterServer(text: string, host: WritableHost, start: ServerStart): string {
 	const entry = host.entry(start);
 	return host.format === "json" ? enterJson(text, host.key, entry) : changeToml(text, host.key, entry);
@@ -94,7 +94,7 @@ function changeToml(text: string, key: readonly string[], value: unknown): strin
 	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
 	// An inline table accepts no further members and has no lines that could be removed.
 	const [outer = "", ...inner] = key;
-	const problem = `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
+	const problem = `\`${outer}\`, or a table in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
 	const left = readToml(after, problem);
 	// A header without members may stay.
 	const isGone = value === undefined && valueAt(left, key) === undefined;
@@ -103,7 +103,7 @@ function changeToml(text: string, key: readonly string[], value: unknown): strin
 	throw refusedSettings(problem);
 }
 
-/** Comments behind the last key of the table stay: they belong to the next table. */
+/** Comments after the last key of the table stay: they belong to the next table. */
 function withoutTable(text: string, key: readonly string[]): string {
 	const own = key.map((name) => `(?:${name}|"${name}")`).join("\\s*\\.\\s*");
 	const isOwn = new RegExp(`^\\s*\\[\\s*${own}\\s*(?:\\.[^\\]]*)?\\]`);
@@ -156,7 +156,7 @@ export async function planChange(file: string, change: (text?: string) => string
 	} catch (error) {
 		// The parsers and the comparison of values recurse once per level.
 		if (error instanceof RangeError) {
-			const message = `${file} cannot be changed: it is nested too deep to be read. It was left as it is.`;
+			const message = `${file} cannot be changed: it is nested too deep to be read. It was left unchanged.`;
 			throw new PalimpsestError("invalid_json", message, { cause: error });
 		}
 		if (!(error instanceof PalimpsestError)) throw error;
@@ -197,7 +197,7 @@ export async function carryOutChange(file: string, change: Awaited<ReturnType<ty
 	}
 }
 
-/** Copies a file beside itself, under the first name that is free or holds the same bytes. */
+/** Copies a file into its own folder, under the first name that is free or holds the same bytes. */
 async function keepCopy(file: string): Promise<string> {
 	const bytes = await readFile(file);
 	for (let number = 1; ; number += 1) {

@@ -36,7 +36,7 @@ function placeOnPath(): string | undefined {
 	);
 }
 
-/** npm links the script itself; on Windows it writes a script of its own beside the linked package. */
+/** npm links the script itself; on Windows it writes a script of its own next to the linked package. */
 function isThisProgram(file: string): boolean {
 	const linked =
 		process.platform === "win32" ? path.join(path.dirname(file), "node_modules/palimpsest-mcp/dist/cli.js") : file;

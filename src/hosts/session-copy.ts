@@ -8,7 +8,7 @@ import type { TextDocument } from "../json-text/read.ts";
 import { listOf, numberAt, objectOf, sha256Of, stringAt } from "../json-text/value.ts";
 import { shellWord } from "./own-command.ts";
 
-/** A session under an id of its own, beside the one that it is made from. */
+/** A session under an id of its own, next to the one that it is made from. */
 export interface SessionCopy {
 	readonly file: string;
 	readonly text: string;
@@ -26,7 +26,7 @@ interface SessionProgram {
 	readonly command: (given: { readonly id: string; readonly file: string }) => string;
 	readonly usage: (document: unknown, tokens: number) => readonly ValueEdit[];
 	readonly newId?: (old: string) => string;
-	/** Other ids that may stand only once in all sessions. */
+	/** Other ids that may occur only once in all sessions. */
 	readonly renamed?: { readonly ids: RegExp; readonly newId: (old: string, sessionId: string) => string };
 }
 
@@ -75,7 +75,7 @@ const programs: Readonly<Record<string, SessionProgram>> = {
 	},
 };
 
-/** Throws PalimpsestError `invalid_argument` for what is no session of a program that can resume one. */
+/** Throws PalimpsestError `invalid_argument` for a document that is not a session of a program that can resume one. */
 export function requireSession(
 	format: { readonly name: string; readonly title: string },
 	document: unknown,
@@ -103,7 +103,7 @@ export function copySession(session: {
 	const { program, old } = requireSession(format, document.value);
 	const id = program.newId?.(old) ?? randomUUID();
 	const counted = writeValues(document, program.usage(document.value, tokens));
-	// Only a whole string of JSON is replaced: where a text quotes the id, a backslash stands before the quotation mark.
+	// Only a whole string of JSON is replaced: where a text quotes the id, a backslash comes before the quotation mark.
 	let text = counted.replaceAll(JSON.stringify(old), JSON.stringify(id));
 	const { renamed } = program;
 	if (renamed) text = text.replace(renamed.ids, (_, one: string) => JSON.stringify(renamed.newId(one, id)));

@@ -60,10 +60,10 @@ async function shortenSaved(what: HookShell & { readonly handle: FileHandle; rea
 	return shortened.kind === "whole" ? shortened.bytes.toString("utf8") : shortened.text;
 }
 
-/** Reading this much takes some 4 s. After 8 s the host uses the result as it is. */
+/** Reading this much takes some 4 s. After 8 s the host uses the unchanged result. */
 export const mostSavedBytes = 128 * 1024 * 1024;
 
-/** Characters that a host may add to the part of an output that it shows, beside the name of the file. */
+/** Characters that a host may add to the part of an output that it shows, in addition to the name of the file. */
 const mostNoticeChars = 2_000;
 
 /** Opens before it checks, so that both are the same file. The caller closes it. */

@@ -68,8 +68,8 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
 	} catch (cause) {
 		const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
 		const reasons: Readonly<Record<string, string>> = {
-			EADDRINUSE: `Port ${port} of ${host} is in use. End the program that holds it, or choose another port; 0 takes a free one.`,
-			EACCES: `Port ${port} needs rights that this process has not. Choose one from 1024 on.`,
+			EADDRINUSE: `Port ${port} of ${host} is in use. Stop the program that uses it, or choose another port; 0 picks a free one.`,
+			EACCES: `Port ${port} needs rights that this process does not have. Choose one of 1024 or more.`,
 		};
 		const other = `Cannot listen on port ${port} of ${host} (${code}). Choose another address, such as 127.0.0.1.`;
 		throw new PalimpsestError("invalid_argument", reasons[code] ?? other, { cause });

@@ -104,7 +104,7 @@ export function invertEdits(edited: { readonly text: string; readonly inverse: I
 	checkPlain(edited, "the argument of `invertEdits`");
 	const { text, inverse } = requireEdited(edited);
 	if (sha256Of(text) !== inverse.sha256_after) {
-		throw new PalimpsestError("stale_edit", "Expected the very text that applyEdits wrote; it has been changed since.");
+		throw new PalimpsestError("stale_edit", "Expected exactly the text that applyEdits wrote; it has changed since.");
 	}
 	requireSplices(text, inverse.splices);
 	return applySplices(text, inverse.splices);
@@ -114,7 +114,7 @@ function checkPlain(value: unknown, name: string): void {
 	try {
 		requireJson(value);
 	} catch (cause) {
-		const got = "something that holds itself, a bigint, or that cannot be read";
+		const got = "a value that contains itself, a bigint, or that cannot be read";
 		throw refused(`Expected ${name} to be plain JSON; got ${got}.`, cause);
 	}
 }
@@ -214,11 +214,11 @@ function resolve(value: unknown, edit: PortableEdit): ValueEdit {
 	const found = kind === "insert" ? parseInsertPointer(path, value) : parseJsonPointer(path, value);
 	const before = found && (kind === "insert" ? itemBeside(value, found) : valueAt(value, found));
 	if (found === undefined || sha256Of(before) !== sha256_before) {
-		const problem = found === undefined ? "stands nothing" : "stands something else than the edit was made for";
-		throw new PalimpsestError("stale_edit", `At ${shown(path)} ${problem}. Make the edits anew from this text.`);
+		const problem = found === undefined ? "Nothing is" : "Another value than the edit was made for is";
+		throw new PalimpsestError("stale_edit", `${problem} at ${shown(path)}. Make the edits again from this text.`);
 	}
 	if (kind === "remove" && typeof found.at(-1) !== "number") {
-		throw refused(`Expected an edit that removes to name an item of a list; ${shown(path)} is none.`);
+		throw refused(`Expected an edit that removes to name an item of a list; ${shown(path)} is not one.`);
 	}
 	return { kind, path: found, replacement, value: edit.value };
 }
@@ -245,7 +245,7 @@ function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[
 	const collect = (node: PathTree): void => {
 		const edit = changes.get(node);
 		if (edit?.kind === "replace") {
-			if (!node.span) throw refused("Expected edits of values that stand in the text.");
+			if (!node.span) throw refused("Expected edits of values that are in the text.");
 			const { start, end } = node.span;
 			splices.push({ start, end, replacement: edit.spelling ?? compactJson(edit.replacement) });
 			return;
@@ -290,7 +290,7 @@ function locatePaths(document: TextDocument, paths: readonly Path[]): PathTree {
 	return tree;
 }
 
-/** A list, or the records of a text, with the indexes of removed items and of the items behind new values. */
+/** A list, or the records of a text, with the indexes of removed items and of the items after new values. */
 interface ListChange extends Pick<PathTree, "span"> {
 	readonly items: readonly Span[];
 	readonly removed: ReadonlySet<number>;
@@ -300,7 +300,7 @@ interface ListChange extends Pick<PathTree, "span"> {
 	readonly records: string | undefined;
 }
 
-/** A new value is written beside an item that stays, with a separator between them. */
+/** A new value is written next to an item that stays, with a separator between them. */
 function insertions({ span, items, removed, inserted, records }: ListChange): Splice[] {
 	const separator = records === undefined ? "," : "\n";
 	const at = (position: number, replacement: string): Splice => ({ start: position, end: position, replacement });
@@ -320,7 +320,7 @@ function insertions({ span, items, removed, inserted, records }: ListChange): Sp
 	return splices;
 }
 
-/** A record behind another on its line goes with the white space before it, so that the line still ends. */
+/** A record after another on its line goes with the white space before it, so that the line still ends. */
 function removals({ items, removed, records }: ListChange): Splice[] {
 	const splices: Splice[] = [];
 	const sharesLine = (previous: Span, first: Span) =>

@@ -61,7 +61,7 @@ export function locateValues(text: string, start: number, tree: PathTree): Span 
 			if (frames.length === 0) return { start: from, end: at };
 			at = skipBlanks(text, at);
 		}
-		// Behind a value, or at the first member of an object or list.
+		// After a value, or at the first member of an object or list.
 		for (let frame = frames.at(-1) as Frame; isClosing(text.charCodeAt(at)); frame = frames.at(-1) as Frame) {
 			frames.pop();
 			at += 1;
@@ -104,7 +104,7 @@ function forget(node: PathTree): void {
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Returns the position behind the value at `at`. */
+/** Returns the position after the value at `at`. */
 function skipValue(text: string, at: number): number {
 	let position = at;
 	for (let depth = 0; position < text.length; ) {

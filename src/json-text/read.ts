@@ -32,7 +32,7 @@ function readRecords(text: string, whole: Span, name: string): TextDocument {
 		const newline = text.indexOf("\n", offset);
 		const end = newline === -1 ? text.length : newline;
 		const records = recordsOfLine(text.slice(offset, end));
-		// A text whose first line is no record is no JSON Lines.
+		// A text whose first line is not a record is not JSON Lines.
 		if (!records) throw invalidJson(text, value.length === 0 ? whole : { start: offset, end }, name);
 		value.push(...records.map((record) => record.value));
 		roots.push(...records.map(({ span }) => ({ start: offset + span.start, end: offset + span.end })));

@@ -1,7 +1,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { locateValues, pathTree } from "./locate.ts";
 
-/** The records of a damaged session: each on a line of its own, as it is spelled. */
+/** The records of a damaged session: each on a line of its own, with its spelling. */
 export interface SalvagedText {
 	readonly text: string;
 	/** How many damaged pieces were left out. */

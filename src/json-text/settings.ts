@@ -22,13 +22,13 @@ export function readSettings(text: string): JsonObject {
 	const errors: ParseError[] = [];
 	const value: unknown = parse(text, errors, { allowTrailingComma: true });
 	if (errors.length > 0) throw refusedSettings("it is not valid JSON");
-	if (!isJsonObject(value)) throw refusedSettings("it holds no object");
+	if (!isJsonObject(value)) throw refusedSettings("it does not hold an object");
 	return value;
 }
 
 /** The error for settings that cannot be changed, with the `reason` after a colon. */
 export function refusedSettings(reason: string, cause?: unknown): PalimpsestError {
-	const message = `The settings file cannot be changed: ${reason}. It was left as it is.`;
+	const message = `The settings file cannot be changed: ${reason}. It was left unchanged.`;
 	return new PalimpsestError("invalid_json", message, { cause });
 }
 
@@ -36,14 +36,14 @@ export function refusedSettings(reason: string, cause?: unknown): PalimpsestErro
 export function entryInJson(text: string, key: readonly string[]): unknown {
 	let at: unknown = readSettings(text);
 	for (const [depth, name] of key.entries()) {
-		if (!isJsonObject(at)) throw refusedSettings(`\`${key.slice(0, depth).join(".")}\` is no object`);
+		if (!isJsonObject(at)) throw refusedSettings(`\`${key.slice(0, depth).join(".")}\` is not an object`);
 		if (!Object.hasOwn(at, name)) return undefined;
 		at = at[name];
 	}
 	return at;
 }
 
-/** Every other character stays; a new key goes first. Throws `invalid_json`, also for a parent that is no object. */
+/** Every other character stays; a new key goes first. Throws `invalid_json`, also for a parent that is not an object. */
 export function enterJson(text: string, key: readonly string[], value: unknown): string {
 	const start = text.trim() === "" ? "{}\n" : text;
 	const present = entryInJson(start, key);
@@ -73,10 +73,10 @@ export function removeFromJson(text: string, key: readonly string[]): string {
 /** Appends a value to a list, which is created if it is missing. Throws as `enterJson`. */
 export function appendItem(text: string, list: readonly string[], value: unknown): string {
 	const items = entryInJson(text, list);
-	// The parser's own insertion would lay out the lines of others anew.
+	// The parser's own insertion would reformat other lines.
 	if (items === undefined) return enterJson(text, list, [value]);
 	if (!Array.isArray(items) || nodeAt(text, list).type !== "array") {
-		throw refusedSettings(`\`${list.join(".")}\` is no list, or is there twice`);
+		throw refusedSettings(`\`${list.join(".")}\` is not a list, or appears twice`);
 	}
 	const how = { formattingOptions: styleOf(text), isArrayInsertion: true };
 	const after = applyEdits(text, modify(text, [...list, items.length], value, how));
@@ -135,7 +135,7 @@ function requireSettings(text: string, { wanted, key }: { wanted: JsonObject; ke
 	if (hasPrototypeMember(text)) throw refusedSettings("it has a member `__proto__`; remove that member first");
 	// Compared as JSON, since an entry may have fields that are `undefined`.
 	if (isDeepStrictEqual(readSettings(text), JSON.parse(JSON.stringify(wanted)))) return text;
-	throw refusedSettings(`\`${key.join(".")}\` stands where it cannot be changed by itself`);
+	throw refusedSettings(`\`${key.join(".")}\` cannot be changed on its own where it is`);
 }
 
 /** jsonc-parser sets the prototype by this name, so the member is in neither of the values that are compared. */
@@ -152,7 +152,7 @@ function nodeAt(text: string, path: Path): Node {
 	const root = parseTree(text, [], { allowTrailingComma: true }) as Node;
 	const node = findNodeAtLocation(root, [...path]);
 	// jsonc-parser finds the first of several members of one name; readers of JSON take the last.
-	if (!node) throw refusedSettings(`something on the way to \`${path.join(".")}\` is there twice`);
+	if (!node) throw refusedSettings(`a key on the path to \`${path.join(".")}\` appears twice`);
 	return node;
 }
 

@@ -51,10 +51,10 @@ export const noReasoning = (): ReasoningAfter => nothing;
 
 /**
  * The valid reasoning of a history that is walked through. A masked result makes all reasoning invalid that was produced
- * after the result came and before it was masked; later reasoning was produced after the placeholder. What is invalid is
+ * after the result came and before it was masked; later reasoning was produced after the placeholder. Invalid reasoning is
  * left out of the context and stays out.
  *
- * It is an assumption that reasoning of finished turns, before the last message of a person, is not needed any more, and
+ * It is an assumption that reasoning of finished turns, before the last message of a person, is no longer needed, and
  * that a model produces a fixed share of the rest once more in its next answer.
  */
 export function startReasoning(reasoning: BoundReasoning | undefined, messages: readonly Message[]) {
@@ -64,7 +64,7 @@ export function startReasoning(reasoning: BoundReasoning | undefined, messages: 
 	const places: number[] = [];
 	let turnStart = -1;
 	let leftOut = 0;
-	/** What was made invalid since the last call, of which the present turn may need a part. */
+	/** Reasoning made invalid since the last call. The present turn may need a part of it. */
 	let fresh: { readonly message: number; readonly own: number }[] = [];
 	return {
 		append(message: number): void {

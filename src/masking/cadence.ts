@@ -28,17 +28,17 @@ const terms = {
 
 /**
  * A ski-rental rule (Karlin et al., “Competitive snoopy caching”, 1988). To carry a result wastes the price of reading
- * it from the cache at each call; to mask it makes the provider write everything behind it once more, so all candidates
- * behind it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next 8 calls,
+ * it from the cache at each call; to mask it makes the provider write everything after it once more, so all candidates
+ * after it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next 8 calls,
  * less `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
- * pause that lost the cache, everything is written anew in any case, so masking is free.
+ * pause that lost the cache, everything is written again in any case, so masking is free.
  *
  * By use it acts once in ten calls. It does not spend this chance on fresh results while over three times as many tokens of
  * older ones wait: the older ones go as soon as that pays, and the fresh ones with them.
  *
  * Where a model binds its reasoning, masking also takes out the valid reasoning after it: its tokens are no longer read,
- * and the share `prices.thinking_redone` of what the present turn still needs is produced once more, at the price of
+ * and the model produces the share `prices.thinking_redone` of the present turn's reasoning once more, at the price of
  * output. So masking waits for a person's next message, an expired cache or the budget.
  */
 export function startBreakEven(
@@ -83,7 +83,7 @@ export function startBreakEven(
 	};
 
 	return {
-		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */
+		/** The index of the first candidate (oldest first) that is masked with all after it; their number for none. */
 		choose(candidates: readonly number[], mustAct: boolean): number {
 			const input = view.total();
 			const prefix = view.prefix();

@@ -256,7 +256,7 @@ const sentence =
 
 const sentenceBefore = new RegExp(`^${sentence}`, "i");
 
-/** The lines behind it. Sources: pi, OpenHands, Copilot CLI, Gemini CLI, and shells that show the code in brackets. */
+/** The lines after it. Sources: pi, OpenHands, Copilot CLI, Gemini CLI, and shells that show the code in brackets. */
 const behind = [
 	new RegExp(`(?:^|\\n)${sentence}[.\\])>]{0,3}\\s{0,9}$`, "i"),
 	/(?:^|\n)<[^<>\n]{0,60}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})>\s{0,9}$/,

@@ -16,7 +16,7 @@ const average = { rate: 0.1, evidence: 100 };
 export const outputOfRecall = 120;
 
 /**
- * Input tokens added to the price of a fault, beside the answer that recalls and the result that comes again, where a
+ * Input tokens added to the price of a fault, in addition to the answer that recalls and the repeated result, where a
  * cached token costs a tenth.
  */
 export const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = {
@@ -28,8 +28,8 @@ export const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = {
 const usualRead = 0.1;
 
 /**
- * The share of them that counts where reads are cheaper: masking then saves less, and with the same tokens added it would
- * wait for less than its share of faults (docs/evidence.md#cheaper-reads).
+ * The share of `addedToFaults` that counts for these prices. Cheaper reads lower it: masking then saves less, and with all
+ * of the added tokens it would cause fewer faults than its thrift allows (docs/evidence.md#cheaper-reads).
  */
 export function readShare({ input, cache_read }: Prices): number {
 	return Math.min(1, cache_read / (usualRead * input));

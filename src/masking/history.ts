@@ -49,7 +49,7 @@ export interface ReplayResult {
 	readonly saves: number;
 	readonly outcome: readonly ReplaceEdit[] | KeptReason;
 	readonly digest: readonly string[];
-	/** The message that resolves it as an error, `Infinity` if none does; -1 if it is no error that stays. */
+	/** The message that resolves it as an error, `Infinity` if none does; -1 if it is not an error that stays. */
 	readonly staysUntil: number;
 }
 
@@ -115,7 +115,7 @@ export function readHistory(
 	};
 }
 
-/** The prices of the next call. If a pause lost the cache, everything is written anew: reading would cost as much. */
+/** The prices of the next call. If a pause lost the cache, everything is written again: reading would cost as much. */
 export function pricesNow(transcript: Transcript, prices: Prices, idleSeconds: number | undefined): Prices {
 	const { messages } = transcript;
 	const now = pricesFor(prices, cacheSecondsOf(messages, prices));

@@ -25,7 +25,7 @@ export function forgetIfFull(): void {
 	if (numbered.isFull()) numbered = startNumbers();
 }
 
-/** Shorter texts are read anew. */
+/** Shorter texts are not remembered. */
 const shortestRemembered = 200;
 
 function startNumbers() {

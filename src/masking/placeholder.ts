@@ -123,7 +123,7 @@ function readerOf(template: string) {
 		digest: value(longestDigest, notInLists),
 	};
 	const variables = template.match(/\{\w+\}/g)?.length ?? 0;
-	// A longer text is no placeholder; a character may be two UTF-16 code units.
+	// A longer text is not a placeholder; a character may be two UTF-16 code units.
 	const forDigest = template.includes("{digest}") ? 2 * longestDigest : 0;
 	const parts = templateParts(template, grammar).map((part) => ({ ...part, isAgain: false }));
 	/** Whether a text can be divided up to the variable in one way only, from its start or from its end. */

@@ -31,7 +31,7 @@ export interface Replaying {
 	readonly isForwarded?: boolean | undefined;
 	/** Whether the model accepts reasoning only after unchanged messages; as `readHistory` has it. */
 	readonly bindsReasoning?: boolean | undefined;
-	/** Input tokens that a fault counts as, beside its cost. By default as many as `thrift` says. */
+	/** Input tokens that a fault counts as, in addition to its cost. By default as many as `thrift` says. */
 	readonly addedToFault?: number | undefined;
 }
 

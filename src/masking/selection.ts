@@ -14,7 +14,7 @@ export function startSelector(
 	const { results, firstResult, opensTurn } = history;
 	const { mask: policy, prices } = how;
 	const addedToFault = how.addedToFault ?? addedToFaults[policy.thrift] * readShare(prices);
-	// The other cadences act at fixed turns, where a masked history must stay as it is.
+	// The other cadences act at fixed turns, where a masked history must stay unchanged.
 	const learns = policy.cadence === "break_even";
 	const risk = { prices, learns, calls: foreseenCalls, addedToFault };
 	const costs = policy.selection === "use" ? startFaultCosts(history, risk) : undefined;

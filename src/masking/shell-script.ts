@@ -83,7 +83,7 @@ const operator =
 export type Pipeline = readonly [SimpleCommand, ...SimpleCommand[]];
 
 export interface SimpleCommand {
-	/** Program and arguments, without quotes. Variables and substitutions stay as they are. */
+	/** Program and arguments, without quotes. Variables and substitutions stay unchanged. */
 	readonly words: readonly string[];
 	readonly redirections: readonly Redirection[];
 }

@@ -40,7 +40,7 @@ export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: M
 		for (const edit of here) latest = Math.max(latest, momentOf(edit));
 		if (dropped.has(message)) return [];
 		const bound = thinking.filter((block) => block.bound);
-		// A message may have several steps, and reasoning behind a result.
+		// A message may have several steps, and reasoning after a result.
 		const affected = before > message ? bound : bound.filter(({ path }) => here.some((edit) => isBefore(edit, path)));
 		return affected.map((block) => ({ message, block }));
 	});

@@ -134,7 +134,7 @@ const shortest = 20;
 /** Longest line that counts; longer lines are data. */
 const longestLine = 1_000;
 
-/** What tools put before each line of a file that they show: `12:`, `12→`, `12|`, a tab behind the number. */
+/** The prefix that tools put before each line of a file: `12:`, `12→`, `12|`, a tab after the number. */
 const lineNumber = /^\s{0,12}\d{1,7}(?:[:→\t]| {0,3}\|)/;
 
 /** Trimmed, without line numbers of tools, of 20 to 1 000 characters. Escapes of a call's JSON count as unescaped. */
@@ -203,7 +203,7 @@ function linesMarked(text: string, marks: Uint8Array): string[] {
 	const isMarked = (line: string, start: number, end: number): boolean => {
 		let last = end;
 		while (last > start && isSpace(line.charCodeAt(last - 1))) last -= 1;
-		// Before a space that is not ASCII, others may stand.
+		// Before a space that is not ASCII, other characters may come.
 		return line.charCodeAt(last - 1) > 127 || marks[markOf(line, last)] === 1;
 	};
 	if (needsPattern(text)) return rawLines(text).filter((raw) => raw.includes("\\") || isMarked(raw, 0, raw.length));

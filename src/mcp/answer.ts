@@ -50,7 +50,7 @@ export async function toolResult(given: {
 	readonly answer: Answer;
 	readonly spill: Spill | undefined;
 	readonly text: () => Policy["text"];
-	/** Whether there is structured content; otherwise the text is whole, and the members beside it are in `_meta`. */
+	/** Whether there is structured content; otherwise the text is whole, and the other members are in `_meta`. */
 	readonly isStructured?: boolean;
 }): Promise<CallToolResult> {
 	const { answer, spill, isStructured = true } = given;
@@ -96,7 +96,7 @@ function unsendable(bytes: number): PalimpsestError {
 
 /** A tool error: code and message as text. Defects are not described. */
 export function toolError(error: unknown): CallToolResult {
-	const defect = new PalimpsestError("internal", "The call failed by a defect of the server.");
+	const defect = new PalimpsestError("internal", "The call failed because of a defect in the server.");
 	const known = error instanceof PalimpsestError ? error : defect;
 	const { status_code = "none", is_retryable = undefined } = known instanceof SummariserError ? known : {};
 	const facts = is_retryable === undefined ? "" : ` (status_code=${status_code}, is_retryable=${is_retryable})`;
@@ -178,7 +178,7 @@ export function summaryRequestAnswer(given: {
 	const { first, last, count, tokens } = request.messages;
 	const next = callWithSummary(request, given.input);
 	const text = [
-		`Nothing was changed yet: a summary is wanted, for which nobody else can be asked here. It will stand for ${count} messages (${first} to ${last}, ${tokens} tokens).`,
+		`Nothing was changed yet: a summary is needed, and no other model is available. It will replace ${count} messages (${first} to ${last}, ${tokens} tokens).`,
 		"Write it yourself, as the prompt below says, and then call:",
 		`${next.tool} ${JSON.stringify(next.arguments)}`,
 		"",
@@ -201,7 +201,7 @@ export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
 const written = new WeakMap<object, string>();
 const mark = randomUUID();
 
-/** A message as JSON in UTF-8, with `end` behind it. Reuses the JSON of large values that `toolResult` wrote. */
+/** A message as JSON in UTF-8, followed by `end`. Reuses the JSON of large values that `toolResult` wrote. */
 export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
 	const large: string[] = [];
 	const text = JSON.stringify(message, (_key, value) => {

@@ -8,7 +8,7 @@ import { PalimpsestError } from "../errors.ts";
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
 export const smallestHeld = 64 * 1024;
 
-/** Most bytes of a body that are parsed here: nobody else is answered meanwhile. */
+/** Most bytes of a body that are parsed here: no other request is answered meanwhile. */
 const mostOutside = 256 * 1024;
 
 /** Most members and items outside the arguments. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */
@@ -28,7 +28,7 @@ export function readBody(given: Uint8Array, holds: boolean, smallest = smallestH
 	const large = largeArguments(bytes, holds ? smallest : mostOutside);
 	if (large.length === 0) return parse(bytes, "a body of");
 
-	// No client can guess it, so a string that begins with it always stands for a range.
+	// No client can guess it, so a string that begins with it always means a range.
 	const mark = `${randomUUID()} `;
 	const pieces: Uint8Array[] = [];
 	let last = 0;
@@ -55,7 +55,7 @@ export function readBody(given: Uint8Array, holds: boolean, smallest = smallestH
 
 const held = new WeakMap<object, Uint8Array>();
 
-/** Arguments that nobody has parsed yet. The SDK copies them, but not the object inside. */
+/** Arguments that are not parsed yet. The SDK copies them, but not the object inside. */
 function holdArguments(bytes: Uint8Array): JsonObject {
 	const handle = {};
 	held.set(handle, bytes);
@@ -163,7 +163,7 @@ function tooMuchOutside(limit = `${mostOutside} bytes`, advice = intoArguments):
 	return new PalimpsestError("payload_too_large", `${expected} ${advice}`);
 }
 
-/** Each function takes a position in JSON and returns the position behind the part that it passes over. */
+/** Each function takes a position in JSON and returns the position after the part that it passes over. */
 function scanJson(bytes: Uint8Array) {
 	const buffer = bufferOf(bytes);
 	const skipBlanks = (from: number): number => {
@@ -212,7 +212,7 @@ function scanJson(bytes: Uint8Array) {
 		}
 		return at;
 	};
-	/** `visit` may return the position behind a value that it passed over itself. */
+	/** `visit` may return the position after a value that it passed over itself. */
 	const skipMembers = (from: number, visit: (key: string, value: number) => number | undefined): number => {
 		if (bytes[from] !== openBrace) return Math.max(skipValue(from), from + 1);
 		let at = skipBlanks(from + 1);
@@ -283,7 +283,7 @@ export function createBodyReader(limits: {
 	};
 }
 
-const tooMany = "Too many large requests come at the same time. Try again in a moment.";
+const tooMany = "Too many large requests arrive at the same time. Try again in a moment.";
 
 function tooLarge(limit: number): PalimpsestError {
 	const message = `Expected a body of at most ${limit} bytes. Send a shorter conversation, or use the server on standard input and output.`;

@@ -85,7 +85,7 @@ export async function answerConversation(call: ConversationCall): Promise<Answer
 	}
 	if (outcome.error) throw outcome.error;
 	const { text } = writeEdits(document, outcome.edits);
-	// By default beside the file, since hosts do not show answers as large as a session.
+	// By default next to the file, since hosts do not show answers as large as a session.
 	const written =
 		output_path === undefined
 			? await writeBeside(call, path, text)

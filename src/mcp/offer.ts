@@ -26,7 +26,7 @@ export interface ServerOptions {
 	/** Those that are offered, by default all; `recall_original` only with an archive. */
 	readonly tools?: readonly Tool[] | undefined;
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
-	/** Aborted, with the error of a closed connection, when nothing can come from the client any more. */
+	/** Aborted, with the error of a closed connection, when the client can send nothing more. */
 	readonly clientGone?: AbortSignal | undefined;
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine: its roots are allowed too, and large answers go into files. */
@@ -78,7 +78,7 @@ function layersFor(offered: readonly Tool[], policySource: PolicySource): readon
 	const layers: PolicyLayer[] = [];
 	if (!offered.includes(recallOriginal)) layers.push({ archive: { recall_hint: false } });
 	if (!offered.some(({ name }) => name === "compact_conversation")) {
-		// Nobody could bring the summary that the caller is asked for.
+		// No caller could send the summary that is asked for.
 		const { answered_by: ways } = policySource.current().compaction;
 		layers.push({ compaction: { answered_by: [...ways.filter((way) => way !== "caller"), "none"] } });
 	}
@@ -89,7 +89,7 @@ function layersFor(offered: readonly Tool[], policySource: PolicySource): readon
 const purposes: Readonly<Record<string, string>> = {
 	mask_conversation: "mask_conversation replaces its old tool results by placeholders",
 	guard_context: "guard_context makes it fit the model's window",
-	compact_conversation: "compact_conversation hides or summarises what is old",
+	compact_conversation: "compact_conversation hides or summarises old content",
 };
 
 function instructions(policy: Policy, offered: readonly Tool[]): string {
@@ -100,12 +100,14 @@ function instructions(policy: Policy, offered: readonly Tool[]): string {
 		"Palimpsest keeps an agent's context small without breaking it.",
 		...(conversations
 			? [
-					`For a conversation given as messages or path, which is never the one that you are in: ${edits.join("; ")}. Ask for respond_with "edits" to pay for changes only.`,
+					`For a conversation that you pass as messages or path, never for your own: ${edits.join("; ")}. Ask for respond_with "edits" to pay for changes only.`,
 				]
 			: []),
 		"A placeholder says that an old tool result was left out on purpose: no error.",
 		...(names.includes("recall_original")
-			? ["What a placeholder names by ref=, réf= or # is intact: read it with recall_original, whole or in part."]
+			? [
+					"The original that a placeholder names by ref=, réf= or # is intact: read it with recall_original, whole or in part.",
+				]
 			: []),
 		describePolicy(policy, { conversations, texts }),
 	].join("\n");
@@ -136,7 +138,7 @@ export function createToolCaller(options: OfferedTools) {
 		const tool = byName.get(params.name);
 		if (!tool) {
 			const known = tools.map(({ name }) => name).join(", ");
-			throw new RequestError(invalidParams, `No such tool here. Known: ${known}.`);
+			throw new RequestError(invalidParams, `Unknown tool. Known: ${known}.`);
 		}
 		const call = { tool: tool.name, arguments: params.arguments };
 		const note = callRecorder(options, { ...call, signal: context.signal, request: id, session });

@@ -72,7 +72,7 @@ function originals(source: ArchiveSource): Resource {
 		name: "original",
 		uri: `${originalUri}{ref}`,
 		template: {},
-		about: { title: "Original", description: "The whole text that a placeholder stands for." },
+		about: { title: "Original", description: "The whole text that a placeholder replaces." },
 		cache: originalCache,
 		async read(uri, { ref }) {
 			try {
@@ -97,7 +97,7 @@ function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: stri
 			return text;
 		});
 		const { kind, chars } = listing;
-		// Places belong to restoring and are no original.
+		// Places belong to restoring and are not originals.
 		if (kind === "places") throw new PalimpsestError("original_not_found", "No original is kept under this reference.");
 		if (chars > largestAnswer || Buffer.byteLength(JSON.stringify(text)) > largestAnswer - 1_000) {
 			const size = `The original has ${chars} characters, more than clients accept in one message.`;
@@ -261,19 +261,19 @@ function refuseLong(given: Readonly<Record<string, string | undefined>>): void {
 const compact: Prompt = {
 	name: "compact",
 	title: "Compact this conversation",
-	description: "Writes a hand-over in the agent's own words and puts it in the place of the old messages.",
+	description: "Writes a hand-over in the agent's own words and replaces the old messages by it.",
 	arguments: {
 		keep: { description: "What must survive, such as a task, a file or a decision." },
 		path: { description: "The session's file, where the agent cannot pass the messages themselves." },
 	},
 	write({ keep, path }) {
 		const conversation = path
-			? `\`path\` = ${JSON.stringify(path)} and \`output_path\` = a new file beside it`
+			? `\`path\` = ${JSON.stringify(path)} and \`output_path\` = a new file next to it`
 			: "`messages` = this conversation";
 		const advice =
 			"If you cannot pass the messages, answer with the hand-over alone: a new conversation can begin with it.";
 		return [
-			"Write a hand-over of this conversation, in your own words, for whoever goes on with it knowing nothing else:",
+			"Write a hand-over of this conversation, in your own words, for a reader who continues it and knows nothing else:",
 			"1. the task and its limits, as the user put them;",
 			"2. what was done and decided, and why;",
 			"3. every path, command, identifier and figure that is still needed, to the letter;",
@@ -296,7 +296,7 @@ const contextReport: Prompt = {
 	description: "Says what fills the model's window, and what each preset would free and cost.",
 	arguments: {
 		path: { description: "The session's file, where the agent cannot pass the messages themselves." },
-		model: { description: "The model, for its window and its way of counting.", complete: modelNames },
+		model: { description: "The model, for its window and its tokenizer.", complete: modelNames },
 		preset: { description: "A preset to look at more closely.", complete: completePreset },
 	},
 	write({ path, model, preset }) {

@@ -27,7 +27,7 @@ export async function serveStdio(
 		output: process.stdout,
 		largestMessage,
 		onOversized(line) {
-			const message = `A message of ${line.bytes} bytes on standard input is over the ${largestMessage} that are taken in one`;
+			const message = `A message of ${line.bytes} bytes on standard input is over the limit of ${largestMessage}`;
 			logError(message, "payload_too_large");
 			// Answered, so that no client waits for it.
 			const id = findRequestId(line);

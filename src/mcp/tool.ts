@@ -197,7 +197,7 @@ export interface CallEnd {
 	readonly session?: string | undefined;
 	readonly principal?: string | undefined;
 	/**
-	 * `cancelled`: nobody waits for it any more. `busy`: not begun, since too many others wait. `input_required`: ended with
+	 * `cancelled`: no client waits for it. `busy`: not begun, since too many others wait. `input_required`: ended with
 	 * questions to the client.
 	 */
 	readonly outcome: "ok" | "error" | "cancelled" | "busy" | "input_required";

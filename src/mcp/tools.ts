@@ -45,7 +45,7 @@ const guardContext = defineTool({
 	name: "guard_context",
 	title: "Fit a conversation into the context window",
 	description:
-		"Fits a conversation into its model's context window: truncates huge tool results, masks old ones, then drops the oldest groups (a call with its results). System messages, the task and the newest message stay. Says whether it fits, by how much not, and what takes most.",
+		"Fits a conversation into its model's context window: truncates huge tool results, masks old ones, then drops the oldest groups (a call with its results). System messages, the task and the newest message stay. Says whether it fits, how many tokens it is over, and what takes most.",
 	annotations: fileWritingTool,
 	inputSchema: z.object({
 		...conversationInput,
@@ -122,7 +122,7 @@ const truncateOutput = defineTool({
 	name: "truncate_output",
 	title: "Truncate a large output",
 	description:
-		"Shortens one large text (log, JSON, diff, …) to head and tail, or to what its structure and your focus say matters. Says what is left out. Within the limit it stays as it is.",
+		"Shortens one large text (log, JSON, diff, …) to head and tail, or to the parts that its structure and your focus make important. Says what is left out. Text within the limit stays unchanged.",
 	annotations: pureTool,
 	inputSchema: z.object({
 		text: z.string().optional().describe("Or give `path`."),
@@ -130,7 +130,7 @@ const truncateOutput = defineTool({
 		max_chars: z.int().optional().describe("Limit"),
 		max_tokens: z.int().optional().describe("Or this."),
 		strategy: z.enum(truncationStrategies).optional(),
-		focus: z.string().optional().describe("What you look for."),
+		focus: z.string().optional().describe("Words to look for."),
 		policy: policyInput(["truncate"]),
 	}),
 	outputSchema: z.looseObject({ text: z.string().optional(), truncated: z.boolean() }),
@@ -162,7 +162,7 @@ const compactConversation = defineTool({
 	inputSchema: z.object({
 		...conversationInput,
 		strategy: z.enum(builtInStrategies).optional(),
-		force: z.boolean().optional().describe("Also while the window has room."),
+		force: z.boolean().optional().describe("Even if the window has room."),
 		summary: z.string().optional().describe("Your summary."),
 		summary_token: z.string().optional().describe("From `summary_request`."),
 		model: z.string().min(1).optional(),
@@ -214,7 +214,8 @@ export const recallOriginal = defineTool({
 		max_tokens: count,
 	}),
 	async handle({ tool_call_id: toolCallId, max_tokens: maxTokens, ...rest }, { archive, ...context }) {
-		if (!archive) throw new PalimpsestError("archive_unavailable", "Nothing is kept here that could be recalled.");
+		if (!archive)
+			throw new PalimpsestError("archive_unavailable", "Nothing is archived here, so nothing can be recalled.");
 		const { recallOriginal: recall } = await import("../operations/recall.ts");
 		const policy = callPolicy(context, undefined);
 		const how = { showsImages: true, describe: describePart };
@@ -222,7 +223,7 @@ export const recallOriginal = defineTool({
 	},
 });
 
-/** One line of description, then the text as it was: hosts that show structured content alone would show it as JSON. */
+/** One line of description, then the unchanged text: hosts that show structured content alone would show it as JSON. */
 export function recalledAnswer(recalled: Recalled): Answer {
 	switch (recalled.kind) {
 		case "part":
@@ -250,11 +251,15 @@ export function recalledAnswer(recalled: Recalled): Answer {
 function describePart(part: RecalledPart): string {
 	const { total, shown, matches, redactions, next } = part;
 	const isWhole = part.left_out_chars === 0 && shown?.chars.start === 0 && shown.chars.end === total.chars && !matches;
+	const isOne = total.lines === 1;
+	const all = `${total.lines} ${isOne ? "line" : "lines"}`;
 	const extent =
 		shown === null
-			? `none of ${total.lines} lines`
+			? `none of ${all}`
 			: isWhole
-				? `all ${total.lines} lines`
+				? isOne
+					? "the only line"
+					: `all ${all}`
 				: `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}, characters ${shown.chars.start}-${shown.chars.end} of ${total.chars}`;
 	const facts = [
 		matches ? `${matches.shown} of ${matches.found} matching lines, ${extent}` : extent,
@@ -292,7 +297,7 @@ export function toolsNamed(names: readonly string[]): readonly Tool[] {
 	const known = tools.map(({ name }) => name);
 	const unknown = names.find((name) => !known.includes(name));
 	if (unknown !== undefined) {
-		const message = `Expected tools out of ${known.join(", ")}, separated by commas; got ${quote(unknown)}.${suggestion(unknown, known)}`;
+		const message = `Expected tools from ${known.join(", ")}, separated by commas; got ${quote(unknown)}.${suggestion(unknown, known)}`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const named = tools.filter(({ name }) => names.includes(name));
@@ -341,7 +346,7 @@ export const shortenResult = defineTool({
 			const reason = error instanceof PalimpsestError ? error.code : "defect";
 			context.log({
 				level: "warning",
-				message: "A hook left a result as it was",
+				message: "A hook left a result unedited",
 				data: { event: "hook_failed", host, reason },
 			});
 		}
@@ -362,7 +367,7 @@ async function hookContextOf(event: ToolEvent, mostChars: number, context: ToolC
 	};
 }
 
-/** Claude Code fills in objects as JSON, Codex as they are. */
+/** Claude Code fills in objects as JSON, Codex unchanged. */
 function filledValue(value: unknown): unknown {
 	if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
 	try {

@@ -166,7 +166,7 @@ async function obtainSummary(
 		countTokens: meter.countTokens,
 	});
 	if (checked.kind === "accepted") return { ...answer, text: checked.text };
-	const message = `The summary was not taken, and the conversation was left as it was. ${checked.detail}`;
+	const message = `The summary was rejected, and the conversation is unchanged. ${checked.detail}`;
 	throw new PalimpsestError("summary_refused", message);
 }
 

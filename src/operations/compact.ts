@@ -91,7 +91,7 @@ async function guardInstead(request: CompactRequest, opened: OpenedCompaction): 
 	const { contextWindow, reserveTokens } = opened;
 	if (contextWindow === undefined) {
 		const message =
-			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.";
+			"No summariser is configured, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.";
 		throw new PalimpsestError("context_window_unknown", message);
 	}
 	const outcome = await guardConversation({ ...request, contextWindow, reserveTokens });
@@ -136,7 +136,7 @@ async function planExternal(
 		identityOf,
 	});
 	if (rewrite.kind === "refused") {
-		throw failed(name, `${rewrite.detail} It is to return messages of the format ${format.name}, or null.`);
+		throw failed(name, `${rewrite.detail} It must return messages of the format ${format.name}, or null.`);
 	}
 	if (rewrite.kind === "unchanged") return unchanged;
 	const keeps = request.policy.compaction.keep_user_text === true;
@@ -172,7 +172,7 @@ async function run(strategy: CompactionStrategy, name: string, context: Compacti
 }
 
 function failed(name: string, detail: string, cause?: unknown): PalimpsestError {
-	const message = `The compaction strategy ${JSON.stringify(name)} failed, and the conversation was left as it was. ${detail}`;
+	const message = `The compaction strategy ${JSON.stringify(name)} failed; the conversation is unchanged. ${detail}`;
 	return new PalimpsestError("strategy_failed", message, { cause });
 }
 

@@ -99,7 +99,7 @@ export interface SummaryReport {
 	readonly lost_identifiers: readonly Pick<LostIdentifier, "text" | "kind">[];
 	/** Different identifiers in the messages, and those lost. */
 	readonly identifiers: { readonly found: number; readonly lost: number };
-	/** The texts of people that stand below the summary, and how many of them are cut. */
+	/** The texts of people that are put below the summary, and how many of them are cut. */
 	readonly user_texts?: { readonly kept: number; readonly cut: number };
 }
 

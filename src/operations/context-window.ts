@@ -70,7 +70,7 @@ export async function contextWindowOfCall(request: WindowRequest): Promise<Model
 	return { tokens: assumed, notes: [note] };
 }
 
-/** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave all as it is. */
+/** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave the conversation unchanged. */
 async function guardedWindow(
 	request: WindowRequest,
 ): Promise<Omit<ModelWindow, "tokens"> & { readonly tokens: number | undefined }> {
@@ -78,7 +78,7 @@ async function guardedWindow(
 	const window = await contextWindowOfCall(request);
 	if (window) return window;
 	if (policy.guard.unknown_window === "leave" || !policy.guard.enabled) {
-		const note = `${unknownWindow(model)}, so nothing was taken out, and nobody can tell whether the conversation fits. Give the window in tokens, or set guard.context_window_override in the policy.`;
+		const note = `${unknownWindow(model)}, so nothing was removed, and it is unknown whether the conversation fits. Give the window in tokens, or set guard.context_window_override in the policy.`;
 		return { tokens: undefined, notes: [note] };
 	}
 	throw new PalimpsestError(
@@ -103,12 +103,16 @@ function requiredBudget(contextWindow: number, guard: GuardPolicy): number {
 	const budget = budgetOf(contextWindow, guard);
 	if (budget > 0) return budget;
 	const { reserve_tokens: reserve, budget_ratio: ratio } = guard;
-	const share = ratio === 1 ? "" : `${ratio} of `;
+	const share = ratio === 1 ? "the window" : `${ratio} of the window`;
+	const problem =
+		reserve > 0
+			? `The reserve (${reserve}) is ${budget < 0 ? "larger than" : "as large as"} ${share} (${contextWindow}).`
+			: `guard.budget_ratio (${ratio}) leaves no tokens of the window (${contextWindow}).`;
 	const advice =
 		reserve > 0
 			? "Give a smaller `reserve_tokens` (guard.reserve_tokens in the policy)"
 			: "Set a larger guard.budget_ratio in the policy";
-	const message = `Expected a budget of 1 token or more, got ${budget}: ${share}a context window of ${contextWindow} tokens, less a reserve of ${reserve} for the answer. Nothing was changed. ${advice}, or a larger \`context_window\`.`;
+	const message = `${problem} Nothing was changed. ${advice}, or a larger \`context_window\`.`;
 	throw new PalimpsestError("no_budget", message);
 }
 
@@ -139,7 +143,7 @@ export function calibrate(
 	const texts = request.tokens - fixed;
 	const factor = Math.round(((inputTokens - fixed) / texts) * 1_000) / 1_000;
 	if (!(factor >= possible.low && factor <= possible.high)) {
-		const note = `The usage given, ${inputTokens} input tokens, cannot be of this conversation, of which ${request.tokens} were counted before its last answer, so it was left aside.`;
+		const note = `The given usage, ${inputTokens} input tokens, cannot belong to this conversation, which had ${request.tokens} counted tokens before its last answer, so it was ignored.`;
 		return { ...estimate, notes: [...estimate.notes, note] };
 	}
 	const added = 1 - texts / (total.tokens - (total.fixed ?? 0));

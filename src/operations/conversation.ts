@@ -231,13 +231,13 @@ export function applyAndVerify(planned: {
 			},
 		);
 	} catch (cause) {
-		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
+		const message = "The plan could not be applied, so the conversation is unchanged. Please report this.";
 		return { document, error: new PalimpsestError("broken_promise", message, { cause }) };
 	}
 	if (violations.length === 0) return { document: edited };
 	const shown = violations.slice(0, 5).map(({ promise, detail }) => `${promise} (${detail})`);
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
-	const broken = `have broken ${shown.join(", ")}${more}, so the conversation was left as it was.`;
+	const broken = `have broken ${shown.join(", ")}${more}, so the conversation is unchanged.`;
 	const error = rewrites
 		? new PalimpsestError("strategy_failed", `What the compaction strategy returned would ${broken}`)
 		: new PalimpsestError("broken_promise", `The result would ${broken} Please report this.`);

@@ -96,7 +96,7 @@ export function asSent(
 ) {
 	const own = toolsOf(located.document);
 	if (passed !== undefined && own !== undefined) {
-		throw new PalimpsestError("invalid_argument", "Expected `tools` only where the conversation itself holds none.");
+		throw new PalimpsestError("invalid_argument", "Expected `tools` only if the conversation itself holds none.");
 	}
 	const tools = passed ?? own;
 	return {

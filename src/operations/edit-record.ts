@@ -87,7 +87,7 @@ export function planEvents(
 		const [messages, before, after] = [summarised.messages, tokensOf(summarised.before), tokensOf(summarised.after)];
 		events.push({
 			level: "warning",
-			message: `Compaction: ${messages} old messages gave way (${before} → ${after} tokens)`,
+			message: `Compaction: replaced ${messages} old messages (${before} → ${after} tokens)`,
 			data: { event: "summarised", messages, tokens_before: before, tokens_after: after },
 		});
 	}

@@ -79,7 +79,7 @@ export async function guardWithCompaction(
 	// The usage was reported for the conversation before it was compacted.
 	const guarded = await guardConversation({ ...request, conversation: outcome.conversation, usage: undefined });
 	const { report } = guarded;
-	// A compacted conversation alone is no result: the guard promises that it fits.
+	// A compacted conversation alone is not a result: the guard promises that it fits.
 	if (guarded.error) return goOnWithout(failure(guarded.error));
 	const between = readConversation(outcome.conversation, policy.mask.observations);
 	const { edits, origins } = composeEdits({ source, between, first: outcome.edits, second: guarded.edits });

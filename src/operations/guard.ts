@@ -28,7 +28,7 @@ import { textLibraries } from "./text-libraries.ts";
 
 export interface GuardRequest extends ConversationRequest, GivenTokens {
 	readonly lastResponse?: unknown;
-	/** Whether the conversation was sent as it is until now, so that every edit is made now. By default the policy edited it. */
+	/** Whether the conversation was sent unedited until now, so that every edit is made now. By default the policy edited it. */
 	readonly sentUnedited?: boolean | undefined;
 }
 
@@ -204,7 +204,7 @@ export function planFollowUp(given: {
 	if (broken_calls < response.calls.length) return notAppended("has_usable_call");
 	if (hasUnansweredCalls(source.transcript)) {
 		const message =
-			"Expected with `last_response` the conversation as it was sent in the last call; its last message makes calls that have no results, and a message behind them would leave them without. Pass the conversation without that message.";
+			"Expected `last_response` with the conversation as sent in the last call. Its last message makes calls without results, and a message after them would separate them from their results. Pass the conversation without that message.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const last = source.transcript.messages.at(-1);

@@ -21,7 +21,7 @@ export interface ArchivedGroup {
 }
 
 /** Thrown if a plan names a short ref that is another text's. The archive now knows, so the same call plans the long one. */
-export const refTaken = new Error("Another text has a planned reference.");
+export const refTaken = new Error("Two texts would get the same reference.");
 
 /** Tries again after `refTaken`. Each time the archive knows more; texts of its other writers may come in between. */
 export async function withFreeRefs<Result>(operation: () => Promise<Result>): Promise<Result> {
@@ -168,7 +168,7 @@ function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversatio
 	const before = valueAt(document, main.path);
 	// A text inside JSON inside a text does not restore what is around it.
 	if (typeof before === "string") return before !== main.takenOut.text;
-	// The text restores a list of one part in which it stands by itself.
+	// The text restores a list of one part that holds nothing else.
 	const [only, ...others] = Array.isArray(before) ? before : [before];
 	const parts: readonly unknown[] = isJsonObject(only) ? Object.values(only) : [only];
 	return others.length > 0 || !Array.isArray(before) || !parts.includes(main.takenOut.text);

@@ -45,7 +45,7 @@ interface RecallRequest extends PartRequest {
 	readonly toolCallId?: string | undefined;
 	/** Whether a small image is returned as an image if all of it is requested. */
 	readonly showsImages?: boolean | undefined;
-	/** A line that stands before the text and counts towards `maxTokens`, of which it leaves the text at least half. */
+	/** A line put before the text, which counts towards `maxTokens`, of which it leaves the text at least half. */
 	readonly describe?: ((part: RecalledPart) => string) | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	const select = selecting();
 
 	if (ref === undefined && toolCallId === undefined) {
-		const message = "Expected `ref`, as it stands in the placeholder, or `tool_call_id`.";
+		const message = "Expected `ref`, copied from the placeholder, or `tool_call_id`.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const named = ref === undefined ? await originalsOf(archive, toolCallId as string) : [];
@@ -118,7 +118,7 @@ async function originalsOf(archive: Archive, toolCallId: string): Promise<Listin
 
 function nothingKept(): PalimpsestError {
 	const message =
-		"No original is kept under that. Copy the reference from the placeholder, character by character; what was never archived here, or has expired, cannot be recalled.";
+		"No original is kept under this reference or id. Copy it from the placeholder, character by character; originals that were never archived here, or have expired, cannot be recalled.";
 	return new PalimpsestError("original_not_found", message);
 }
 
@@ -136,7 +136,7 @@ function writtenRef(given: string, policy: Policy): string {
 	return wholeRef.exec(named)?.[0] ?? named;
 }
 
-// A short placeholder has its reference behind a number sign.
+// A short placeholder has its reference after a number sign.
 const introducedRef = /(?:r[eé]f\s*=|original:\/\/|#(?=[a-z0-9]{8}))\s*([a-z0-9-]*)/giu;
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 

@@ -23,7 +23,7 @@ export type ReplayedPolicy = {
 
 const mostBytes = 1_000_000;
 
-/** Named policies are layers over the configuration; policy files stand alone. Throws as the name or the file requires. */
+/** Named policies are layers over the configuration; policy files are used without it. Throws as the name or the file requires. */
 export function replayedPolicies(names: string, configured: readonly PolicyLayer[]) {
 	const listed = new Set(names.split(",").map((name) => name.trim()));
 	const parsed = Array.from(listed, (name) => [name, parsePolicyName(name)] as const);
@@ -113,7 +113,7 @@ function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly 
 	const [first] = numbers;
 	if (first === undefined || numbers.length > most || numbers.some((one) => one < 1 || one > mostTurns)) {
 		const example = kind === "stride" ? "stride:10, or stride:10:5 for a window of 5" : `${kind}:8`;
-		throw unusable(text, `expected a number of tool turns, 1 or more, behind ${kind}, as in ${example}`);
+		throw unusable(text, `expected a number of tool turns, 1 or more, after ${kind}, as in ${example}`);
 	}
 	if (kind === "stride") return { kind, stride: first, window: numbers[1] ?? windowOfStride };
 	return { kind, window: first };
@@ -128,12 +128,12 @@ function rivalOf(name: (typeof rivalNames)[number], parameters: readonly string[
 		case "clear-ours": {
 			if (numbers.length === 3 && areNumbers) return { kind: "clear", trigger: first, keep: second, atLeast: third };
 			const meaning = "the tokens of the context, the results that stay and the least tokens to free";
-			throw unusable(text, `expected three numbers behind ${name}, ${meaning}, as in ${name}:30000:3:5000`);
+			throw unusable(text, `expected three numbers after ${name}, ${meaning}, as in ${name}:30000:3:5000`);
 		}
 		case "last": {
 			if (numbers.length === 2 && areNumbers && second > 0) return { kind: "last", keep: first, every: second };
 			const meaning = "the results that stay and how many results there are from one masking to the next";
-			throw unusable(text, `expected two numbers behind last, ${meaning}, as in last:5:10`);
+			throw unusable(text, `expected two numbers after last, ${meaning}, as in last:5:10`);
 		}
 		case "opencode":
 		case "gemini-cli":
@@ -145,8 +145,8 @@ function rivalOf(name: (typeof rivalNames)[number], parameters: readonly string[
 function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): PolicyName {
 	if (parameters.length === 0) return { kind: "preset", preset, thrift: undefined };
 	const thrift = thrifts.find((one) => one === parameters[0]);
-	if (preset !== "balanced") throw unusable(text, `the preset ${preset} takes nothing behind it`);
-	if (!thrift || parameters.length > 1) throw unusable(text, `expected ${thrifts.join(", ")} behind balanced`);
+	if (preset !== "balanced") throw unusable(text, `the preset ${preset} takes nothing after it`);
+	if (!thrift || parameters.length > 1) throw unusable(text, `expected ${thrifts.join(", ")} after balanced`);
 	return { kind: "preset", preset, thrift };
 }
 

@@ -115,11 +115,11 @@ function paysAfter({ freed_tokens, calls_to_break_even }: PresetOutcome): string
 function legend({ biggest_results }: ContextReport): string {
 	const ofResults = [
 		"age: tool turns since; stale: read again, edited or repeated since",
-		"used: an answer took something from it that stood nowhere else",
+		"used: an answer took text from it that was nowhere else",
 	];
 	return [
 		...(biggest_results.length === 0 ? [] : ofResults),
-		"rewritten: tokens from the first change on, which the cache takes again",
+		"rewritten: tokens from the first change on, which the cache stores again",
 		"pays after: calls until what is freed has paid for that",
 	].join("\n");
 }

@@ -34,7 +34,7 @@ interface StreamRequest {
 	readonly toolCall?: AnsweredCall | undefined;
 	/** How the command ended; called once all of its output is read. */
 	readonly ending?: (() => Promise<RunEnding>) | undefined;
-	/** Whether a short output that cannot be archived is returned as it is, in place of the error. */
+	/** Whether a short output that cannot be archived is returned unchanged, instead of the error. */
 	readonly letThrough?: boolean | undefined;
 	/** The name of the limit. If given, a limit without room for the notice is refused. */
 	readonly limitName?: string | undefined;
@@ -80,7 +80,7 @@ export async function shortenStream(request: StreamRequest): Promise<ShortenedOu
 	return passing === undefined ? shortenWhole(request, Buffer.concat(held)) : passing.end();
 }
 
-/** Shortens a short output. Bytes that are no UTF-8 become U+FFFD if it is cut, and stay if it is not. */
+/** Shortens a short output. Bytes that are not UTF-8 become U+FFFD if it is cut, and stay if it is not. */
 async function shortenWhole(request: StreamRequest, bytes: Buffer): Promise<ShortenedOutput> {
 	const { policy, limit, log, focus, strategy = excerptStrategy(policy), ...shared } = request;
 	const whole = { kind: "whole", bytes } as const;

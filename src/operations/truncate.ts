@@ -79,7 +79,7 @@ const mostReportShare = 0.5;
 
 /**
  * Every text of the chosen form stays within a limit in tokens; a limit in characters is that of the text alone. The
- * form is brief if the full one needs more than half of the limit beside the text.
+ * form is brief if the full one needs more than half of the limit in addition to the text.
  */
 export async function truncateToShow(
 	request: TruncateRequest,

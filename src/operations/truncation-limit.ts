@@ -6,7 +6,7 @@ import type { Policy, TruncatePolicy } from "../policy/schema.ts";
 import type { Log } from "./edit-record.ts";
 
 export interface CutOptions {
-	/** UTF-16 code units up to which the text stays as it is; by default the policy's. */
+	/** UTF-16 code units up to which the text stays unchanged; by default the policy's. */
 	readonly maxChars?: number | undefined;
 	/** The same in tokens, with the notices. */
 	readonly maxTokens?: number | undefined;

@@ -117,7 +117,7 @@ const overTime = `<section aria-labelledby="one" id="over-time" hidden>
 <details id="cost-data"><summary>Cost so far as a table</summary></details>
 </div>
 </section>
-<noscript><p class="note">The plots need JavaScript, which is off; all figures stand in the tables.</p></noscript>`;
+<noscript><p class="note">The plots need JavaScript, which is off; all figures are in the tables.</p></noscript>`;
 
 function byConversation({ files }: ReplayReport, unit: BilledUnit): string {
 	if (files.length < 2) return "";
@@ -143,8 +143,8 @@ function reading(unit: BilledUnit): string {
 <dt>Billed</dt><dd>Input of all calls, ${billed}. “× raw” holds it against doing nothing; “worst” is the largest of one conversation.</dd>
 <dt>Faults</dt><dd>Calls whose answer uses a string that was only in masked results. Each is billed as one more call that recalls the result, which then stays in view for a while, times the price of a fault in the policy. “With output” adds the tokens of the answers, on both sides.</dd>
 <dt>Context</dt><dd>Tokens that the calls are sent. “Of raw” is their sum against that of raw, “over window” the calls that would not have fitted the model’s context window, where that is known.</dd>
-<dt>Recall</dt><dd>Of the identifiers and whole lines that assistant messages used and that stood only in tool results until then, the share still in view when used; in digests: the share that a placeholder’s digest showed instead.</dd>
-<dt>Placeholders</dt><dd>What stands in the place of masked tool results.</dd>
+<dt>Recall</dt><dd>Of the identifiers and whole lines that assistant messages used and that were only in tool results until then, the share still in view when used; in digests: the share that a placeholder’s digest showed instead.</dd>
+<dt>Placeholders</dt><dd>The text in the place of a masked tool result.</dd>
 </dl>
 <p class="note">Tokens are those of the counter that the policy names. Of a conversation with more than ${formatCount(mostDrawnCalls)} LLM calls, plots show that many. Plots are drawn with uPlot (MIT licence). This page makes no request.</p>
 </section>`;

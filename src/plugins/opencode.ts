@@ -9,7 +9,7 @@ import { createSessionEditor, type PluginOptions, type SessionEditor } from "./s
 
 /**
  * One plugin for both of opencode's plugin APIs: 1.x calls `server`, 2.x calls `setup`. It masks in the messages that are
- * sent, and what opencode stores stays as it is. Sources: https://opencode.ai/docs/plugins and the types of
+ * sent, and what opencode stores stays unchanged. Sources: https://opencode.ai/docs/plugins and the types of
  * `@opencode-ai/plugin` 1.18 and `@opencode/plugin` 2.0 (`SessionHooks`, `ToolHooks`).
  */
 export const opencodePlugin = { id: "palimpsest", server, setup };

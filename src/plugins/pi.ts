@@ -43,7 +43,7 @@ const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<sta
 
 const recallTool = "recall_original";
 
-/** An extension for pi: masks in each request, and what pi stores stays as it is. pi has no MCP, so it also offers recall. */
+/** An extension for pi: masks in each request, and what pi stores stays unchanged. pi has no MCP, so it also offers recall. */
 export function piExtension(pi: Pi, options?: PluginOptions): void {
 	let editor: SessionEditor | undefined;
 	const editorIn = ({ cwd, ui, hasUI }: Context): SessionEditor => {
@@ -107,10 +107,10 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			type: "object",
 			required: ["ref"],
 			properties: {
-				ref: { type: "string", description: "As it stands in the placeholder." },
+				ref: { type: "string", description: "Copied from the placeholder." },
 				lines: { type: "string", description: "Such as 120-180, from 1 on." },
 				grep: { type: "string", description: "Shows the lines that match this regular expression." },
-				max_tokens: { type: "integer", minimum: 10, description: "2000 unless given." },
+				max_tokens: { type: "integer", minimum: 10, description: "Default: 2000." },
 			},
 		},
 		execute: async (_id: string, input: JsonObject, _signal: unknown, _update: unknown, context: Context) => {
@@ -156,7 +156,7 @@ async function compactWithWords(event: JsonObject, { model, modelRegistry }: Con
 	return { compaction: { ...made, summary: `${made.summary}\n\n${words}` } };
 }
 
-/** By its name, which pi resolves in its compiled form; else beside the script that runs. */
+/** By its name, which pi resolves in its compiled form; else next to the script that runs. */
 async function importPi(): Promise<Compaction> {
 	const name = "@earendil-works/pi-coding-agent";
 	try {

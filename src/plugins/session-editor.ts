@@ -61,7 +61,7 @@ export function createSessionEditor(what: {
 		try {
 			return await inTime(work(), longestWaitMs);
 		} catch (error) {
-			reportOnce(`palimpsest left something as it was: ${describe(error)}`);
+			reportOnce(`palimpsest left something unedited: ${describe(error)}`);
 			return undefined;
 		}
 	};
@@ -108,7 +108,7 @@ export function createSessionEditor(what: {
 			if (!archive) return "Nothing was kept: the archive is off.";
 			const { recallOriginal } = await import("../operations/recall.ts");
 			const recalled = await recallOriginal({ archive, policy, ref, ...part });
-			if (recalled.kind !== "part") return "This original is no text.";
+			if (recalled.kind !== "part") return "This original is not text.";
 			const { text, shown, total, next } = recalled.part;
 			const lines = shown ? `lines ${shown.lines.first}-${shown.lines.last}` : "none";
 			return next ? `${text}\n[${lines} of ${total.lines}; go on with ${JSON.stringify(next)}]` : text;

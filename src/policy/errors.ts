@@ -18,7 +18,7 @@ export function wrongArgument(name: string, expected: string, value: unknown): P
 	return new PalimpsestError("invalid_argument", `Expected ${name} to be ${expected}; got ${got}.`);
 }
 
-/** Refuses an argument that is given and is no whole number within its bounds, with `invalid_argument`. */
+/** Refuses an argument that is given and is not a whole number within its bounds, with `invalid_argument`. */
 export function requireWholeNumber(
 	name: string,
 	value: number | undefined,
@@ -65,7 +65,7 @@ export function pathLabel(path: readonly PropertyKey[]): string {
 	return `${path.map((key) => (isPlainName(String(key)) ? String(key) : quote(String(key)))).join(".")}: `;
 }
 
-/** Whether an error may show a name as it is. Any other name could be text of a conversation. */
+/** Whether an error may show a name unchanged. Any other name could be text of a conversation. */
 export function isPlainName(name: string): boolean {
 	return /^[\w$-]{1,64}$/.test(name);
 }

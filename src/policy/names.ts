@@ -46,7 +46,7 @@ const packageName = /^(?:@[\w.~-]+\/)?[A-Za-z0-9_~-][\w.~-]*(?:\/[^\\\s#?%]+)?$/
 
 /** A path or URL whose only colon is that of its drive or scheme. */
 const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
-/** Prefixes of other kinds of modules: `node:fs` is no export of a package. */
+/** Prefixes of other kinds of modules: `node:fs` is not an export of a package. */
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
 /** `module` is a package or a path (docs/specs/compaction-strategies.md#naming-a-strategy). */

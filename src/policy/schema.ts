@@ -299,7 +299,7 @@ const prices = section("What tokens cost.", {
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,
-		"For models that bind their reasoning to what comes before it: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. An assumption: nobody has measured it.",
+		"For models that bind their reasoning to what comes before it: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. This is an assumption, not a measurement.",
 	),
 	fault: field(
 		price,
@@ -332,7 +332,7 @@ export const policySchema = z.strictObject({
 	),
 	thinking: absentOr(
 		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),
-		"Signed reasoning that an edit of earlier messages makes invalid, which some models then refuse. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that are known to check it (Claude Fable and Mythos from 5.1, Opus, Sonnet and Haiku from 5.5), else left. `refuse`: nothing is changed. Absent: `auto` for `rescue` and compaction, which no session outlives otherwise, else `keep`.",
+		"Signed reasoning that an edit of earlier messages makes invalid, which some models then refuse. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that are known to check it (Claude Fable and Mythos from 5.1, Opus, Sonnet and Haiku from 5.5), else left. `refuse`: nothing is changed. If it is not set: `keep`; for `rescue` and a compaction `auto`, since the session could not go on otherwise.",
 	),
 	on_archive_failure: choice(
 		["refuse", "mask_without_recall"],

@@ -24,7 +24,7 @@ export type NoticeWordings = NoticeTemplates &
 /** Whether originals are archived, and how the reader of a placeholder reads one: by `recall_original`, or as named. */
 export type Originals = "not_archived" | "archived" | "recallable" | { readonly recalledBy: string };
 
-/** A template that equals one of ours gets our wording with the reference; any other stays as it is. */
+/** A template that equals one of ours gets our wording with the reference; any other stays unchanged. */
 export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
 	const inForce = originals === "not_archived" ? locale : locale.archived;

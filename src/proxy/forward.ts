@@ -13,7 +13,7 @@ const hopByHop = new Set([
 export interface Asked {
 	readonly method: string;
 	readonly path: string;
-	/** Name and value in turn, as they came. */
+	/** Names and values in turn, unchanged. */
 	readonly rawHeaders: readonly string[];
 	/** `decoded`: it no longer has the encoding that its headers name. */
 	readonly body: { readonly bytes: Buffer; readonly decoded: boolean } | { readonly stream: Readable };

@@ -25,7 +25,7 @@ type ReadRequest =
 /** Decoded. A larger body passes through. */
 export const mostEditedBytes = 64 * 1024 * 1024;
 
-/** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is no JSON. */
+/** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */
 export async function readRequest(
 	bytes: Buffer,
 	how: {

@@ -11,9 +11,9 @@ export interface ProxyTotals {
 	readonly tokensSent: number;
 	readonly tokensLeftOut: number;
 	readonly billed: number;
-	/** What the same requests would have billed as they came; those that cannot be told are not in it. */
+	/** The bill of the same requests unedited, without requests whose unedited bill is unknown. */
 	readonly billedUnedited: number;
-	/** Of conversations of which it cannot be told what they would have billed as they came, and what they billed. */
+	/** The conversations whose unedited bill is unknown, and their bill. */
 	readonly untoldRequests: number;
 	readonly untoldBilled: number;
 	/** Priced without a cache, since the upstream never tells of tokens read from one. */
@@ -184,9 +184,9 @@ interface Account {
 	wasEdited: boolean;
 	/** Tokens of the provider for each of ours, from the last request that was not edited. */
 	scale: number | undefined;
-	/** Whether it can be told what the requests would have billed as they came. */
+	/** Whether the unedited bill of the requests is known. */
 	isTold: boolean;
-	/** The last request, as it came and as it went out. */
+	/** The last request, unedited and as sent. */
 	before: RequestParts | undefined;
 }
 
@@ -223,7 +223,7 @@ const newSums = () => ({
 	cache_write_tokens: 0,
 	billed: 0,
 	billed_unedited: 0,
-	/** Requests of which it cannot be told what they would have billed as they came, and what they billed. */
+	/** The requests whose unedited bill is unknown, and their bill. */
 	untold_requests: 0,
 	untold_billed: 0,
 	/** Requests priced without a cache, since the upstream never tells of tokens read from one. */
@@ -259,8 +259,10 @@ export function billText(figures: ReturnType<typeof figuresOf>): string {
 	return [
 		number(billed),
 		unedited === null ? "" : ` of ${number(unedited)} (${ratio} ×)`,
-		untold === 0 ? "" : `; of ${number(untold)} requests it cannot be told what they would have billed as they came`,
-		uncached === 0 ? "" : `; ${number(uncached)} requests priced without a cache, since the upstream tells of no reads`,
+		untold === 0 ? "" : `; for ${number(untold)} requests the unedited bill is unknown`,
+		uncached === 0
+			? ""
+			: `; ${number(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
 	].join("");
 }
 
@@ -270,14 +272,16 @@ export function totalsText(totals: ProxyTotals): string {
 	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
 	const counted = (count: number) => Math.round(count).toLocaleString("en");
 	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
-	const untold = `${counted(untoldRequests)} requests whose bill as they came cannot be told`;
+	const untold = `${counted(untoldRequests)} requests whose unedited bill is unknown`;
 	return [
 		`${counted(requests)} requests`,
 		`${counted(tokensSent)} tokens sent`,
 		`${counted(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
 		...(untoldRequests > 0 ? [untold] : []),
-		...(uncachedRequests > 0 ? [`${counted(uncachedRequests)} without a cache: the upstream tells of no reads`] : []),
+		...(uncachedRequests > 0
+			? [`${counted(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
+			: []),
 		...undecidedText(totals.undecided),
 	].join(", ");
 }

@@ -18,7 +18,7 @@ const headers = {
 };
 
 /**
- * Answers the proxy's own paths: `/palimpsest/` is a page that shows itself anew every few seconds, without a script;
+ * Answers the proxy's own paths: `/palimpsest/` is a page that reloads every few seconds, without a script;
  * `/palimpsest/status` the same as JSON; `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that
  * the proxy runs. Resolves with false for others.
  */
@@ -89,10 +89,10 @@ function conversationText(one: Conversation): string {
 <h2>${escapeHtml(one.model ?? one.api)} <small>${escapeHtml(one.id.slice(0, 8))}, ${one.state.replaceAll("_", " ")}, ${time(one.last)}</small></h2>
 <p>${one.requests} requests. ${share(one)}</p>
 ${plot(
-	"Tokens of each request: sent, and as it came",
+	"Tokens of each request: sent, and unedited",
 	one.points.map(([sent = 0, leftOut = 0]) => [sent, sent + leftOut]),
 )}
-${one.ratio === null ? "" : plot("Billed in total: sent, and as it came", sums(one.points.map(([, , billed, unedited]) => [billed, unedited])))}
+${one.ratio === null ? "" : plot("Billed in total: sent, and unedited", sums(one.points.map(([, , billed, unedited]) => [billed, unedited])))}
 ${rows.length > 0 ? `<details><summary>${rows.length} results masked or cut</summary>${table}</details>` : ""}
 </section>`;
 }
@@ -112,7 +112,7 @@ function sums(points: readonly (readonly [number, number])[]): [number, number][
 
 const [width, height] = [640, 120];
 
-/** Two lines: ours, and dashed that of the requests as they came. */
+/** Two lines: the requests as sent, and dashed the unedited requests. */
 function plot(title: string, points: readonly (readonly [number, number])[]): string {
 	if (points.length < 2) return "";
 	const most = Math.max(1, ...points.flat());

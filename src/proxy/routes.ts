@@ -20,7 +20,7 @@ export interface Route {
 	readonly model?: string | undefined;
 }
 
-/** The part of a path that names an operation, behind the base path of a client: some leave `/v1` out. */
+/** The part of a path that names an operation, after the base path of a client: some leave `/v1` out. */
 const messages = /(?:^|\/)messages(\/count_tokens)?$/;
 const openai = /(?:^|\/)(?:chat\/completions|responses)$/;
 const gemini = /(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/;

@@ -25,7 +25,7 @@ export interface ProxyOptions {
 	readonly policy: Policy;
 	/** Absent: results are masked without a reference, and cannot be recalled. */
 	readonly archive?: Archive | undefined;
-	/** Folder of what was decided for each conversation. Absent: beside an archive of files, else only in memory. */
+	/** Folder of what was decided for each conversation. Absent: next to an archive of files, else only in memory. */
 	readonly memoryFolder?: string | undefined;
 	/** The command that reads an original in a shell when a reference follows it. */
 	readonly recallCommand?: string | undefined;
@@ -40,11 +40,11 @@ export interface ProxyOptions {
 	readonly engine?: Partial<Pick<Editing, "planner" | "worked">> | undefined;
 }
 
-/** Throws PalimpsestError `invalid_argument` for an upstream that is no base URL, and for a port in use. */
+/** Throws PalimpsestError `invalid_argument` for an upstream that is not a base URL, and for a port in use. */
 export async function startProxy(options: ProxyOptions): Promise<{
 	readonly port: number;
 	readonly totals: () => ProxyTotals;
-	/** Resolves when nothing is planned or archived beside the requests. */
+	/** Resolves when no request is still being planned or archived. */
 	readonly settled: () => Promise<void>;
 	readonly close: () => Promise<void>;
 }> {
@@ -86,7 +86,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			const name = error instanceof Error ? error.name : typeof error;
 			log?.({
 				level: "error",
-				message: "A request failed by a defect of the proxy",
+				message: "A request failed because of a defect in the proxy",
 				data: { event: "defect", error: name },
 			});
 			fail(response);
@@ -153,7 +153,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	await exchangeEdited({ ...asked, body: read, headers }, exchange);
 }
 
-/** A body whose digest stands in the headers goes out as it came. */
+/** A body whose digest is in the headers is forwarded unedited. */
 function isSigned(headers: IncomingMessage["headers"]): boolean {
 	return ["content-digest", "digest", "content-md5", "x-amz-content-sha256"].some(
 		(name) => headers[name] !== undefined,
@@ -180,5 +180,5 @@ function refusalOf({
 
 function fail(response: ServerResponse): void {
 	if (response.headersSent) response.destroy();
-	else refuse(response, { status: 502, message: "The proxy failed by a defect of its own." });
+	else refuse(response, { status: 502, message: "The proxy failed because of a defect in it." });
 }

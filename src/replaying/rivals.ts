@@ -20,7 +20,7 @@ export type Rival =
 export const rivalPlaceholders: Readonly<Record<Rival["kind"], string>> = {
 	// langchain, agents/middleware/context_editing.py: DEFAULT_TOOL_PLACEHOLDER.
 	clear: "[cleared]",
-	// SWE-agent, sweagent/agent/history_processors.py: LastNObservations. The number of lines stands for any.
+	// SWE-agent, sweagent/agent/history_processors.py: LastNObservations. The number of lines is an example.
 	last: "Old environment output: (40 lines omitted)",
 	// opencode, session/message-v2.ts.
 	opencode: "[Old tool result content cleared]",

@@ -22,7 +22,7 @@ const archivedForMs = 24 * 3_600_000;
 /** What is planned holds its conversation until then. */
 const longestPutMs = 10_000;
 
-/** Writes originals beside the requests that hold them. */
+/** Writes originals while the requests that hold them are sent. */
 export function createOriginals({
 	archive,
 	now,

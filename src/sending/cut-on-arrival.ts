@@ -12,7 +12,7 @@ import type { Wordings } from "../policy/wordings.ts";
 import { planTruncate } from "../truncation/truncate-results.ts";
 
 /**
- * Tools that read chosen lines or files, edit, plan, or hand a task on: their answers are wanted as they are, or are
+ * Tools that read chosen lines or files, edit, plan, or hand a task on: their answers are needed unchanged, or are
  * short. The hooks leave the same tools alone. Names of Claude Code, Codex, opencode, Gemini CLI, pi, Copilot CLI and Cline.
  */
 const leftAlone =
@@ -74,7 +74,7 @@ function isLeftAlone({ result, call, caller }: PairedResult, { messages }: Trans
 	return isShownWhole(call?.name ?? "", input);
 }
 
-/** Whether the output of a call is asked for as it is. */
+/** Whether a call asks for its unchanged output. */
 export function isShownWhole(toolName: string, input = ""): boolean {
 	return leftAlone.test(toolName) || ownTools.test(toolName) || ownCommands.test(input);
 }

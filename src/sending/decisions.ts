@@ -12,7 +12,7 @@ import type { Decision } from "./plan.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { charsSent, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 
-/** Why a request got no new decisions, if there is a reason beside that none was due. */
+/** Why a request got no new decisions, if there is a reason other than that none was due. */
 export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed";
 
 /** What made results go that were there before. */

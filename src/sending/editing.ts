@@ -27,7 +27,7 @@ export type Fault = (typeof faults)[number];
 
 const day = 24 * 3_600_000;
 
-/** Without `memoryFolder`, states are kept beside an archive of files, else in memory alone. */
+/** Without `memoryFolder`, states are kept next to an archive of files, else in memory alone. */
 export async function openEditing(
 	what: Pick<Editing, "policy" | "archive" | "holdout" | "now" | "onFault"> &
 		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked">>,
@@ -44,9 +44,9 @@ export async function openEditing(
 export interface Prepared<Written> {
 	/** `undefined` before the first tool turn: the request is sent as the host sent it. */
 	readonly composed: Composed<Written> | undefined;
-	/** What the ledger keeps. Counts the tokens, so it runs beside the upstream's work. */
+	/** What the ledger keeps. Counts the tokens, so it runs while the upstream works. */
 	readonly facts: (sent?: Sent) => Promise<RequestFacts>;
-	/** Archives originals and plans what comes next, beside the upstream's work. Never rejects. */
+	/** Archives originals and plans the next edits, while the upstream works. Never rejects. */
 	readonly planAhead: () => Promise<void>;
 }
 

@@ -245,7 +245,7 @@ export function createMemory({
 
 /**
  * Where the states are kept of a proxy whose archive is in Redis, or that has none: in the user's state folder. `undefined`
- * for other archives: one of files has them beside it, and one in memory ends with the process.
+ * for other archives: one of files has them next to it, and one in memory ends with the process.
  */
 export function memoryFolderFor({ where, namespace }: ArchiveLocation): string | undefined {
 	const place = archivePlace(where);
@@ -257,7 +257,7 @@ export function memoryFolderFor({ where, namespace }: ArchiveLocation): string |
 	return path.join(stateFolder(), "conversations", name);
 }
 
-/** Beside an archive in a folder; its name is that of no namespace. `undefined` for other archives. */
+/** Next to an archive in a folder, under a name that no namespace can have. `undefined` for other archives. */
 export function memoryFolderOf(archive: Archive | undefined): string | undefined {
 	if (!archive || !path.isAbsolute(archive.location)) return undefined;
 	return path.join(archive.location, `${archive.namespace}.conversations`);

@@ -4,7 +4,7 @@ import { measure, type TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { messageKey } from "./identity.ts";
 
-/** The parts of a request. `overhead` are the tokens that a request has beside its texts. */
+/** The parts of a request. `overhead` are the tokens that a request has in addition to its texts. */
 export function partsOf(transcript: Transcript, meter: TokenMeter, overhead: number): SizedPart[] {
 	const { messages, surroundingTokens } = measure(transcript, meter, overhead);
 	const counted = transcript.surroundings.map(withoutBillingHeader);
@@ -39,7 +39,7 @@ const billingHeader = "x-anthropic-billing-header:";
 
 /**
  * Claude Code begins `system` with a block of its own that differs in each request (`x-anthropic-billing-header: …;
- * cch=…`). Anthropic takes it out before it looks into its cache, so it is no part of the prefix.
+ * cch=…`). Anthropic takes it out before it looks into its cache, so it is not part of the prefix.
  */
 function withoutBillingHeader(text: string): string {
 	if (!text.includes(billingHeader)) return text;

@@ -201,7 +201,7 @@ function decisionsOf(
 	history.results.forEach(({ outcome }, place) => {
 		if (typeof outcome !== "string") for (const { path } of outcome) placeOf.set(jsonPointer(path), place);
 	});
-	// A copy that opencode stores beside the result is not sent.
+	// A copy that opencode stores next to the result is not sent.
 	const byPlace = groupBy(
 		edits.filter(({ unsent }) => !unsent),
 		({ path }) => placeOf.get(jsonPointer(path)) as number,

@@ -153,7 +153,7 @@ function parseRetryAfter(field: string | undefined, now: number): number | undef
 	return ms > 0 ? Math.ceil(ms) : undefined;
 }
 
-/** Finish reasons of answers that are no summary: OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic and MCP sampling. */
+/** Finish reasons of answers that are not summaries: OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic and MCP sampling. */
 const unfinished: Readonly<Record<string, string>> = {
 	contentfilter: "a text that its content filter stopped",
 	refusal: "a refusal",

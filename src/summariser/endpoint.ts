@@ -91,7 +91,7 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 			return { kind: "failure", error: statusError(location, failedWith, fields), retryAfter };
 		}
 		if (answered === undefined) {
-			throw new SummariserError("unknown", `${location}: It answers with something that is not JSON.`, 200);
+			throw new SummariserError("unknown", `${location}: Its answer is not JSON.`, 200);
 		}
 		const answer = readCompletion(answered);
 		const isSecret = apiKey !== undefined && apiKey.length >= shortestKey;
@@ -112,7 +112,7 @@ const largestBody = 4 * 1024 * 1024;
 
 /**
  * Not by `fetch`: Node's gives up after 300 s without headers, which a local model may exceed, and its connections
- * cannot be closed. Redirects are not followed: they would carry the conversation to a host that nobody named.
+ * cannot be closed. Redirects are not followed: they would carry the conversation to a host that the user did not name.
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
@@ -132,7 +132,7 @@ function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 			for await (const piece of response as AsyncIterable<Buffer>) {
 				bytes += piece.length;
 				if (bytes > largestBody) {
-					const message = `The model's endpoint answers with more than ${largestBody} bytes, which is no summary.`;
+					const message = `The model's endpoint answers with more than ${largestBody} bytes, too many for a summary.`;
 					throw new SummariserError("unknown", message, status);
 				}
 				pieces.push(piece);
@@ -241,7 +241,7 @@ function readCompletion(completion: unknown): SummaryAnswer {
 		throw new SummariserError("context_too_long", "The prompt fills the model's context window.", 200);
 	}
 	requireFinished(reason, unusable);
-	// A text beside a refusal or a call is no summary.
+	// A text next to a refusal or a call is not a summary.
 	const { content, refusal, tool_calls, function_call } = choice.message;
 	if (typeof refusal === "string" && refusal !== "") throw unusable("a refusal");
 	if ((Array.isArray(tool_calls) && tool_calls.length > 0) || isJsonObject(function_call))

@@ -17,7 +17,7 @@ export interface SamplingRequest {
 	includeContext: "none";
 }
 
-/** The signal aborts when nobody waits any more. The time, in ms, is for transports with their own limit. */
+/** The signal aborts when no caller waits. The time, in ms, is for transports with their own limit. */
 export interface SamplingCall {
 	readonly signal: AbortSignal;
 	readonly timeoutMs: number;

@@ -30,7 +30,7 @@ export function createLongPieceCounter(table: TokenTable) {
 		return end;
 	}
 
-	/** The number of tokens of the piece of `length` bytes at `start`, which is no token. */
+	/** The number of tokens of the piece of `length` bytes at `start`, which is not a token. */
 	function count(view: DataView, start: number, length: number): number {
 		prepare(length);
 		let counted = 0;

@@ -162,7 +162,7 @@ const families: readonly { readonly pattern: RegExp; readonly listedBy: readonly
 const tierWords =
 	/^(?:opus|sonnet|haiku|fable|instant|premier|ultra|pro|flash|lite|nano|micro|mini|tiny|small|medium|large|max|plus|turbo|light|air|fast|heavy|coder?|codex|scout|maverick|4o)$/;
 
-/** Words of models that are no chat models, or have a window of another kind. */
+/** Words of models that are not chat models, or have a window of another kind. */
 const specialWords =
 	/^(?:image|audio|tts|realtime|live|transcribe|embed(?:ding)?s?|ocr|guard|safeguard|vision|vl|voice|sonic|search|omni|distill|extended|\d+(?:\.\d+)?v)$/;
 
@@ -228,7 +228,7 @@ function withTier(name: string): string {
 		.replace(/^opusplan(?=\[|$)/, "claude-opus");
 }
 
-/** Days and months of a release are no versions. */
+/** Days and months of a release are not versions. */
 function withoutDates(rest: string): string {
 	return rest.replace(/-(?:20\d\d-\d\d-\d\d|\d\d-20\d\d|0\d-\d\d|\d{4,8})(?![\dbk])/g, "");
 }
@@ -238,7 +238,7 @@ export function versionOfName(rest: string): number | undefined {
 	return versionIn(withoutDates(rest));
 }
 
-/** The first number that is no size: 4.5 of `-sonnet-4-5`, 3.1 of `-v3p1-8b`, 2.5 of `-k2.5`. */
+/** The first number that is not a size: 4.5 of `-sonnet-4-5`, 3.1 of `-v3p1-8b`, 2.5 of `-k2.5`. */
 function versionIn(rest: string): number | undefined {
 	// Azure omits the dot.
 	if (rest.startsWith("-35-")) return 3.5;

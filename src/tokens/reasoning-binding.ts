@@ -39,7 +39,7 @@ function isFrom([major, minor]: Version, [leastMajor, leastMinor]: Version): boo
 	return major > leastMajor || (major === leastMajor && minor >= leastMinor);
 }
 
-/** Longer names are no names of models. */
+/** Longer names are not names of models. */
 const longestName = 300;
 
 /** The family comes before the version, or after it as in `claude-3-5-sonnet`. Eight digits are a date. */

@@ -45,7 +45,7 @@ const toolPrompts: readonly (readonly [RegExp, number])[] = [
 ];
 
 /**
- * The documented tokens of a request beside its texts and its messages' delimiters, or 0. Negative if function schemas cost
+ * The documented tokens of a request in addition to its texts and its messages' delimiters, or 0. Negative if function schemas cost
  * less than their JSON. The 3 tokens that prime a reply of OpenAI's models belong to the reserve for the answer.
  */
 export function requestOverhead(request: {

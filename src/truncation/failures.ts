@@ -112,7 +112,7 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 	for (const unit of failures.slice(0, portions.behind[0])) {
 		const { to } = lineOf(units, unit);
 		for (let behind = to + 1; behind <= to + linesBehind; behind += 1) {
-			// So is the text behind the last unit.
+			// So is the text after the last unit.
 			if (textOf(behind).trim() === "") break;
 			add("behind", behind);
 		}

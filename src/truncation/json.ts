@@ -23,7 +23,7 @@ const linesShare = 0.6;
 
 /**
  * Shortens JSON so that it stays valid. A long list keeps its first and last items, those with failures and those with
- * focus words; long strings are cut; keys stay if they fit. Kept values stay as they are spelled, without white space
+ * focus words; long strings are cut; keys stay if they fit. Kept values keep their spelling, without white space
  * between them. Marks are objects or keys named `_truncated`.
  */
 export function shortenJson(parameters: ShortenJsonParameters): (maxChars: number) => Draft {

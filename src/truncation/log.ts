@@ -69,7 +69,7 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 function raiseAround(units: TextUnits, unit: number, raise: (unit: number, to: number) => void): void {
 	behindFailure.forEach((one, index) => {
 		const behind = unit + 1 + index;
-		// Behind the last line the text is empty.
+		// After the last line the text is empty.
 		const line = unitText(units, behind);
 		if (line.trim() === "") return;
 		if (frame.test(line)) raise(behind, libraryFrame.test(line) ? 0.5 : Math.max(ownFrame, one));

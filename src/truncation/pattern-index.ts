@@ -76,7 +76,7 @@ function literalFinder(words: readonly string[]): (text: string, found: (word: n
 		}
 		ends[state] = index + 1;
 	}
-	// Most places in a text are no start of a word, as two letters show.
+	// Most places in a text are not the start of a word, as two letters show.
 	const afterPair = new Uint16Array(letters * letters);
 	for (let first = 1; first < letters; first += 1) {
 		const state = next[first] as number;

@@ -173,12 +173,12 @@ function hasColumns(lines: readonly string[]): boolean {
 /** The least share of JSON in a text, and the most lines before it. */
 const [leastShare, mostLinesBefore] = [0.6, 40];
 
-/** Finds the JSON object or list that makes up most of a text, and the text before and behind it. */
+/** Finds the JSON object or list that makes up most of a text, and the text before and after it. */
 export function splitJson(text: string) {
 	const start = startOfJson(text);
 	if (start === -1) return undefined;
 	const close = text[start] === "{" ? "}" : "]";
-	// The text behind it may contain such a bracket, so the last two are tried.
+	// The text after it may contain such a bracket, so the last two are tried.
 	let end = text.lastIndexOf(close) + 1;
 	for (let attempt = 0; attempt < 2 && end - start > text.length * leastShare; attempt += 1) {
 		const json = text.slice(start, end);

@@ -115,7 +115,7 @@ function cutText(text: string, { limits, byStrategy, archiving, focus, settings 
 	return cut.truncated ? cut.text : undefined;
 }
 
-/** Everything that a cut depends on beside the text, its focus and its reference. */
+/** Everything that a cut depends on in addition to the text, its focus and its reference. */
 function settingsKey({ maxChars }: HeadTailLimits, { stripAnsi, htmlToText, ...settings }: ByStrategy): string {
 	return JSON.stringify([maxChars, settings, stripAnsi !== undefined, htmlToText !== undefined]);
 }

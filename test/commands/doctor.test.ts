@@ -82,7 +82,7 @@ describe("palimpsest doctor", () => {
 				name: "hosts",
 				state: "failed",
 				found: `${host}: fails (${reason})`,
-				advice: `palimpsest install ${host} enters a command that starts.`,
+				advice: `palimpsest install ${host} adds a command that starts.`,
 			},
 		]);
 	});
@@ -134,7 +134,7 @@ describe("palimpsest doctor", () => {
 		expect(code).toBe(0);
 		expect(of("port")).toMatchObject({
 			state: "warning",
-			found: "192.0.2.1:8765 cannot be listened at: EADDRNOTAVAIL",
+			found: "cannot listen at 192.0.2.1:8765: EADDRNOTAVAIL",
 			advice: expect.stringMatching(/^Choose an address of this machine/),
 		});
 	});

@@ -53,7 +53,9 @@ describe.concurrent("palimpsest guard", () => {
 		endpoint.behave("failing", refuse(404));
 		const { code, text, lines } = await guard("failing", ...set(...compacting));
 		expect([code, text]).toEqual([0, JSON.stringify(conversationNamed("failing"))]);
-		expect(lines.at(-2)).toMatch(/^palimpsest: compacting failed, guarded without: \[model_not_found\] .*HTTP 404/);
+		expect(lines.at(-2)).toMatch(
+			/^palimpsest: compaction failed, so only the guard ran: \[model_not_found\] .*HTTP 404/,
+		);
 		expect(lines.at(-1)).toMatch(/^palimpsest: fits: /);
 	});
 
@@ -61,7 +63,7 @@ describe.concurrent("palimpsest guard", () => {
 		const { code, lines } = await guard("unasked", ...set(...compacting, 'compaction.answered_by=["caller"]'));
 		expect(code).toBe(0);
 		expect(lines.at(-2)).toMatch(
-			/^palimpsest: not compacted: a summary is wanted, .*palimpsest compact - --request prints .*answered_by=\["none"\]/,
+			/^palimpsest: not compacted: a summary is needed, .*palimpsest compact - --request prints .*answered_by=\["none"\]/,
 		);
 		expect(endpoint.requestsOf("unasked")).toEqual([]);
 	});

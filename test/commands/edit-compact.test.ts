@@ -45,7 +45,7 @@ describe.concurrent("palimpsest compact", () => {
 			"palimpsest: asking",
 			"palimpsest: retry 1 of 3 in 0.05 s (rate_limit)",
 			"palimpsest: asking",
-			expect.stringMatching(/^palimpsest warning: Compaction: 22 old messages gave way/),
+			expect.stringMatching(/^palimpsest warning: Compaction: replaced 22 old messages /),
 			expect.stringMatching(/^palimpsest: summarised: \d+ → \d+ tokens$/),
 		]);
 		expect(endpoint.requestsOf("asked")[0]?.headers.authorization).toBe(`Bearer ${key}`);
@@ -100,7 +100,7 @@ describe.concurrent("palimpsest compact", () => {
 		const messages = conversationNamed("roomy");
 		const { code, text, lines } = await compact(messages, [...llm, "--context-window", "100000"]);
 		expect([code, text]).toEqual([0, JSON.stringify(messages)]);
-		expect(lines).toEqual([expect.stringMatching(/^palimpsest: not due, .*\(--force does it all the same\): /)]);
+		expect(lines).toEqual([expect.stringMatching(/^palimpsest: not due, .*\(--force compacts anyway\): /)]);
 	});
 
 	it("refuses when a summary is needed and nobody can write it, and exits with 1", async () => {

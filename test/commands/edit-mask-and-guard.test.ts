@@ -122,7 +122,7 @@ describe("guard", () => {
 		expect([code, text]).toEqual([1, ""]);
 		expect(lines).toEqual([
 			expect.stringMatching(
-				/^palimpsest: \[no_budget\] .*got 0: a context window of 8192 tokens, less a reserve of 8192 .*smaller --reserve-tokens \(guard\.reserve_tokens .* larger --context-window\.$/,
+				/^palimpsest: \[no_budget\] .*The reserve \(8192\) is as large as the window \(8192\)\. .*smaller --reserve-tokens \(guard\.reserve_tokens .* larger --context-window\.$/,
 			),
 		]);
 	});
@@ -146,8 +146,8 @@ describe("guard", () => {
 		const unknown = await run(preset("context-trim"), text);
 		expect(unknown).toMatchObject({ code: 0, text });
 		expect(unknown.lines).toEqual([
-			expect.stringMatching(/^palimpsest warning: .*"nope-9", so nothing was taken out/),
-			expect.stringMatching(/^palimpsest: may fit or not, since no context window is known: /),
+			expect.stringMatching(/^palimpsest warning: .*"nope-9", so nothing was removed/),
+			expect.stringMatching(/^palimpsest: unknown whether it fits, since no context window is known: /),
 		]);
 	});
 });

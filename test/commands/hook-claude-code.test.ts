@@ -177,7 +177,7 @@ describe("after any failure the host continues: no answer, exit code 0, one line
 	const event = claudeCodeEvent("Bash", command, bashResponse(long));
 	const quiet = (run: Awaited<ReturnType<typeof call>>) => {
 		expect([run.code, run.text]).toEqual([0, ""]);
-		expect(run.lines).toEqual([expect.stringMatching(/^palimpsest: the result is as it was: /)]);
+		expect(run.lines).toEqual([expect.stringMatching(/^palimpsest: result left unedited: /)]);
 		expect(run.lines[0]).not.toContain("line 1 of the log");
 	};
 

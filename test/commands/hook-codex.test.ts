@@ -92,6 +92,6 @@ it("passes the result through on any failure", async () => {
 	await writeFile(join(folder, "file"), "");
 	for (const run of [await call(long), await call(codexEvent("Bash", {}, long), "--archive", join(folder, "file"))]) {
 		expect([run.code, run.text]).toEqual([0, ""]);
-		expect(run.lines).toEqual([expect.stringMatching(/^palimpsest: the result is as it was: /)]);
+		expect(run.lines).toEqual([expect.stringMatching(/^palimpsest: result left unedited: /)]);
 	}
 });

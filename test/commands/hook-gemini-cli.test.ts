@@ -54,6 +54,6 @@ it("passes the result through on any failure", async () => {
 		await call(event, "--max-chars", "-1"),
 	]) {
 		expect([run.code, run.text]).toEqual([0, "{}\n"]);
-		expect(run.lines).toEqual([expect.stringMatching(/^palimpsest: the result is as it was: /)]);
+		expect(run.lines).toEqual([expect.stringMatching(/^palimpsest: result left unedited: /)]);
 	}
 });

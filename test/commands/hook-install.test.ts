@@ -137,7 +137,7 @@ describe("an installation for Claude Code", () => {
 			await writeFile(settings, odd);
 			const { code, lines } = await run("install", "claude-code");
 			expect(code).toBe(1);
-			expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[invalid_json\] .* It was left as it is\.$/)]);
+			expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[invalid_json\] .* It was left unchanged\.$/)]);
 			expect(await readFile(settings, "utf8")).toBe(odd);
 		}
 	});

@@ -196,7 +196,7 @@ describe("palimpsest install", () => {
 		await writeFile(file, "{ broken");
 		const { code, lines } = await run("install", "cursor");
 		expect([code, await readFile(file, "utf8")]).toEqual([1, "{ broken"]);
-		expect(lines.join()).toContain("left as it is");
+		expect(lines.join()).toContain("left unchanged");
 	});
 });
 
@@ -244,7 +244,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 		await mkdir(join(folder, ".cline/data/settings"), { recursive: true });
 		await writeFile(ofCommand(), "{ broken");
 		const { code, lines } = await run("install", "cline");
-		expect([code, lines.join()]).toEqual([1, expect.stringContaining("left as it is")]);
+		expect([code, lines.join()]).toEqual([1, expect.stringContaining("left unchanged")]);
 		expect([await installed(), await readFile(ofCommand(), "utf8")]).toEqual([[false, false], "{ broken"]);
 	});
 

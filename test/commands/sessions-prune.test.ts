@@ -75,7 +75,7 @@ describe("palimpsest prune in a terminal", () => {
 		expect(code).toBe(0);
 		const shown = lines.join("\n");
 		for (const line of listed) expect(shown).toContain(line);
-		expect(shown).toContain("Which results shall go?");
+		expect(shown).toContain("Which results should be removed?");
 		expect(lines.at(-1)).toMatch(/^palimpsest: results taken out: 2; /);
 		const turns = [listed[1], listed[3]].map((line) => 4 - Number(/(\d+) turns? ago/.exec(line ?? "")?.[1]));
 		expect(await maskedIn(text)).toEqual(turns.sort());

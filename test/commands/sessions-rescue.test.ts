@@ -64,6 +64,6 @@ describe("palimpsest rescue", () => {
 		expect([code, lines.at(-1)]).toEqual([1, expect.stringContaining("Expected a session file of Claude Code")]);
 		expect((await rescue("--target", "0")).code).toBe(2);
 		const input = await runCli(["rescue", "-", "--context-window", "16000"], { folder, input: session });
-		expect([input.code, input.lines.at(-1)]).toEqual([1, expect.stringContaining("Expected the file of a session")]);
+		expect([input.code, input.lines.at(-1)]).toEqual([1, expect.stringContaining("Expected a session file")]);
 	});
 });

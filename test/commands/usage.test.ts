@@ -32,9 +32,9 @@ describe.concurrent("help", () => {
 			expect(text).toMatch(new RegExp(`^ {2}${command}\\b.*\\w`, "m"));
 		}
 		expect(text).toContain(
-			"Exit codes: 0 done, 1 refused input or something not found, 2 usage, 3 guard: it does not fit, 70 a defect of ours.",
+			"Exit codes: 0 done, 1 refused input or something not found, 2 wrong usage, 3 guard: does not fit, 70 a defect of Palimpsest.",
 		);
-		expect(text).toContain("- is standard input");
+		expect(text).toContain("FILE may be -, for standard input");
 	});
 
 	it.each(["serve", "mask", "guard", "compact", "truncate", "run", "count", "recall", "restore", "replay", "policy"])(

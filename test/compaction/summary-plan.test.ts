@@ -217,10 +217,10 @@ describe("why a summary is refused", () => {
 			const checked = check("words", { replacedTokens: 5, overheadTokens });
 			return checked.kind === "refused" ? checked.detail : checked.kind;
 		};
-		expect(detailOf(0)).toBe("Expected a summary of fewer than 5 tokens, which is what it would save, got 5.");
-		expect(detailOf(3)).toBe("Expected a summary of fewer than 2 tokens, which is what it would save, got 5.");
+		expect(detailOf(0)).toBe("Expected a summary of fewer than 5 tokens, got 5; a longer one would save nothing.");
+		expect(detailOf(3)).toBe("Expected a summary of fewer than 2 tokens, got 5; a longer one would save nothing.");
 		expect(detailOf(4)).toBe(
-			"What it is of takes 5 tokens, and no summary with the lines around it takes fewer. Leave it as it is.",
+			"The messages to summarise take 5 tokens, and no summary with the lines around it takes fewer. Leave them unchanged.",
 		);
 	});
 

@@ -113,7 +113,7 @@ describe("checkSummary", () => {
 		for (const overheadTokens of [29, 30, 60]) {
 			const refused = check("Read a.", { replacedTokens: 30, overheadTokens });
 			expect(refused).toMatchObject({ kind: "refused", reason: "not_smaller" });
-			expect(refused).toHaveProperty("detail", expect.stringContaining("takes 30 tokens, and no summary"));
+			expect(refused).toHaveProperty("detail", expect.stringContaining("take 30 tokens, and no summary"));
 		}
 	});
 

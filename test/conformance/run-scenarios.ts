@@ -17,7 +17,7 @@ interface Era {
 
 /** What this server answers, or what the suite says, where somebody asks for a fixture that it has not. */
 const noFixture =
-	/No such tool here|Prompt test_\w+ not found|Resource (?:test:\/\/\S+ not found|not found: test:\/\/)|Tool '\w+' not found|^Not testable: server (?:does not list|exposes no tool)|^Prerequisite failed|^Expected InputRequiredResult/;
+	/Unknown tool\. Known|Prompt test_\w+ not found|Resource (?:test:\/\/\S+ not found|not found: test:\/\/)|Tool '\w+' not found|^Not testable: server (?:does not list|exposes no tool)|^Prerequisite failed|^Expected InputRequiredResult/;
 
 const inBothEras = [
 	"tools-list",

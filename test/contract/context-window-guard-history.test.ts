@@ -122,7 +122,9 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		await expect(guard(longConversation, { contextWindow })).rejects.toMatchObject({
 			code: "no_budget",
 			message: expect.stringMatching(
-				new RegExp(`of ${contextWindow} tokens, less a reserve of 8192 .* \\\`reserve_tokens\\\` `),
+				new RegExp(
+					`^The reserve \\(8192\\) is (?:larger than|as large as) the window \\(${contextWindow}\\)\\. .* \\\`reserve_tokens\\\` `,
+				),
 			),
 		});
 		expect((await guard(openaiMessages(user("Hello")), { contextWindow: 8_193 })).report.budget_tokens).toBe(1);

@@ -79,7 +79,7 @@ describe("Preset `context-trim` (docs/specs/robustness.md#context-limit)", () =>
 			expect(after).toBe(conversation);
 			expect(report).toMatchObject({ changed: false, fits: null, context_window: null, budget_tokens: null });
 			expect(report.shortfall_tokens).toBe(0);
-			expect(report.notes).toContainEqual(expect.stringMatching(/context window .*so nothing was taken out/));
+			expect(report.notes).toContainEqual(expect.stringMatching(/context window .*so nothing was removed/));
 		},
 	);
 

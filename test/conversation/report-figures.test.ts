@@ -24,7 +24,7 @@ const edit = (message: number, fields: Partial<ReplaceEdit>): ReplaceEdit => ({
 });
 
 const noCalls =
-	"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.";
+	"This conversation has no tool calls or results in the form that its format defines, so there is nothing to mask or truncate.";
 
 describe("a report", () => {
 	it("has all figures of a plan, in the tokens of the model", () => {
@@ -83,8 +83,8 @@ describe("a report", () => {
 		expect(notes({ payload: { role: "critic" } })).toEqual(one('"critic" (1)'));
 		expect(notes({ role: 7, message: { role: "judge" } })).toEqual(one('"judge" (1)'));
 		expect(notes({ role: "x".repeat(40) })).toEqual(one(`"${"x".repeat(40)}" (1)`));
-		expect(notes({ role: "x".repeat(41) }, { role: "" })).toEqual(one("one that is no plain word (2)"));
-		expect(notes({ role: "a b" })).toEqual(one("one that is no plain word (1)"));
+		expect(notes({ role: "x".repeat(41) }, { role: "" })).toEqual(one("a role that is not a plain word (2)"));
+		expect(notes({ role: "a b" })).toEqual(one("a role that is not a plain word (1)"));
 		expect(notes(null, "text", { message: null }, {})).toEqual([]);
 		const known = { ...transcriptOf(other), messages: [messageOf({ role: "user", paths: [[0]] })] };
 		expect(notesOnRoles([{ role: "critic" }], known)).toEqual([]);

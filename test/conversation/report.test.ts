@@ -127,7 +127,7 @@ describe("notesOnRoles", () => {
 	it("names roles that no format defines, with their messages", () => {
 		expect(notes("critic", "judge", "critic")).toEqual([expect.stringContaining(': "critic" (2), "judge" (1). These')]);
 		expect(notes("so much that it could be text")).toEqual([
-			expect.stringContaining(": one that is no plain word (1)."),
+			expect.stringContaining(": a role that is not a plain word (1)."),
 		]);
 	});
 

@@ -24,7 +24,7 @@ function found(plan: Plan, after: unknown = applyPlan(messages, plan)): string[]
 }
 
 function lossesIn(violations: readonly Violation[]): string[] {
-	const losses = violations.filter(({ detail }) => /what stands around|action or observation/.test(detail));
+	const losses = violations.filter(({ detail }) => /surrounding text|action or observation/.test(detail));
 	return losses.map(({ promise, detail }) => `${promise}: ${detail}`);
 }
 
@@ -47,7 +47,7 @@ describe("verify, of words that hold calls and results,", () => {
 		["without the frame", "[masked]"],
 		["that is no text", [{ type: "text", text: "[masked]" }]],
 	])("refuses a replacement %s", (_, replacement) => {
-		const lost = "only_tool_results_edited: /2/content loses what stands around it";
+		const lost = "only_tool_results_edited: /2/content loses its surrounding text";
 		expect(found(mask(replacement), messages)).toEqual([lost]);
 	});
 

@@ -136,10 +136,10 @@ describe("a message that is put in", () => {
 			{ type: "summary", summary: "x", leafUuid: "u" },
 		];
 		const record = { type: "summary", summary: "y", leafUuid: "u" };
-		expect(found(session, [insert(1, record)])).toContain("inserted_as_planned: 1 new values are no messages");
+		expect(found(session, [insert(1, record)])).toContain("inserted_as_planned: 1 new values are not messages");
 		const replaced = replace([1], { reason: "summary", message: -1, replacement: record });
 		expect(found(session, [replaced]).join()).not.toContain("no messages");
-		expect(found(session, [replaced])).toContain("only_tool_results_edited: /1 is no message");
+		expect(found(session, [replaced])).toContain("only_tool_results_edited: /1 is not a message");
 		expect(found(session, [replaced], rewriting).join()).not.toContain("only_tool_results_edited");
 	});
 });
@@ -207,7 +207,7 @@ describe("a rewrite of a strategy", () => {
 		const between = { role: "user", content: "Hm." };
 		const cut = replace([4, "content"], { replacement: "short" });
 		const at = (place: number) => found(said, [insert(place, between, { reason: "summary" }), cut], rewriting);
-		expect(at(4)).toEqual(["pairing_kept: message 4 of the result stands between a call and its results"]);
+		expect(at(4)).toEqual(["pairing_kept: message 4 of the result comes between a call and its results"]);
 		expect(at(3)).toEqual([]);
 		expect(at(5)).toEqual([]);
 		const apart = [...said.slice(0, 4), between, ...said.slice(4)];
@@ -381,10 +381,10 @@ describe("where a message of the result comes from", () => {
 		expect(as((list) => [...list.slice(0, 1), ...list.slice(4), ...list.slice(1, 4)])).toContain(
 			"order_kept: message 1",
 		);
-		expect(as((list) => list.slice(0, 4))).toEqual(["order_kept: message 4 is not read any more"]);
+		expect(as((list) => list.slice(0, 4))).toEqual(["order_kept: message 4 is no longer recognised"]);
 	});
 
-	it("is nowhere for a record that is no message", () => {
+	it("is nowhere for a record that is not a message", () => {
 		const body = { meta: { name: "old" }, messages };
 		const plan: Plan = [
 			replace(["meta", "name"], { reason: "relink", message: -1, replacement: "new" }),
@@ -403,5 +403,5 @@ it("words that have to stay are named by number and size", () => {
 
 it("a plan of edits that name no message of the document is refused by their places", () => {
 	const stray: Edit = { ...replace([1, "content"]), message: 40 };
-	expect(found(messages, [stray])).toEqual(["only_tool_results_edited: /1/content is no tool result"]);
+	expect(found(messages, [stray])).toEqual(["only_tool_results_edited: /1/content is not a tool result"]);
 });

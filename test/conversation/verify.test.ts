@@ -345,6 +345,6 @@ describe.each([
 		["beside a text", [...last, 0, "type"]],
 		["another message", [1, "content", 0]],
 	])("it may not edit %s", (_, path) => {
-		expect(wrongTargets(transcript, replacing(last, path))).toEqual([expect.stringContaining("is no tool result")]);
+		expect(wrongTargets(transcript, replacing(last, path))).toEqual([expect.stringContaining("is not a tool result")]);
 	});
 });

@@ -133,7 +133,7 @@ describe("a client without a model of its own", () => {
 		const nobody = { messages, strategy: "llm-summary", policy: { compaction: { answered_by: ["none"] } } };
 		const { report } = contentOf(await call({ ...nobody, context_window: 12_000 }));
 		expect(report).toMatchObject({ result: "guarded", fits: true, budget_tokens: 3_808 });
-		expect(firstText(await call(nobody))).toMatch(/^\[context_window_unknown\] Nobody can be asked for a summary/);
+		expect(firstText(await call(nobody))).toMatch(/^\[context_window_unknown\] No summariser is configured/);
 	});
 
 	it("is not asked when compaction is not due or nothing is left to summarise", async () => {

@@ -79,7 +79,7 @@ const refused: [string, string, Record<string, unknown>, RegExp][] = [
 	],
 	["an unknown argument", mask, { messages, respond_wth: "edits" }, /"respond_wth": unknown .*mean respond_with\?/],
 	["an argument of another tool", mask, { messages, text: secret }, /"text": unknown argument\. Known: messages, /],
-	["a policy that is no object", mask, { messages, policy: secret }, /^\[invalid_argument\] .* - policy: /],
+	["a policy that is not an object", mask, { messages, policy: secret }, /^\[invalid_argument\] .* - policy: /],
 	[
 		"a mistyped key of the policy",
 		mask,
@@ -155,7 +155,7 @@ it("answers an unknown tool with a protocol error that names the tools", async (
 	const call = session.call("mask_conversations", { messages: agentConversation(1) });
 	await expect(call).rejects.toMatchObject({
 		code: -32_602,
-		message: expect.stringMatching(/No such tool.*mask_conversation, guard_context, truncate_output/),
+		message: expect.stringMatching(/Unknown tool.*mask_conversation, guard_context, truncate_output/),
 	});
 	await expect(call).rejects.not.toMatchObject({ message: expect.stringContaining(secret) });
 });

@@ -101,7 +101,7 @@ describe("invalid lines", () => {
 		server.call(2, ...cut("short"));
 		const { error } = await server.answer(1);
 		expect(error?.code).toBe(-32_600);
-		expect(error?.message).toMatch(/^\[payload_too_large\] A message of 7\d{7} bytes .* over the 67108864/);
+		expect(error?.message).toMatch(/^\[payload_too_large\] A message of 7\d{7} bytes .* over the limit of 67108864/);
 		expect((await server.answer(2)).result?.structuredContent).toMatchObject({ text: "short" });
 		await endsByItself();
 		expect(server.stderr()).toMatch(/^palimpsest error: A message of \d+ bytes on standard input is over .*\n$/);

@@ -111,7 +111,7 @@ describe("a policy file that changes", () => {
 		await session.client.subscribeResource({ uri: "policy://current" });
 		await replace(file, "[mask]\nwindw_turns = 1\n");
 		await vi.waitFor(() => expect(session.stderr()).toContain("Did you mean mask.window_turns?"), patience);
-		expect(session.stderr()).toContain("the policy in force stays");
+		expect(session.stderr()).toContain("the previous policy stays in force");
 		expect(session.stderr().trim().split("\n")).toHaveLength(1);
 		expect(await maskedBy(session)).toBe(7);
 

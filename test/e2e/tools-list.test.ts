@@ -69,7 +69,7 @@ it("for models alone, truncate_output answers with its text and no JSON around i
 
 it.each([
 	["mask_conversation,recal_original", 'got "recal_original". Did you mean recall_original?'],
-	["nothing", "Expected tools out of mask_conversation, guard_context"],
+	["nothing", "Expected tools from mask_conversation, guard_context"],
 ])("serve refuses --tools %s", async (names, expected) => {
 	const folder = await scratchFolder();
 	for (const how of [

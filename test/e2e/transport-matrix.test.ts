@@ -216,6 +216,6 @@ describe("every transport", () => {
 		expect(await error("mask_conversation", { messages, policy: { mask: { x: 1 } } })).toMatch(/^\[invalid_/);
 		expect(await error("recall_original", { ref: "ku193re960gi257do532" })).toMatch(/^\[original_not_found\] /);
 		const refused = (client: Client) => client.callTool({ name: "no_such_tool" }).catch(({ message }) => message);
-		expect(await everywhere(refused)).toContain("No such tool here");
+		expect(await everywhere(refused)).toContain("Unknown tool. Known:");
 	});
 });

@@ -326,7 +326,7 @@ export const proxyExchanges: Target = {
 		const answer = await exchange(port, pieces, 100);
 		require(answer === "" ||
 			/^HTTP\/1\.1 \d\d\d /.test(answer), `the answer is one of HTTP, not ${answer.slice(0, 40)}`);
-		require(!answer.includes("by a defect"), "the proxy has no defect");
+		require(!answer.includes("because of a defect"), "the proxy has no defect");
 		upstreamSays = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 		await requireAlive(port, "/v1/models");
 		return /^HTTP\/1\.1 2/.test(answer) ? "done" : "refused";

@@ -72,7 +72,7 @@ describe.each([
 
 	it("refuses an invalid file, and reports that nothing was changed", () => {
 		for (const broken of ["{", "= 1", "[", '"a'])
-			expect(() => enterServer(broken, host, start)).toThrow(/cannot be changed: .*left as it is/);
+			expect(() => enterServer(broken, host, start)).toThrow(/cannot be changed: .*left unchanged/);
 	});
 });
 
@@ -104,14 +104,14 @@ describe("content on the lines of a removed server", () => {
 		const first = '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}';
 		const second = `{"mcpServers": {"a": {}}, "mcpServers": {${own}}}`;
 		for (const text of [first, second])
-			expect(() => enterServer(text, claude, start)).toThrow(/cannot be changed: .*left as it is/);
-		expect(() => removeServer(second, claude)).toThrow(/cannot be changed: .*left as it is/);
+			expect(() => enterServer(text, claude, start)).toThrow(/cannot be changed: .*left unchanged/);
+		expect(() => removeServer(second, claude)).toThrow(/cannot be changed: .*left unchanged/);
 	});
 });
 
 describe("conflicting content", () => {
 	it("is not overwritten: servers that are not an object", () => {
-		expect(() => enterServer('{"mcpServers": ["a"]}', claude, start)).toThrow("`mcpServers` is no object");
+		expect(() => enterServer('{"mcpServers": ["a"]}', claude, start)).toThrow("`mcpServers` is not an object");
 	});
 
 	it("is not split: an inline table, or a header within a text", () => {
@@ -122,7 +122,7 @@ describe("conflicting content", () => {
 			'mcp_servers.palimpsest.command = "x"\n',
 		])
 			expect(() => enterServer(text, codex, start), text).toThrow(
-				/cannot be changed: `mcp_servers`, or what stands in it, is written as an inline table .* headers such as \[mcp_servers\.name\]/,
+				/cannot be changed: `mcp_servers`, or a table in it, is written as an inline table .* headers such as \[mcp_servers\.name\]/,
 			);
 		const text = 'notes = """\n[mcp_servers.palimpsest]\n"""\n';
 		expect(() => enterServer(text, codex, start)).toThrow("cannot be changed");

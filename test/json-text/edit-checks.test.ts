@@ -43,7 +43,7 @@ describe("arguments that are refused", () => {
 			"a bigint",
 			"[1]",
 			[{ ...good, replacement: 1n }],
-			"the edits of `applyEdits` to be plain JSON; got something that holds itself, a bigint",
+			"the edits of `applyEdits` to be plain JSON; got a value that contains itself, a bigint",
 		],
 		["no edit", "[1]", [null], "Expected edits with `kind`"],
 		["another kind", "[1]", [{ ...good, kind: "change" }], "Expected edits with `kind`"],
@@ -54,7 +54,7 @@ describe("arguments that are refused", () => {
 		["the same value twice", "[1]", [good, good], "do not overlap"],
 		["a value within another", "[[1]]", [replace("/0", [1], 2), replace("/0/0", 1, 2)], "do not overlap"],
 		["a value within a removed one", "[[1]]", [replace("/0/0", 1, 2), remove("/0", [1])], "do not overlap"],
-		["a member removed", '{"a":1}', [remove("/a", 1)], '"/a" is none'],
+		["a member removed", '{"a":1}', [remove("/a", 1)], '"/a" is not one'],
 	])("%s", (_, text, edits, words) => {
 		expect(() => applyEdits(text as string, edits as PortableEdit[])).toThrow(refusal("invalid_argument", words));
 	});
@@ -81,11 +81,11 @@ describe("arguments that are refused", () => {
 	});
 
 	it("edits of another text, whose places are named, but not at any length", () => {
-		expect(() => applyEdits("[1]", [replace("/0", 2, 3)])).toThrow(refusal("stale_edit", '"/0" stands something else'));
-		expect(() => applyEdits("[1]", [replace("/1", 2, 3)])).toThrow(refusal("stale_edit", '"/1" stands nothing'));
-		expect(() => applyEdits("[1]", [replace("/1", undefined, 3)])).toThrow(
-			refusal("stale_edit", '"/1" stands nothing'),
+		expect(() => applyEdits("[1]", [replace("/0", 2, 3)])).toThrow(
+			refusal("stale_edit", 'Another value than the edit was made for is at "/0"'),
 		);
+		expect(() => applyEdits("[1]", [replace("/1", 2, 3)])).toThrow(refusal("stale_edit", 'Nothing is at "/1"'));
+		expect(() => applyEdits("[1]", [replace("/1", undefined, 3)])).toThrow(refusal("stale_edit", 'Nothing is at "/1"'));
 		for (const [length, shown] of [
 			[199, `"/${"x".repeat(199)}"`],
 			[200, `"/${"x".repeat(199)}…"`],
@@ -211,7 +211,7 @@ describe("records", () => {
 it("values whose place is not in the text are not written", () => {
 	const document = readTextDocument('{"a": 1}', "the text");
 	const edit = { kind: "replace", path: ["b"], replacement: 1 } as const;
-	expect(() => writeValues(document, [edit])).toThrow(refusal("invalid_argument", "that stand in the text"));
+	expect(() => writeValues(document, [edit])).toThrow(refusal("invalid_argument", "that are in the text"));
 });
 
 describe("the pieces of an edited text", () => {

@@ -225,6 +225,6 @@ describe("editedPieces", () => {
 
 	it("refuse edits of another text before the first piece", () => {
 		const stale = { ...replaced(3), sha256_before: sha256Of("other") };
-		expect(() => editedPieces(document, [stale]).next()).toThrow(/stands something else/);
+		expect(() => editedPieces(document, [stale]).next()).toThrow(/^Another value than/);
 	});
 });

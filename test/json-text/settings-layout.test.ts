@@ -12,7 +12,7 @@ import {
 const refusal = (reason: string) =>
 	expect.objectContaining({
 		code: "invalid_json",
-		message: `The settings file cannot be changed: ${reason}. It was left as it is.`,
+		message: `The settings file cannot be changed: ${reason}. It was left unchanged.`,
 	});
 
 describe("a key that is entered", () => {
@@ -63,13 +63,13 @@ describe("a key that is entered", () => {
 	});
 
 	it.each<[string, string[], string]>([
-		['{"a": [1]}', ["a", "b"], "`a` is no object"],
-		['{"a": {"b": null}}', ["a", "b", "c"], "`a.b` is no object"],
-		["[]", ["a"], "it holds no object"],
-		["null", ["a"], "it holds no object"],
+		['{"a": [1]}', ["a", "b"], "`a` is not an object"],
+		['{"a": {"b": null}}', ["a", "b", "c"], "`a.b` is not an object"],
+		["[]", ["a"], "it does not hold an object"],
+		["null", ["a"], "it does not hold an object"],
 		['{"a": 1', ["b"], "it is not valid JSON"],
-		['{"a": {"b": 1}, "a": {"c": 1}}', ["a", "c"], "something on the way to `a.c` is there twice"],
-		['{"a": 1, "a": 2}', ["a"], "`a` stands where it cannot be changed by itself"],
+		['{"a": {"b": 1}, "a": {"c": 1}}', ["a", "c"], "a key on the path to `a.c` appears twice"],
+		['{"a": 1, "a": 2}', ["a"], "`a` cannot be changed on its own where it is"],
 	])("is refused in %s at %j", (text, key, reason) => {
 		expect(() => enterJson(text, key, 5)).toThrow(refusal(reason));
 	});
@@ -82,7 +82,7 @@ describe("a value in settings", () => {
 		expect(entryInJson('{"a": {"b": {"c": 0}}}', ["a", "b", "c"])).toBe(0);
 		expect(entryInJson('{"a": {}}', ["a", "toString"])).toBeUndefined();
 		expect(entryInJson("{}", ["a", "b"])).toBeUndefined();
-		expect(() => entryInJson('{"a": "b"}', ["a", "length"])).toThrow(refusal("`a` is no object"));
+		expect(() => entryInJson('{"a": "b"}', ["a", "length"])).toThrow(refusal("`a` is not an object"));
 		expect(readSettings('// mine\n{"a": 1, /* two */ "b": [1,],}')).toEqual({ a: 1, b: [1] });
 		expect(() => readSettings('{"a": 1} x')).toThrow(refusal("it is not valid JSON"));
 	});
@@ -113,7 +113,7 @@ describe("an item that is appended", () => {
 	});
 
 	it("is refused where the list is none, or is there twice", () => {
-		const reason = (name: string) => refusal(`\`${name}\` is no list, or is there twice`);
+		const reason = (name: string) => refusal(`\`${name}\` is not a list, or appears twice`);
 		expect(() => appendItem('{"x": {"l": null}}', ["x", "l"], 1)).toThrow(reason("x.l"));
 		expect(() => appendItem('{"l": {}, "l": []}', ["l"], 1)).toThrow(reason("l"));
 		expect(() => appendItem('{"l": [1], "l": [2]}', ["l"], 1)).toThrow(/cannot be changed/);
@@ -160,7 +160,7 @@ describe("a value that is taken out", () => {
 
 	it("is refused where it is there twice", () => {
 		expect(() => removeFromJson('{"a": 1, "a": 2}', ["a"])).toThrow(
-			refusal("`a` stands where it cannot be changed by itself"),
+			refusal("`a` cannot be changed on its own where it is"),
 		);
 	});
 

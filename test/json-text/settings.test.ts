@@ -76,15 +76,15 @@ describe("settings", () => {
 		expect(readSettings(" \n")).toEqual({});
 		expect(readSettings('{ "a": [1,], // one\n }')).toEqual({ a: [1] });
 		expect(() => readSettings('{"a": }')).toThrow(refusal("it is not valid JSON"));
-		expect(() => readSettings("[1]")).toThrow(refusal("it holds no object"));
+		expect(() => readSettings("[1]")).toThrow(refusal("it does not hold an object"));
 	});
 
-	it("hold a value at a key or none, and refuse a way through what is no object", () => {
+	it("hold a value at a key or none, and refuse a way through what is not an object", () => {
 		expect(entryInJson('{"a": {"b": 1}}', ["a", "b"])).toBe(1);
 		expect(entryInJson('{"a": {"b": 1}}', ["a", "c", "d"])).toBeUndefined();
 		expect(entryInJson("{}", ["toString"])).toBeUndefined();
-		expect(() => entryInJson('{"x": {"a": 1}}', ["x", "a", "b"])).toThrow(refusal("`x.a` is no object"));
-		expect(() => enterJson('{"a": 1}', ["a", "b"], 2)).toThrow(refusal("`a` is no object"));
+		expect(() => entryInJson('{"x": {"a": 1}}', ["x", "a", "b"])).toThrow(refusal("`x.a` is not an object"));
+		expect(() => enterJson('{"a": 1}', ["a", "b"], 2)).toThrow(refusal("`a` is not an object"));
 	});
 
 	it("stay as they are if the value is there, or is not there to be removed", () => {
@@ -104,8 +104,8 @@ describe("settings", () => {
 	});
 
 	it("are refused if a member on the way is there twice", () => {
-		expect(() => enterJson('{"a": {"b": 1}, "a": {"c": 1}}', ["a", "c"], 2)).toThrow(refusal("there twice"));
-		expect(() => enterJson('{"a": 1, "a": 2}', ["a"], 3)).toThrow(refusal("`a` stands where it cannot be changed"));
+		expect(() => enterJson('{"a": {"b": 1}, "a": {"c": 1}}', ["a", "c"], 2)).toThrow(refusal("appears twice"));
+		expect(() => enterJson('{"a": 1, "a": 2}', ["a"], 3)).toThrow(refusal("`a` cannot be changed on its own"));
 	});
 });
 
@@ -119,9 +119,9 @@ describe("an item added to a list of settings", () => {
 	});
 
 	it("is refused where there is no list", () => {
-		expect(() => appendItem('{"x": {"list": {}}}', ["x", "list"], 1)).toThrow(refusal("`x.list` is no list"));
+		expect(() => appendItem('{"x": {"list": {}}}', ["x", "list"], 1)).toThrow(refusal("`x.list` is not a list"));
 		expect(() => appendItem('{"list": 1, "list": []}', ["list"], 1)).toThrow(
-			refusal("`list` is no list, or is there twice"),
+			refusal("`list` is not a list, or appears twice"),
 		);
 	});
 });

@@ -148,7 +148,7 @@ describe("errors over the protocol", () => {
 	});
 
 	it("leaves other errors as they are", async () => {
-		expect((await send("tools/call", { name: "none" })).error?.message).toContain("No such tool here");
+		expect((await send("tools/call", { name: "none" })).error?.message).toContain("Unknown tool. Known:");
 		expect((await send("no/such", {})).error).toMatchObject({ code: -32_601 });
 	});
 });

@@ -57,7 +57,9 @@ describe("a defect in a handler", () => {
 	])("%s is answered without its details, and logged by its kind", async (_what, thrown, kind) => {
 		const { answer, log } = await callOf(() => Promise.reject(thrown));
 		expect(answer).toEqual(toolError(thrown));
-		expect(answer.content).toEqual([{ type: "text", text: "[internal] The call failed by a defect of the server." }]);
+		expect(answer.content).toEqual([
+			{ type: "text", text: "[internal] The call failed because of a defect in the server." },
+		]);
 		expect(log).toMatchObject([
 			{ level: "error", message: "test_tool failed", data: { event: "defect", error: kind } },
 		]);

@@ -78,7 +78,7 @@ describe("shorten_result", () => {
 		await writeFile(file, "no folder");
 		const session = await stdioSession({ parameters: ["serve", "--hooks", "--archive", join(file, "archive")] });
 		expect(await answered(session, claudeCodeCall("Bash", command, bashResponse(long)))).toEqual({});
-		expect(session.stderr()).toContain("A hook left a result as it was");
+		expect(session.stderr()).toContain("A hook left a result unedited");
 		expect(session.stderr()).not.toContain("on fire");
 	});
 
@@ -90,7 +90,7 @@ describe("shorten_result", () => {
 		expect((await listed(parameters)).names).toEqual(["recall_original"]);
 		const { client } = await listed(["--archive", "memory"]);
 		const call = client.callTool({ name: "shorten_result", arguments: claudeCodeCall("Bash", command, "") });
-		await expect(call).rejects.toThrow("No such tool here");
+		await expect(call).rejects.toThrow("Unknown tool. Known:");
 		const { code, lines } = await runCli(["serve", "--http", "--hooks"], { folder: await scratchFolder() });
 		expect([code, lines.join()]).toEqual([2, expect.stringContaining("expected --hooks without --http")]);
 	});

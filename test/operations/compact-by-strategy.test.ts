@@ -165,7 +165,7 @@ describe("an invalid answer of a strategy is refused, and the original stays", (
 		]) {
 			const error = await refused({ compact });
 			expect(error).toMatchObject({ code: "strategy_failed", cause });
-			expect(error.message).toMatch(/failed, and the conversation was left as it was\. It threw RangeError\./);
+			expect(error.message).toMatch(/failed; the conversation is unchanged\. It threw RangeError\./);
 			expect(error.message).not.toContain(secret);
 		}
 	});

@@ -221,7 +221,7 @@ describe("a strategy of one's own", () => {
 	it.each<[string, () => unknown, RegExp]>([
 		["throws a text", () => Promise.reject("so"), /"own" failed.* It threw a string\.$/],
 		["throws an error", () => Promise.reject(new RangeError("secret")), /It threw RangeError\.$/],
-		["returns a text", () => "no", /It is to return messages of the format openai-chat, or null\.$/],
+		["returns a text", () => "no", /It must return messages of the format openai-chat, or null\.$/],
 	])("that %s is told so, and nothing changes", async (_, change, message) => {
 		await expect(own(change)).rejects.toMatchObject({
 			code: "strategy_failed",

@@ -122,6 +122,6 @@ describe("provider usage", () => {
 		const conversation = [{ role: "assistant", content: "Hello." }];
 		const { method, notes } = await report(conversation, { usage: { input_tokens: 50 } });
 		expect(method).toBe("exact");
-		expect(notes.join()).toContain("of which 0 were counted before its last answer");
+		expect(notes.join()).toContain("which had 0 counted tokens before its last answer");
 	});
 });

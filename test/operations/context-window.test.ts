@@ -59,7 +59,7 @@ describe("the window", () => {
 		for (const guard of [{ unknown_window: "leave" }, { enabled: false }] as const) {
 			const { window, budget, policy } = await open({ guard }, { model: "mine-1" });
 			expect(window.tokens).toBeUndefined();
-			expect(window.notes[0]).toMatch(/^No context window is known for "mine-1", so nothing was taken out/);
+			expect(window.notes[0]).toMatch(/^No context window is known for "mine-1", so nothing was removed/);
 			expect(budget).toBe(Number.POSITIVE_INFINITY);
 			expect(policy.guard.ladder).toEqual([]);
 		}
@@ -86,12 +86,15 @@ describe("the budget", () => {
 		};
 		await refused(
 			{ guard: { reserve_tokens: 1_000, budget_ratio: 1 } },
-			/got 0: a context window of 1000 tokens, less a reserve of 1000 .* Give a smaller `reserve_tokens`/,
+			/^The reserve \(1000\) is as large as the window \(1000\)\. .* Give a smaller `reserve_tokens`/,
 		);
-		await refused({ guard: { reserve_tokens: 900, budget_ratio: 0.8 } }, /got -100: 0\.8 of a context window/);
+		await refused(
+			{ guard: { reserve_tokens: 900, budget_ratio: 0.8 } },
+			/^The reserve \(900\) is larger than 0\.8 of the window \(1000\)\./,
+		);
 		await refused(
 			{ guard: { reserve_tokens: 0, budget_ratio: 0.0001 } },
-			/got 0: 0\.0001 of .* Set a larger guard\.budget_ratio/,
+			/^guard\.budget_ratio \(0\.0001\) leaves no tokens of the window \(1000\)\. .* Set a larger guard\.budget_ratio/,
 		);
 	});
 });

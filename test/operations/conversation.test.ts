@@ -60,17 +60,17 @@ describe("applyAndVerify", () => {
 		[
 			"an edited user message",
 			[replace([0, "content"])],
-			/only_tool_results_edited \(\/0\/content is no tool result\), so/,
+			/only_tool_results_edited \(\/0\/content is not a tool result\), so/,
 		],
 		["a missing path", [replace([9, "content"])], /^The plan could not be applied/],
-		["a result that can no longer be read", [replace([1, "role"])], /left as it was/],
+		["a result that can no longer be read", [replace([1, "role"])], /the conversation is unchanged/],
 	])("keeps the original and gives the reason: %s", (_, plan, message) => {
 		const applied = applyAndVerify({ source, plan: plan, meter: { countTokens: roughCount, messageOverhead: 0 } });
 		expect(applied).toMatchObject({ error: { code: "broken_promise" } });
 		expect(applied.document).toBe(document);
 		expect(applied.error?.message).toMatch(message);
 		expect(applied.error?.cause === undefined).toBe(/have broken/.test(applied.error?.message ?? ""));
-		expect(applied.error?.message).toMatch(/so the conversation was left as it was\. Please report this\.$/);
+		expect(applied.error?.message).toMatch(/so the conversation is unchanged\. Please report this\.$/);
 		expect(applied.error?.message).not.toMatch(/secret|fox/);
 	});
 

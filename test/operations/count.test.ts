@@ -127,7 +127,7 @@ describe("a count that is calibrated", () => {
 				...estimate,
 				notes: [
 					"a note",
-					expect.stringMatching(/^The usage given, \d+ input tokens, cannot be .* of which 110 were counted/),
+					expect.stringMatching(/^The given usage, \d+ input tokens, cannot belong .* which had 110 counted/),
 				],
 			});
 		}

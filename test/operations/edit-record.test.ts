@@ -103,7 +103,7 @@ describe("the log of a plan", () => {
 		expect(eventsOf(edit("summary", 0))).toEqual([
 			{
 				level: "warning",
-				message: "Compaction: 1 old messages gave way (16 → 2 tokens)",
+				message: "Compaction: replaced 1 old messages (16 → 2 tokens)",
 				data: { event: "summarised", messages: 1, tokens_before: 16, tokens_after: 2 },
 			},
 		]);

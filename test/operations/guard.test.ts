@@ -107,14 +107,19 @@ describe("guardConversation", () => {
 			"a reserve as large as the window",
 			{},
 			{ model: "gpt-4" },
-			"got 0: a context window of 8192 tokens, less a reserve of 8192",
+			"The reserve (8192) is as large as the window (8192).",
 		],
-		["a larger reserve", {}, { contextWindow: 100, reserveTokens: 300 }, "got -200: a context window of 100 tokens"],
+		[
+			"a larger reserve",
+			{},
+			{ contextWindow: 100, reserveTokens: 300 },
+			"The reserve (300) is larger than the window (100).",
+		],
 		[
 			"a share of a window below one token",
 			{ budget_ratio: 0.8, reserve_tokens: 0 },
 			{ contextWindow: 1 },
-			"got 0: 0.8 of a context window of 1 tokens, less a reserve of 0 for the answer. Nothing was changed. Set a larger guard.budget_ratio",
+			"guard.budget_ratio (0.8) leaves no tokens of the window (1). Nothing was changed. Set a larger guard.budget_ratio",
 		],
 	])("refuses %s before it drops anything or asks anybody", async (_what, layer, given, words) => {
 		const guarded = guardWithCompaction({

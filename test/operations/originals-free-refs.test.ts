@@ -34,7 +34,7 @@ describe("an operation whose reference is taken", () => {
 	});
 
 	it("is not tried again after another error", async () => {
-		const error = new Error("Another text has a planned reference.");
+		const error = new Error("Two texts would get the same reference.");
 		await expect(withFreeRefs(failing(1, error))).rejects.toBe(error);
 	});
 

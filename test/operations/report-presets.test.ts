@@ -85,7 +85,7 @@ describe("a message of the user with a result", () => {
 describe("the notes of a report", () => {
 	it("say that a usage cannot be of the conversation", async () => {
 		const { notes } = await reportContext({ conversation, layers: [], usage: { input_tokens: 100_000_000 } });
-		expect(notes.join()).toContain("cannot be of this conversation");
+		expect(notes.join()).toContain("cannot belong to this conversation");
 		expect((await reportContext({ conversation, layers: [] })).notes).toEqual([]);
 	});
 });

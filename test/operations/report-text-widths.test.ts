@@ -141,8 +141,8 @@ describe("the text of a report", () => {
 	it("explains its columns, those of results only with results", () => {
 		const legend = [
 			"age: tool turns since; stale: read again, edited or repeated since",
-			"used: an answer took something from it that stood nowhere else",
-			"rewritten: tokens from the first change on, which the cache takes again",
+			"used: an answer took text from it that was nowhere else",
+			"rewritten: tokens from the first change on, which the cache stores again",
 			"pays after: calls until what is freed has paid for that",
 			"",
 		];

@@ -94,8 +94,8 @@ describe("a context report as text", () => {
 			"context-trim  100 012     -12    no        100       never       0    0        2  ##################",
 			"",
 			"age: tool turns since; stale: read again, edited or repeated since",
-			"used: an answer took something from it that stood nowhere else",
-			"rewritten: tokens from the first change on, which the cache takes again",
+			"used: an answer took text from it that was nowhere else",
+			"rewritten: tokens from the first change on, which the cache stores again",
 			"pays after: calls until what is freed has paid for that",
 			"",
 		]);

@@ -100,7 +100,7 @@ describe("a session in opencode 1.x", () => {
 		const messages = await sentAfter(24, hooks);
 		await sentAfter(24, hooks);
 		expect(messages).toEqual(storedSession(turnsOf(24, 6_000)));
-		expect(logged).toEqual([expect.stringContaining("palimpsest left something as it was: ")]);
+		expect(logged).toEqual([expect.stringContaining("palimpsest left something unedited: ")]);
 	});
 
 	it("has its new decisions taken back once the provider has refused them, and none for the next 20 requests", async () => {

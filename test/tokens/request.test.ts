@@ -101,7 +101,7 @@ describe("functionTokens", () => {
 		["alternatives", { properties: { a: { anyOf: [{ type: "string" }, { type: "number" }] } } }],
 		["no list of properties", { properties: [] }],
 		["nothing that names them", "none"],
-		["a property that is no object", { properties: { a: { type: "string" }, b: "string" } }],
+		["a property that is not an object", { properties: { a: { type: "string" }, b: "string" } }],
 	])("knows nothing of parameters with %s", (_what, parameters) => {
 		const deep = [...tools, { type: "function", function: { ...weather, parameters } }];
 		expect(functionTokens(deep, { countTokens, functionStart: 7 })).toBeUndefined();

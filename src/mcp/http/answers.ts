@@ -78,7 +78,7 @@ export function markRawAnswers(transport: Pick<Transport, "send">, rawOf: (id: R
 }
 
 /**
- * Without an id, for one request only. JSON text goes out as it is, and unread bytes are limited. There is no event
+ * Without an id, for one request only. JSON text is sent unchanged, and unread bytes are limited. There is no event
  * store: calls change nothing, so a client that lost its stream calls again.
  */
 export function createStreamableTransport(unread: UnreadLimit, id?: string) {

@@ -24,7 +24,7 @@ export function createApplication(options: {
 	return application;
 }
 
-/** A defect is logged by name and described to nobody. */
+/** A defect is logged by name and not described to clients. */
 function answerError(log: Log): ErrorRequestHandler {
 	// Express recognises an error handler by its four parameters.
 	return (error, request, response, _next) => {
@@ -52,7 +52,7 @@ function refusalOf(error: unknown): Refusal {
 	// Express gives a status to mistakes of the client, such as a path that cannot be decoded.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, message: "The request cannot be understood." };
-	return { status: 500, code: -32_603, message: "The request failed by a defect of the server." };
+	return { status: 500, code: -32_603, message: "The request failed because of a defect in the server." };
 }
 
 export interface Refusal {

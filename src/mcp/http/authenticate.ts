@@ -34,9 +34,9 @@ export async function createAuthentication(options: AuthenticationOptions) {
 		if (isWrong) throw new PalimpsestError("invalid_argument", `Expected ${expected}.`);
 	};
 	const hasOthers = audiences.length > 0 || jwks !== undefined || scopes.length > 0;
-	refuseIf(issuer === undefined && hasOthers, "--auth-issuer beside the other options for JSON Web Tokens");
-	const why = "since tokens that the issuer made for other services would be taken otherwise";
-	refuseIf(issuer !== undefined && audiences.length === 0, `--auth-audience beside --auth-issuer, ${why}`);
+	refuseIf(issuer === undefined && hasOthers, "--auth-issuer with the other options for JSON Web Tokens");
+	const why = "since tokens that the issuer made for other services would be accepted otherwise";
+	refuseIf(issuer !== undefined && audiences.length === 0, `--auth-audience with --auth-issuer, ${why}`);
 	const tokens = file !== undefined || variable ? createTokenList({ file, variable, log }) : undefined;
 	const jwtVerifier = issuer === undefined ? undefined : await createJwtVerifier({ issuer, audiences, jwks });
 	if (!tokens && !jwtVerifier) return undefined;
@@ -53,7 +53,7 @@ export async function createAuthentication(options: AuthenticationOptions) {
 	return { verifyAccessToken, issuer, scopes, tokens, close: () => tokens?.close() };
 }
 
-/** Before a body is read. Refused requests count by address, so that guessing tokens uses up nobody's quota. */
+/** Before a body is read. Refused requests count by address, so that guessing tokens does not use up the quota of a user. */
 export function authenticate(options: {
 	readonly authentication: Authentication;
 	readonly perMinute: number;
@@ -156,7 +156,7 @@ export function tokenCaller({ name, digest }: AuthToken): Caller {
 	return { principal: `token ${name}`, credential: digest.toString("hex") };
 }
 
-/** The caller as the SDK carries it, without the token, so that nothing behind the check can reveal it. */
+/** The caller as the SDK carries it, without the token, so that nothing after the check can reveal it. */
 function callerAuthInfo(caller: Caller, valid: Pick<AuthInfo, "scopes" | "expiresAt">): AuthInfo {
 	return { ...valid, token: "", clientId: caller.principal, extra: { credential: caller.credential } };
 }
@@ -166,7 +166,7 @@ export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }
 	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
 }
 
-/** If the file becomes unusable later, the tokens in force stay. An empty file lets nobody in. Throws at the start. */
+/** If the file becomes unusable later, the tokens in force stay. An empty file rejects everyone. Throws at the start. */
 export function createTokenList(options: {
 	readonly file?: string | undefined;
 	readonly variable?: string | undefined;
@@ -180,7 +180,7 @@ export function createTokenList(options: {
 	if (tokens.length === 0) throw new PalimpsestError("invalid_argument", "Expected at least one token, got none.");
 	const listeners: ((tokens: readonly AuthToken[]) => void)[] = [];
 	const keep = (why: string): void => {
-		const message = `The tokens file was not taken, the tokens in force stay. ${why}`;
+		const message = `Kept the previous tokens. ${why}`;
 		log({ level: "error", message, data: { event: "auth_tokens_refused" } });
 	};
 	const watch = (path: string): (() => void) => {
@@ -189,7 +189,7 @@ export function createTokenList(options: {
 			try {
 				tokens = read(path);
 			} catch (error) {
-				keep(error instanceof PalimpsestError ? error.message : "It cannot be read.");
+				keep(error instanceof PalimpsestError ? error.message : "The tokens file cannot be read.");
 				return;
 			}
 			warnOfReaders(path, log);
@@ -197,7 +197,7 @@ export function createTokenList(options: {
 			log({ level: "notice", message: "Tokens changed", data });
 			for (const listener of listeners) listener(tokens);
 		};
-		return watchPolicyFile({ path, onChange, onError: () => keep("It is gone."), intervalMilliseconds });
+		return watchPolicyFile({ path, onChange, onError: () => keep("The tokens file is gone."), intervalMilliseconds });
 	};
 	return {
 		current: () => tokens,
@@ -306,7 +306,7 @@ function scopesOf({ scope, scp }: JWTPayload): string[] {
 function refusalOf(error: unknown, errors: typeof JoseErrors): Error {
 	if (error instanceof errors.JWTExpired) return new InvalidTokenError("The token has expired");
 	if (error instanceof errors.JWTClaimValidationFailed) {
-		return new InvalidTokenError("The token is not from the issuer, or not for the audience, that is expected here");
+		return new InvalidTokenError("The token is not from the expected issuer, or not for the expected audience");
 	}
 	// Without the keys; the generic code is that of an answer that is not 200 or not JSON.
 	const ours = ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"];

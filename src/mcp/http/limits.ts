@@ -54,7 +54,7 @@ export function limitRequests(quota: {
 }
 
 /** For a client that gives one id to two requests at the same time. */
-export const idInUse = "Expected an id that no other request has which waits for its answer.";
+export const idInUse = "Expected an id that no other waiting request has.";
 
 /** The requests that cause work; all others are answered at once. */
 const calls: ReadonlySet<string> = new Set(["tools/call", "resources/read"]);

@@ -114,7 +114,7 @@ export function captureStandardError(log: Log): (line: string) => void {
 		// Frames only: the message may quote a conversation.
 		const frames = error instanceof Error ? (error.stack ?? "").match(/^ {4}at .*/gm) : null;
 		const data = { event: "defect", error: name, stack: (frames ?? []).map((frame) => frame.trim()).join("; ") };
-		log({ level: "error", message: "The process ends by a defect", data });
+		log({ level: "error", message: "The process ends because of a defect", data });
 		process.exit(70);
 	});
 	return (line) => void write(`${line}\n`);

@@ -56,8 +56,8 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const counters: readonly (readonly [name: string, help: string, amount: (end: CallEnd) => number | undefined])[] = [
 	["call_request_bytes_total", "Bytes of the arguments of calls.", ({ bytesIn }) => bytesIn],
 	["call_response_bytes_total", "Bytes of the answers to calls.", ({ bytesOut }) => bytesOut],
-	["tokens_before_total", "Tokens of conversations as they came.", (end) => tokensOf(end)?.before],
-	["tokens_after_total", "Tokens of conversations as they were answered.", (end) => tokensOf(end)?.after],
+	["tokens_before_total", "Tokens of conversations before editing.", (end) => tokensOf(end)?.before],
+	["tokens_after_total", "Tokens of conversations after editing.", (end) => tokensOf(end)?.after],
 	["masked_tool_results_total", "Tool results replaced by placeholders.", sumOf("masked_tool_results")],
 	["truncations_total", "Tool results and texts that were cut.", sumOf("truncated_tool_results", "truncated")],
 	["dropped_messages_total", "Messages that were dropped.", sumOf("dropped_messages")],
@@ -114,7 +114,7 @@ export async function serveMetrics(options: {
 		hostCheck: isLoopback(host) ? checkHost({ host, publicUrl: undefined }) : requireOneHost,
 		publicUrl: undefined,
 		routes: [healthRoutes(readiness), metricsRoute(metrics)],
-		notFound: "Here are /metrics, /healthz and /readyz.",
+		notFound: "Available here: /metrics, /healthz and /readyz.",
 		log,
 	});
 	const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, application);

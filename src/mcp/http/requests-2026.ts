@@ -11,7 +11,7 @@ import type { createCallLimits } from "./limits.ts";
 
 export type Requests2026 = ReturnType<typeof createRequests2026>;
 
-/** Serves revision 2026-07-28: each request stands alone, and has a server of its own. */
+/** Serves revision 2026-07-28: each request is independent, and has a server of its own. */
 export function createRequests2026(parts: {
 	readonly optionsOf: (caller: Caller | undefined) => ServerOptions;
 	readonly callLimits: ReturnType<typeof createCallLimits>;
@@ -35,7 +35,7 @@ export function createRequests2026(parts: {
 	const stopListening = parts.onListening(() => streams.notify.resourceUpdated(currentPolicyUri));
 
 	return {
-		/** The body has been read. `gone` ends the work when nobody waits for the answer any more. */
+		/** The body has been read. `gone` ends the work when no client waits for the answer. */
 		async handle(exchange: {
 			readonly request: Request;
 			readonly response: Response;

@@ -25,7 +25,7 @@ export interface SessionsOptions
 	readonly authentication?: Authentication | undefined;
 	/** The archive of a principal. With authentication it replaces `archive`. */
 	readonly archiveOf?: ((principal: string) => ArchiveSource | undefined) | undefined;
-	/** Whether each request stands alone, for several processes behind a balancer. */
+	/** Whether each request is independent, for several processes behind a balancer. */
 	readonly isStateless?: boolean | undefined;
 	/** Time without a request or open stream after which a session is closed. Default 30 minutes. */
 	readonly idleMilliseconds?: number | undefined;
@@ -51,7 +51,7 @@ interface Session {
 const refusals = {
 	closing: {
 		status: 503,
-		message: "The server is shutting down. Call again: another one, or this one started anew, answers.",
+		message: "The server is shutting down. Call again: another server, or this one after its restart, answers.",
 		headers: { "Retry-After": "1" },
 	},
 	tooMany: {
@@ -80,7 +80,7 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 	const callLimits = createCallLimits(quotas, options.onCallEnd);
 	let isClosing = false;
 
-	/** Requests that stand alone. Each counts as a session while it lasts. */
+	/** Independent requests. Each counts as a session while it lasts. */
 	const alone = new Set<Pick<Session, "caller" | "close">>();
 	let requests2026: Promise<Requests2026> | undefined;
 
@@ -92,7 +92,7 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			// Clients over HTTP may run on other machines.
 			sharesFiles: false,
 			onlyAnswers: options.isStateless,
-			// With authentication nobody gets the operator's own archive.
+			// With authentication no client gets the operator's own archive.
 			archive: authentication ? caller && archiveOf?.(caller.principal) : archive,
 			archiveLocation: isOwn ? locationOfPrincipal(archiveLocation, principal) : archiveLocation,
 			principal,
@@ -114,7 +114,7 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			const isWorking = calls?.isRunning();
 			const rest = () => {
 				if (!isWorking) return void close();
-				// Nobody waits for the answers. In MCP a broken connection alone cancels nothing.
+				// No client waits for the answers. In MCP a broken connection alone cancels nothing.
 				calls?.stop();
 				restTimer();
 			};
@@ -218,10 +218,10 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 		const entrance = createStreamableTransport(unread, isStateless ? undefined : id);
 		const session = await sessions.open(id, entrance, caller);
 		session.hold(response);
-		// Also if the client leaves: nobody else can get the answer.
+		// Also if the client leaves: no other client can get the answer.
 		if (isStateless) response.once("close", () => void session.close());
 		await entrance.handle({ request, response, body }).finally(() => {
-			// Without an id the request was no valid initialize: nobody can ever use this session.
+			// Without an id the request was not a valid initialize: no client can ever use this session.
 			if (!isStateless && entrance.transport.sessionId === undefined) return session.close();
 		});
 	};

@@ -64,7 +64,7 @@ export async function runJob(job: ThreadJob & { readonly phase: JobPhase }): Pro
 		loadStrategy: compaction.loadStrategy,
 	};
 	const tool = toolsNamed(job.offered).find(({ name }) => name === job.tool);
-	if (!tool) throw new TypeError("Expected a tool that there is.");
+	if (!tool) throw new TypeError("Unknown tool.");
 	const refs: string[] = [];
 	const archive = job.archive && archiveOfJob(job.archive, { originals, refs, longRefs: job.longRefs, duringFiles });
 	const { result, code, report } = await runTool({ tool, arguments: job.arguments, context, archive });

@@ -124,7 +124,7 @@ class BusyError extends PalimpsestError {
 interface Waiting {
 	readonly principal: string;
 	readonly signal: AbortSignal;
-	/** An admitted job is not refused any more. */
+	/** An admitted job is no longer refused. */
 	readonly isAdmitted: boolean;
 	readonly onBegin?: () => void;
 }
@@ -222,11 +222,11 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 	};
 }
 
-// ---- The end of a job that nobody waits for ----
+// ---- The end of a job that no caller waits for ----
 
 /**
  * What a thread does with its job, shared with the server's thread. Node.js leaks a descriptor if a thread is terminated
- * while it opens a file, so a job that nobody waits for ends in two ways: a thread that computes is terminated, and a
+ * while it opens a file, so a job that no caller waits for ends in two ways: a thread that computes is terminated, and a
  * thread that reads or writes ends the job itself as soon as that is over.
  */
 export type JobPhase = Int32Array;
@@ -268,10 +268,10 @@ export function terminationOf(phase: JobPhase, cancelled: AbortSignal): Terminat
 
 export type DuringFiles = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** In the job's thread, when the job begins. Throws, now and around each piece of work, once nobody waits for the job. */
+/** In the job's thread, when the job begins. Throws, now and around each piece of work, once no caller waits for the job. */
 export function beginComputing(phase: JobPhase): DuringFiles {
 	const change = (from: number, to: number): void => {
-		if (Atomics.compareExchange(phase, 0, from, to) !== from) throw new Error("Nobody waits for this job.");
+		if (Atomics.compareExchange(phase, 0, from, to) !== from) throw new Error("No caller waits for this job.");
 	};
 	let open = 0;
 	change(readingOrWriting, computing);
@@ -380,7 +380,7 @@ async function ask(question: ModelQuestion, models: Models, context: ToolContext
 	const { signal, onProgress } = context;
 	try {
 		const answer = await models[model]?.summarise({ ...request, signal, onProgress });
-		if (!answer) throw new TypeError("Expected a question to a model that there is.");
+		if (!answer) throw new TypeError("Expected a question to a known model.");
 		return { question, answer };
 	} catch (error) {
 		if (!(error instanceof SummariserError)) throw error;

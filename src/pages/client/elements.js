@@ -73,7 +73,7 @@ export function legendItem({ property, filled = false, dash = [], strong = false
 	]);
 }
 
-/** Rows of a table beside a plot at most: its readers follow a curve, not each pixel. */
+/** Most rows of the table of a plot: its readers follow a curve, not each pixel. */
 const mostRows = 60;
 
 /**

@@ -318,7 +318,7 @@ export function plotIn(container, heightFor = (width) => Math.round(Math.min(380
 	}).observe(container);
 	return {
 		/**
-		 * Draws anew. Options are asked for again when the width changes, since axes and labels depend on it.
+		 * Draws again. Options are asked for again when the width changes, since axes and labels depend on it.
 		 *
 		 * @param {(width: number) => Omit<import("uplot").Options, "width" | "height">} optionsFor
 		 * @param {import("uplot").AlignedData} data

@@ -73,7 +73,7 @@ function sayUnnamed(unnamed) {
 }
 
 /**
- * Draws a disc and a square for each policy, joined by a line, and its name beside them. Returns how many names found no
+ * Draws a disc and a square for each policy, joined by a line, and its name next to them. Returns how many names found no
  * room.
  *
  * @param {import("uplot")} self
@@ -169,7 +169,7 @@ function line(context, from, to) {
  * @typedef {{ readonly x: number, readonly y: number, readonly width: number }} Anchor Where a label belongs, and how wide it is.
  */
 
-/** Directions in which a label may stand from its point, the best first: right, left, above, below, and between. */
+/** Directions in which a label may lie from its point, the best first: right, left, above, below, and between. */
 const directions = [
 	[1, 0],
 	[-1, 0],

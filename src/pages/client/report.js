@@ -132,7 +132,7 @@ function biggest({ biggest_results, tokens }) {
 	const largest = biggest_results[0]?.tokens ?? 1;
 	return tableBlock({
 		heading: "The biggest tool results",
-		note: "Age: tool turns since it came. Used since: an answer took something from it that stood nowhere else; the bars of the others are grey. Stale: what it shows was read again, edited or repeated since.",
+		note: "Age: tool turns since it came. Used since: an answer took text from it that was nowhere else; the bars of the others are grey. Stale: what it shows was read again, edited or repeated since.",
 		headings: ["Tool", "Tokens", "Age", "Used since", "Stale", "Share", "Message", "Call"],
 		rows: biggest_results.map((one) => [
 			barCell(one.tool ?? "unknown", one.tokens / largest, one.used_since ? "--part-results" : "--unused", one.target),
@@ -152,7 +152,7 @@ function biggest({ biggest_results, tokens }) {
 function presets({ presets: outcomes, tokens }) {
 	return tableBlock({
 		heading: "What each preset would free and cost",
-		note: `Bars show what is left of ${formatCount(tokens)} tokens. Rewritten: tokens from the first change on, which the provider writes to its cache anew; pays after: calls until what is saved has paid for that.`,
+		note: `Bars show what is left of ${formatCount(tokens)} tokens. Rewritten: tokens from the first change on, which the provider writes to its cache again; pays after: calls until what is saved has paid for that.`,
 		headings: [
 			"Preset",
 			"Tokens after",

@@ -248,7 +248,7 @@ describe.each(["2025-11-25", "2026-07-28"])("in revision %s, a call", (revision)
 	test("of a tool with such a name is refused as unknown", async () => {
 		const running = await start();
 		for (const name of ["__proto__", "constructor", "hasOwnProperty"]) {
-			expect(await call(running, name, "{}")).toContain("No such tool here");
+			expect(await call(running, name, "{}")).toContain("Unknown tool. Known:");
 		}
 	});
 

@@ -28,7 +28,7 @@ describe("a cancelled job", () => {
 		const { cancel, termination, begin } = jobOf();
 		cancel();
 		expect(termination.signal.aborted).toBe(false);
-		expect(begin).toThrow("Nobody waits for this job.");
+		expect(begin).toThrow("No caller waits for this job.");
 		termination.release();
 	});
 
@@ -42,10 +42,10 @@ describe("a cancelled job", () => {
 			await duringFiles(async () => done.push("two"));
 			done.push("three");
 		});
-		await expect(work).rejects.toThrow("Nobody waits for this job.");
+		await expect(work).rejects.toThrow("No caller waits for this job.");
 		expect(done).toEqual(["one", "two", "three"]);
 		expect(termination.signal.aborted).toBe(false);
-		await expect(duringFiles(async () => done.push("more"))).rejects.toThrow("Nobody waits for this job.");
+		await expect(duringFiles(async () => done.push("more"))).rejects.toThrow("No caller waits for this job.");
 		expect(done).toHaveLength(3);
 		termination.release();
 	});
