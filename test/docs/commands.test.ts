@@ -10,7 +10,10 @@ import { commandsOf, pages } from "./markdown.ts";
 
 /** Commands that are not run here, and why. */
 const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
-	[/^(?:npm ci\b|npm test$|npm run (?:test:(?:all|long|node)|lint|typecheck|demo|conformance)\b|\.ci\/run)/, "CI runs them"],
+	[
+		/^(?:npm ci\b|npm test$|npm run (?:test:(?:all|long|node)|lint|typecheck|demo|conformance)\b|\.ci\/run)/,
+		"CI runs them",
+	],
 	[/^npm run (?:bench|fuzz|hosts|kills|lab|load|mutation|recording|soak)\b/, "minutes of work"],
 	[
 		/^(?:palimpsest|npx -y palimpsest-mcp) launch (?!.*--dry-run)/,
