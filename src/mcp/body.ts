@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { ArchiveLocation } from "../archive/open.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
+import { createBodyHold } from "../http/body.ts";
 
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
 export const smallestHeld = 64 * 1024;
@@ -255,26 +256,17 @@ export function createBodyReader(limits: {
 	readonly holdsArguments?: boolean;
 }) {
 	const { bytesOfOne, bytesOfAll, holdsArguments = false } = limits;
-	let held = 0;
+	const hold = createBodyHold({ bytesOfOne, bytesOfAll, endsTinyPieces: true });
 
 	const readBytes = async (request: IncomingMessage): Promise<Buffer> => {
-		const chunks = createJoinedChunks();
-		let charged = 0;
-		try {
-			if (Number(request.headers["content-length"]) > bytesOfOne) throw tooLarge(bytesOfOne);
-			for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-				if (chunks.length() + chunk.length > bytesOfOne) throw tooLarge(bytesOfOne);
-				chunks.add(chunk);
-				held += chunks.memory() - charged;
-				charged = chunks.memory();
-				if (held > bytesOfAll) throw new PalimpsestError("rate_limit", tooMany);
-			}
-			return chunks.bytes();
-		} finally {
-			held -= charged;
-			// The rest is discarded: a client that is cut off while it sends often does not see the answer.
-			request.resume();
+		const arrived = await hold.read(request);
+		if (arrived.kind === "whole") {
+			arrived.release();
+			return arrived.bytes;
 		}
+		arrived.discard();
+		if (arrived.kind === "no_room") throw new PalimpsestError("rate_limit", tooMany);
+		throw arrived.kind === "too_large" ? tooLarge(bytesOfOne) : new PalimpsestError("invalid_argument", tinyPieces);
 	};
 
 	return {
@@ -283,44 +275,13 @@ export function createBodyReader(limits: {
 	};
 }
 
+const tinyPieces = "Expected a body in pieces of 16 bytes or more on average. Send it in larger pieces.";
+
 const tooMany = "Too many large requests arrive at the same time. Try again in a moment.";
 
 function tooLarge(limit: number): PalimpsestError {
 	const message = `Expected a body of at most ${limit} bytes. Send a shorter conversation, or use the server on standard input and output.`;
 	return new PalimpsestError("payload_too_large", message);
-}
-
-/** Bounds in bytes of the blocks into which small chunks are copied. */
-const [smallestBlock, largestBlock] = [512, 64 * 1024];
-
-/** Each Buffer costs some 300 bytes of its own, so small chunks are copied into blocks that grow with the message. */
-export function createJoinedChunks() {
-	const pieces: Buffer[] = [];
-	let free = Buffer.alloc(0);
-	let [length, memory] = [0, 0];
-	return {
-		length: () => length,
-		memory: () => memory,
-		add(chunk: Buffer): void {
-			const copied = chunk.copy(free);
-			free = free.subarray(copied);
-			const rest = chunk.subarray(copied);
-			const block = Math.min(Math.max(smallestBlock, length / 4), largestBlock);
-			if (rest.length >= block) {
-				pieces.push(rest);
-				// Keeping a part of a chunk keeps all of its memory.
-				memory += chunk.length;
-			} else if (rest.length > 0) {
-				// Blocks of Node's pool would share memory with other messages.
-				const next = Buffer.allocUnsafeSlow(Math.ceil(block));
-				pieces.push(next);
-				memory += next.length;
-				free = next.subarray(rest.copy(next));
-			}
-			length += chunk.length;
-		},
-		bytes: () => Buffer.concat(pieces, length),
-	};
 }
 
 // ---- The revision of the protocol ----

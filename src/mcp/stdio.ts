@@ -4,8 +4,9 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { CompactionSource } from "../config/compaction.ts";
 import { isJsonObject } from "../conversation/json.ts";
+import { createJoinedChunks } from "../http/body.ts";
 import { messageBytes } from "./answer.ts";
-import { createJoinedChunks, namesRevision } from "./body.ts";
+import { namesRevision } from "./body.ts";
 import type { ServerOptions } from "./offer.ts";
 
 /** Returns once the server listens. When standard input ends, calls under way are finished, and the process ends. */

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
+import { mostReadAhead, paceBody } from "../../http/body.ts";
 import { createBodyReader } from "../body.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
 import { checkHost, createApplication } from "./application.ts";
@@ -71,7 +72,10 @@ export async function serveHttp(options: HttpOptions) {
 	const { headers: headersTimeout, request: requestTimeout } = options.patience ?? { headers: 15_000, request: 60_000 };
 	const connectionsCheckingInterval = Math.min(5_000, headersTimeout);
 	const timeouts = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout };
-	const server = createHttpServer(timeouts, application);
+	const server = createHttpServer({ ...timeouts, highWaterMark: mostReadAhead }, (request, response) => {
+		paceBody(request);
+		application(request, response);
+	});
 	const close = createCloser({ server, sessions, shutdownMilliseconds, onBegin: readiness.beginShutdown });
 	port = await listen(server, address);
 	return {

@@ -1,0 +1,78 @@
+import { PassThrough } from "node:stream";
+import { text as textOf } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { type ArrivedBody, createBodyHold } from "../../src/http/body.ts";
+
+function request(headers: Readonly<Record<string, string>> = {}) {
+	const stream = new PassThrough();
+	return { stream, incoming: Object.assign(stream, { headers }) as never };
+}
+
+async function streamed(arrived: ArrivedBody): Promise<string> {
+	if (arrived.kind === "whole") throw new Error("Expected a body that ended early.");
+	return textOf(arrived.stream());
+}
+
+test("a body that is too large streams on from its first byte", async () => {
+	const { read } = createBodyHold({ bytesOfOne: 1_000, bytesOfAll: 10_000 });
+	const { stream, incoming } = request();
+	const reading = read(incoming);
+	for (const piece of ["a".repeat(7), "b".repeat(900), "c".repeat(100), "d"]) stream.write(piece);
+	const arrived = await reading;
+	expect(arrived.kind).toBe("too_large");
+	const text = streamed(arrived);
+	stream.write("e".repeat(20_000));
+	await nextTurn();
+	stream.end("f");
+	expect(await text).toBe(`${"a".repeat(7)}${"b".repeat(900)}${"c".repeat(100)}d${"e".repeat(20_000)}f`);
+});
+
+test("a body that says that it is too large is not held", async () => {
+	const { read } = createBodyHold({ bytesOfOne: 1_000, bytesOfAll: 10_000 });
+	const { stream, incoming } = request({ "content-length": "1001" });
+	const arrived = await read(incoming);
+	expect(arrived.kind).toBe("too_large");
+	stream.end("x".repeat(1_001));
+	expect(await streamed(arrived)).toBe("x".repeat(1_001));
+});
+
+test("past the limit of all bodies the largest one that still arrives streams on, and others stay", async () => {
+	const { read } = createBodyHold({ bytesOfOne: 10_000, bytesOfAll: 15_000 });
+	const [small, large, last] = [request(), request(), request()];
+	const [ofSmall, ofLarge, ofLast] = [small, large, last].map(({ incoming }) => read(incoming));
+	small.stream.write("s".repeat(3_000));
+	large.stream.write("l".repeat(8_000));
+	await nextTurn();
+	last.stream.write("t".repeat(5_000));
+	const arrived = await (ofLarge as Promise<ArrivedBody>);
+	expect(arrived.kind).toBe("no_room");
+	const text = streamed(arrived);
+	large.stream.end("m");
+	expect(await text).toBe(`${"l".repeat(8_000)}m`);
+	for (const [{ stream }, of] of [
+		[small, ofSmall],
+		[last, ofLast],
+	] as const) {
+		stream.end();
+		expect((await of)?.kind).toBe("whole");
+	}
+});
+
+test("a body that is whole counts until it is released", async () => {
+	const { read } = createBodyHold({ bytesOfOne: 10_000, bytesOfAll: 15_000 });
+	const whole = request();
+	whole.stream.end("w".repeat(9_000));
+	const first = await read(whole.incoming);
+	const kindOfNext = async () => {
+		const next = request();
+		next.stream.end("n".repeat(9_000));
+		const arrived = await read(next.incoming);
+		if (arrived.kind === "whole") arrived.release();
+		else arrived.discard();
+		return arrived.kind;
+	};
+	expect(await kindOfNext()).toBe("no_room");
+	if (first.kind === "whole") first.release();
+	expect(await kindOfNext()).toBe("whole");
+});
