@@ -37,6 +37,13 @@ export function hostInUrl(host: string): string {
 	return new URL(`http://${isIPv6(host) ? `[${host}]` : host}`).hostname;
 }
 
+/** The host that a Host header names; `undefined` for all but `HOST` and `HOST:PORT` (RFC 9110, section 7.2). */
+export function hostOfHeader(header: string): string | undefined {
+	// A URL would take a name before `@`, or what follows `/`, `?`, `#` or `\`, for something else than the host.
+	const isPlain = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?$/i.test(header) && URL.canParse(`http://${header}`);
+	return isPlain ? new URL(`http://${header}`).hostname : undefined;
+}
+
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { hostHeaderValidation } from "@modelcontextprotocol/sdk/server/middleware/hostHeaderValidation.js";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { PalimpsestError } from "../../errors.ts";
-import { hostInUrl, isFromOwnPage } from "../../http/address.ts";
+import { hostInUrl, hostOfHeader, isFromOwnPage } from "../../http/address.ts";
 import type { Log } from "../../operations/edit-record.ts";
 
 /** Makes an Express application that checks Host and Origin before any route, also for unknown paths. */
@@ -81,10 +81,15 @@ export function checkHost(own: { readonly host: string; readonly publicUrl: URL 
 	};
 }
 
-/** Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first, while a proxy may use the last. */
+/**
+ * Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first, while a proxy may use the last. One that is
+ * no host is read differently by each program.
+ */
 export const requireOneHost: RequestHandler = (request, response, next) => {
-	if ((request.headersDistinct.host?.length ?? 0) < 2) return next();
-	refuse(response, { status: 400, message: "Expected one Host header." });
+	const [host = "", another] = request.headersDistinct.host ?? [];
+	if (another === undefined && (host === "" || hostOfHeader(host) !== undefined)) return next();
+	if (another !== undefined) return refuse(response, { status: 400, message: "Expected one Host header." });
+	refuse(response, { status: 403, message: "Expected the Host header to be a host and a port." });
 };
 
 function isAddress(hostHeader: string): boolean {
