@@ -80,7 +80,8 @@ function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
 	const rest = usage && usage.input + usage.cacheWrite;
 	if (!usage || !rest) return terms.prices.cache_write;
 	const { input: factor } = stepFactors(terms, promptTokens(usage));
-	return (inputBill(usage, terms) / factor - usage.cacheRead * terms.reads) / rest;
+	// Of very large figures the difference is not exact.
+	return Math.max(0, inputBill(usage, terms) / factor - usage.cacheRead * terms.reads) / rest;
 }
 
 /**

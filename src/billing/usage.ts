@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { createJoinedChunks } from "../http/body.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import type { Api } from "./observed-caching.ts";
 import { type CacheTerms, stepFactors } from "./terms.ts";
@@ -68,25 +69,44 @@ function decoderOf(encoding: string) {
 	return encoding === "br" ? zlib.createBrotliDecompress() : undefined;
 }
 
+/** Characters of an event, or of a line without end. Larger ones hold media. */
+const largestEvent = 1024 * 1024;
+
+/** Skips an event that is too large, and goes on with the next one. */
 function eventReader(take: (text: string) => void) {
 	const decoder = new TextDecoder();
-	const parser = createParser({ onEvent: ({ data }) => take(data) });
+	let isSkipping = false;
+	const parser = createParser({
+		maxBufferSize: largestEvent,
+		onEvent: ({ data }) => take(data),
+		onError: ({ type }) => {
+			isSkipping ||= type === "max-buffer-size-exceeded";
+		},
+	});
 	return {
-		push: (piece: Buffer) => parser.feed(decoder.decode(piece, { stream: true })),
-		end: () => parser.reset({ consume: true }),
+		push(piece: Buffer): void {
+			let text = decoder.decode(piece, { stream: true });
+			if (isSkipping) {
+				const end = /(?:\n|\r\n?)(?:\n|\r\n?)/.exec(text);
+				if (!end) return;
+				isSkipping = false;
+				parser.reset();
+				text = text.slice(end.index + end[0].length);
+			}
+			parser.feed(text);
+		},
+		end: () => isSkipping || parser.reset({ consume: true }),
 	};
 }
 
 function wholeReader(take: (text: string) => void) {
-	const pieces: Buffer[] = [];
-	let bytes = 0;
+	let chunks: ReturnType<typeof createJoinedChunks> | undefined = createJoinedChunks();
 	return {
 		push(piece: Buffer): void {
-			bytes += piece.length;
-			if (bytes <= largestHeld) pieces.push(piece);
-			else pieces.splice(0);
+			if (chunks && chunks.length() + piece.length <= largestHeld) chunks.add(piece);
+			else chunks = undefined;
 		},
-		end: () => take(Buffer.concat(pieces).toString("utf8")),
+		end: () => chunks && take(chunks.bytes().toString("utf8")),
 	};
 }
 

@@ -27,6 +27,7 @@ import {
 	saveAddressOf,
 	say,
 	show,
+	shownName,
 	withArchive,
 } from "./input-output.ts";
 import { exitCodeOfEnd, passSignals, startOf, untilSignal } from "./processes.ts";
@@ -125,7 +126,7 @@ export async function proxyStatus({
 		line("all", edited),
 		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
 		...conversations.map((one) =>
-			line(`${one.id.slice(0, 8)} (${one.model ?? one.api}, ${one.state.replaceAll("_", " ")})`, one),
+			line(`${one.id.slice(0, 8)} (${shownName(one.model ?? one.api)}, ${one.state.replaceAll("_", " ")})`, one),
 		),
 	];
 	show(`${lines.join("\n")}\n`);

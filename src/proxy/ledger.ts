@@ -120,9 +120,9 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
 			account.before = parts;
-			account.model = facts.model ?? account.model;
+			account.model = facts.model === undefined ? account.model : shownName(facts.model);
 			account.last = now();
-			account.state = wasEdited ? "edited" : facts.why === "edited" ? "sent_again" : facts.why;
+			account.state = facts.why;
 			const { tokens_sent: sent, tokens_left_out: leftOut } = sums;
 			if (account.points.length < mostRequests)
 				account.points.push([sent, leftOut, Math.round(billed), Math.round(billedUnedited)]);
@@ -176,7 +176,7 @@ interface Account {
 	readonly first: number;
 	last: number;
 	model: string | undefined;
-	state: RequestFacts["why"] | "sent_again";
+	state: RequestFacts["why"];
 	readonly sums: Sums;
 	readonly points: (readonly [number, number, number, number])[];
 	/** By key, what happened to it last. */
@@ -307,6 +307,15 @@ function pointsOf({ points, isTold }: Account): Account["points"] {
 	return isTold ? points : points.map(([sent, leftOut, billed]) => [sent, leftOut, billed, 0]);
 }
 
+const longestName = 100;
+
+/** Names come from requests: they stay on one line, without characters that a terminal acts on, and have a limit. */
+function shownName(name: string): string {
+	const start = name.slice(0, longestName).toWellFormed();
+	const shown = start.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+	return name.length > longestName ? `${shown}…` : shown;
+}
+
 function noteEdit(account: Account, result: EditedResult): void {
 	const { key, reason, why = "it pays", toolName, ref, tokensBefore, tokensAfter } = result;
 	if (account.results.get(key)?.what === reason) return;
@@ -315,7 +324,7 @@ function noteEdit(account: Account, result: EditedResult): void {
 		request: account.sums.requests,
 		what: reason,
 		why: reason === "cut" ? "it is large" : why,
-		tool: toolName ?? null,
+		tool: toolName === undefined ? null : shownName(toolName),
 		ref: ref ?? null,
 		tokens_before: tokensBefore,
 		tokens_after: tokensAfter,

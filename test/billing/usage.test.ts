@@ -129,6 +129,23 @@ describe("the usage of an answer", () => {
 		expect(await streamed("anthropic", start, { type: "message_delta", usage })).toEqual(split(5, 100));
 	});
 
+	it.each([
+		["a line", undefined],
+		["an event of many lines", 1],
+	])("skips %s of more than a megabyte, which it does not keep, and goes on", async (_, indent) => {
+		const reader = readUsage({ headers: { "content-type": "text/event-stream" } }, "openai");
+		const push = (tokens: number, list: readonly string[]) => {
+			const json = JSON.stringify({ list, usage: { prompt_tokens: tokens, completion_tokens: 10 } }, null, indent);
+			const text = `${json.replace(/^/gm, "data: ")}\n\n`;
+			for (let at = 0; at < text.length; at += 50_000) reader.push(Buffer.from(text.slice(at, at + 50_000)));
+		};
+		const large = Array<string>(1_200).fill("x".repeat(1_000));
+		push(7, large);
+		push(8, []);
+		push(9, large);
+		expect(await reader.end()).toEqual(split(8, 0));
+	});
+
 	it("of Gemini is split by what its cache held", async () => {
 		const usageMetadata = {
 			promptTokenCount: 125,

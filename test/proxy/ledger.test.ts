@@ -2,6 +2,9 @@ import type { ServerResponse } from "node:http";
 import zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import { createLedger } from "../../src/proxy/ledger.ts";
+import { policyOf } from "../support/policy-of.ts";
 import { play, sendSettled } from "./played.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
 import { type Received, send, startProxyTo, startUpstream, until } from "./upstream.ts";
@@ -205,6 +208,31 @@ describe("held-out conversations", () => {
 		expect(heldOut).toBeLessThan(32);
 		const { held_out, undecided } = await status(proxy.url);
 		expect([held_out.requests, undecided]).toEqual([2 * heldOut, { held_out: 2 * heldOut }]);
+	});
+});
+
+describe("the names of models and tools", () => {
+	it("stay on one line and have a limit", () => {
+		const ledger = createLedger({ now: () => 0 });
+		const name = `\u001b[2Jname\r\nall: 0 requests\u202e\u2028${"x".repeat(1_000_000)}`;
+		const result = { key: "1", reason: "masked", why: "it pays", toolName: name, ref: undefined } as const;
+		const facts = {
+			conversation: "one",
+			start: "start",
+			model: name,
+			why: "edited",
+			isCold: false,
+			reasoningLeftOut: 0,
+			terms: cacheTerms({}, "openai", policyOf().prices),
+			results: [{ ...result, tokensBefore: 9, tokensAfter: 1 }],
+			parts: () => ({ unedited: [], sent: [] }),
+		} as const;
+		ledger.enter(facts, { route: { api: "openai", kind: "edited" }, wasEdited: true, usage: undefined });
+		const [conversation] = ledger.status().conversations;
+		for (const shown of [conversation?.model, conversation?.results[0]?.tool]) {
+			expect(shown).toMatch(/^\[2Jname all: 0 requests x+…$/);
+			expect(shown?.length).toBeLessThan(110);
+		}
 	});
 });
 
