@@ -13,16 +13,33 @@ export interface TextDocument {
 
 /** Only `\n` ends a line: records may hold other breaks. Throws `invalid_json` with name, line, column, and no text. */
 export function readTextDocument(text: string, name: string): TextDocument {
-	const start = text.startsWith("\uFEFF") ? 1 : 0;
+	const start = startOf(text);
 	if (text.slice(start, start + 4096).trim() === "" && text.trim() === "") {
 		throw new PalimpsestError("invalid_json", `Expected JSON; ${name} is empty.`);
 	}
-	const whole = { start, end: text.length };
+	return parsedWhole(text) ?? readRecords(text, { start, end: text.length }, name);
+}
+
+/** One value alone. Throws `invalid_json` at once, where a search for the place of the error would take seconds. */
+export function readJsonText(text: string, name: string): TextDocument {
+	const document = parsedWhole(text);
+	if (document) return document;
+	throw new PalimpsestError("invalid_json", `Expected JSON; ${name} is not valid.`);
+}
+
+function parsedWhole(text: string): TextDocument | undefined {
+	const start = startOf(text);
 	try {
-		return { text, kind: "json", value: JSON.parse(start === 0 ? text : text.slice(start)), roots: [whole] };
+		const value: unknown = JSON.parse(start === 0 ? text : text.slice(start));
+		return { text, kind: "json", value, roots: [{ start, end: text.length }] };
 	} catch {
-		return readRecords(text, whole, name);
+		return undefined;
 	}
+}
+
+/** After a byte order mark. */
+function startOf(text: string): number {
+	return text.startsWith("\uFEFF") ? 1 : 0;
 }
 
 function readRecords(text: string, whole: Span, name: string): TextDocument {

@@ -1,58 +1,43 @@
-import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 
-/** The start of a larger body is passed on with the rest of it. */
-type ReadBody =
-	| { readonly kind: "whole"; readonly bytes: Buffer }
-	| { readonly kind: "too_large"; readonly stream: Readable };
-
-/** Reads the body of a request up to a limit. Rejects if the client leaves. */
-export function readBody(request: IncomingMessage, mostBytes: number): Promise<ReadBody> {
-	return new Promise((resolve, reject) => {
-		const pieces: Buffer[] = [];
-		let bytes = 0;
-		const take = (piece: Buffer) => {
-			pieces.push(piece);
-			bytes += piece.length;
-			if (bytes <= mostBytes) return;
-			request.off("data", take);
-			request.pause();
-			resolve({ kind: "too_large", stream: Readable.from(withStart(pieces, request)) });
-		};
-		request.on("data", take);
-		request.on("end", () => resolve({ kind: "whole", bytes: Buffer.concat(pieces) }));
-		request.on("error", reject);
-	});
-}
-
-async function* withStart(start: readonly Buffer[], rest: AsyncIterable<Buffer>) {
-	yield* start;
-	yield* rest;
-}
-
 /** A window of a million tokens has some 3 000 messages, and each of these some six members and items. */
 const mostValues = 100_000;
-const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [quote, backslash, comma, bracket, brace] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
 
-/** Whether JSON has so many members and items that parsing it would hold up everybody else. Does not parse. */
+/**
+ * Whether JSON has so many members and items, or so many lists and objects, that parsing it would hold up everybody else.
+ * Does not parse.
+ */
 export function hasTooManyValues(bytes: Buffer): boolean {
-	// Each of them takes two bytes or more.
-	if (bytes.length < 2 * mostValues) return false;
-	let values = 0;
-	for (let at = 0; at < bytes.length && values <= mostValues; at += 1) {
-		if (bytes[at] === comma) values += 1;
-		if (bytes[at] === quote) at = endOfString(bytes, at);
+	// Each of them takes a byte or more.
+	if (bytes.length < mostValues) return false;
+	let [values, holders] = [0, 0];
+	for (let at = 0; at < bytes.length && values <= mostValues && holders <= mostValues; at += 1) {
+		const byte = bytes[at];
+		if (byte === comma) values += 1;
+		else if (byte === bracket || byte === brace) holders += 1;
+		else if (byte === quote) at = endOfString(bytes, at);
 	}
-	return values > mostValues;
+	return values > mostValues || holders > mostValues;
 }
 
+/** Bytes that are looked at one by one before a native search goes on: escaped quotes would end each search at once. */
+const nearBytes = 256;
+
 function endOfString(bytes: Buffer, start: number): number {
-	for (let end = bytes.indexOf(quote, start + 1); end !== -1; end = bytes.indexOf(quote, end + 1)) {
+	for (let at = start + 1; at < bytes.length; ) {
+		const near = Math.min(at + nearBytes, bytes.length);
+		while (at < near) {
+			if (bytes[at] === quote) return at;
+			at += bytes[at] === backslash ? 2 : 1;
+		}
+		const found = bytes.indexOf(quote, at);
+		if (found === -1) return bytes.length;
 		let escapes = 0;
-		while (bytes[end - 1 - escapes] === backslash) escapes += 1;
-		if (escapes % 2 === 0) return end;
+		while (found - escapes > at && bytes[found - escapes - 1] === backslash) escapes += 1;
+		if (escapes % 2 === 0) return found;
+		at = found + 1;
 	}
 	return bytes.length;
 }

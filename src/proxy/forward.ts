@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import https from "node:https";
 import { Readable } from "node:stream";
+import { createJoinedChunks } from "../http/body.ts";
 import { decodeBody } from "./body.ts";
 import { upstreamPath } from "./routes.ts";
 
@@ -88,6 +89,9 @@ function hasHeader(rawHeaders: readonly string[], name: string): boolean {
 	return rawHeaders.some((one, index) => index % 2 === 0 && one.toLowerCase() === name);
 }
 
+/** RFC 9110, section 7.6.1: no sender may name it for one hop alone. Without it a body has no end. */
+const framing = "content-length";
+
 function withoutHopByHop(rawHeaders: readonly string[], keep: (name: string) => boolean = () => true): string[] {
 	const named = new Set(hopByHop);
 	const pairs: [string, string][] = [];
@@ -98,6 +102,7 @@ function withoutHopByHop(rawHeaders: readonly string[], keep: (name: string) => 
 		}
 		pairs.push([name, value]);
 	}
+	named.delete(framing);
 	return pairs.filter(([name]) => !named.has(name.toLowerCase()) && keep(name.toLowerCase())).flat();
 }
 
@@ -110,11 +115,12 @@ export function passOn(
 	response: ServerResponse,
 	observe?: (piece: Buffer) => void,
 ): Promise<Passed> {
-	const { statusCode = 502, statusMessage = "", rawHeaders } = answer;
+	const { statusCode = 502, statusMessage = "", rawHeaders, headersDistinct } = answer;
 	response.sendDate = false;
 	// Node reads control characters in a reason, but does not write them.
 	const reason = /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : undefined;
-	response.writeHead(statusCode, reason, withoutHopByHop(rawHeaders));
+	const sandbox = isShownByBrowsers(headersDistinct["content-type"]) ? ["Content-Security-Policy", "sandbox"] : [];
+	response.writeHead(statusCode, reason, [...withoutHopByHop(rawHeaders), ...sandbox]);
 	response.flushHeaders();
 	if (observe) answer.on("data", observe);
 	return new Promise((resolve) => {
@@ -131,23 +137,27 @@ export function passOn(
 	});
 }
 
+/** Such a document could read our own pages, which have the same origin. A sandbox gives it another one, without scripts. */
+function isShownByBrowsers(types: readonly string[] = []): boolean {
+	const [type = "", another] = types;
+	return another !== undefined || !/^(?:application\/(?:[\w.-]+\+)?json|text\/event-stream) *(?:;[^,]*)?$/i.test(type);
+}
+
 /** The largest refusal that is read. */
 const mostHeldBytes = 1024 * 1024;
 
 /** Reads an answer to its end, so that it can be looked at, and passed on later or never. */
 export async function heldAnswer(answer: IncomingMessage) {
-	const pieces: Buffer[] = [];
-	let bytes = 0;
+	const chunks = createJoinedChunks();
 	try {
 		for await (const piece of answer as AsyncIterable<Buffer>) {
-			bytes += piece.length;
-			if (bytes <= mostHeldBytes) pieces.push(piece);
+			if (chunks.length() < mostHeldBytes) chunks.add(piece);
 		}
 	} catch {
 		// The client sees what has arrived.
 	}
-	const { statusCode, statusMessage, rawHeaders, headers } = answer;
-	const body = Buffer.concat(pieces);
+	const { statusCode, statusMessage, rawHeaders, headers, headersDistinct } = answer;
+	const body = chunks.bytes();
 	return {
 		headers,
 		text: ((await decodeBody(body, headers["content-encoding"], mostHeldBytes)) ?? body).toString("utf8"),
@@ -158,6 +168,7 @@ export async function heldAnswer(answer: IncomingMessage) {
 				statusMessage,
 				rawHeaders,
 				headers,
+				headersDistinct,
 			}) as IncomingMessage;
 		},
 	};

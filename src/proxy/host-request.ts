@@ -1,8 +1,9 @@
+import { setImmediate as othersGoOn } from "node:timers/promises";
 import type { cacheTerms } from "../billing/terms.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { decodeText } from "../files/access.ts";
 import { writeGrown } from "../json-text/edit.ts";
-import { readTextDocument } from "../json-text/read.ts";
+import { readJsonText } from "../json-text/read.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { HostRequest } from "../sending/request.ts";
@@ -25,6 +26,9 @@ type ReadRequest =
 /** Decoded. A larger body passes through. */
 export const mostEditedBytes = 64 * 1024 * 1024;
 
+/** Of a larger body, others do not wait for all steps of reading it: each takes some 3 ms a megabyte. */
+const mostBytesInTurn = 4 * 1024 * 1024;
+
 /** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */
 export async function readRequest(
 	bytes: Buffer,
@@ -41,11 +45,16 @@ export async function readRequest(
 	const { encoding, route, recallCommand, isEnforced } = how;
 	const decoded = encoding === undefined ? bytes : await decodeBody(bytes, encoding, mostEditedBytes);
 	if (!decoded) return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
+	const isLarge = decoded.length > mostBytesInTurn;
 	if (hasTooManyValues(decoded))
 		return { kind: "as_sent", problem: "it has more members and items than a conversation" };
-	const document = readTextDocument(decodeText(decoded, "the request"), "the request");
+	if (isLarge) await othersGoOn();
+	const text = decodeText(decoded, "the request");
+	if (isLarge) await othersGoOn();
+	const document = readJsonText(text, "the request");
+	if (isLarge) await othersGoOn();
 	const body = document.value;
-	if (document.kind !== "json" || !holdsMessages(body)) return { kind: "as_sent", problem: undefined };
+	if (!holdsMessages(body)) return { kind: "as_sent", problem: undefined };
 	if (isJsonObject(objectOf(body).thread)) return { kind: "thread" };
 	const request: HostRequest<string> = {
 		body,

@@ -15,6 +15,7 @@ const headers = {
 	"Cache-Control": "no-store",
 	"Referrer-Policy": "no-referrer",
 	"Cross-Origin-Resource-Policy": "same-origin",
+	"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
 };
 
 /**

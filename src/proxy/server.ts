@@ -1,15 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
 import type { Archive } from "../archive/archive.ts";
 import type { Api } from "../billing/observed-caching.ts";
 import { createCachingRecord } from "../billing/observed-caching.ts";
-import { isFromOwnPage, isLoopback, listen } from "../http/address.ts";
+import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../http/address.ts";
+import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../http/body.ts";
 import type { Log } from "../operations/edit-record.ts";
 import type { Policy } from "../policy/schema.ts";
 import { inTime } from "../sending/archiving.ts";
 import { type Editing, type Fault, openEditing } from "../sending/editing.ts";
 import { openCatalogue } from "../tokens/model-prices.ts";
 import { createAccounts } from "./accounts.ts";
-import { readBody } from "./body.ts";
 import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
@@ -36,6 +37,8 @@ export interface ProxyOptions {
 	readonly now?: (() => number) | undefined;
 	/** Answers Anthropic's threads with a refusal, after which the host sends its whole conversation. */
 	readonly refusesThreads?: boolean | undefined;
+	/** That the headers of a request may take. */
+	readonly headersMilliseconds?: number | undefined;
 	/** For tests, which inject faults and time. */
 	readonly engine?: Partial<Pick<Editing, "planner" | "worked">> | undefined;
 }
@@ -59,6 +62,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		holdout = 0,
 		engine,
 		refusesThreads = false,
+		headersMilliseconds = 15_000,
 	} = options;
 	const onFault = (fault: Fault, reason: string): void => {
 		ledger.fault(fault);
@@ -79,9 +83,13 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		accounts: createAccounts(editing.memoryFolder),
 		caching: createCachingRecord(),
 		underWay: new Set(),
+		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
 		pages: livePages({ ledger, archive }),
 	};
-	const server = createServer(serverOptions, (request, response) => {
+	const connectionsCheckingInterval = Math.min(5_000, headersMilliseconds);
+	const timeouts = { headersTimeout: headersMilliseconds, connectionsCheckingInterval };
+	const server = createServer({ ...serverOptions, ...timeouts }, (request, response) => {
+		paceBody(request);
 		const work: Promise<void> = handle(request, response, running).catch((error) => {
 			const name = error instanceof Error ? error.name : typeof error;
 			log?.({
@@ -122,12 +130,21 @@ export async function startProxy(options: ProxyOptions): Promise<{
 const longestEndMs = 2_000;
 
 /** A model may think for long, and a client may send a large body slowly. */
-const serverOptions = { requestTimeout: 0, keepAliveTimeout: 125_000, maxHeaderSize: 65_536 };
+const serverOptions = {
+	requestTimeout: 0,
+	keepAliveTimeout: 125_000,
+	maxHeaderSize: 65_536,
+	highWaterMark: mostReadAhead,
+};
+
+/** Of all bodies that arrive or are worked on. Past it the largest that still arrives passes unedited. */
+const mostHeldBytes = 256 * 1024 * 1024;
 
 interface Running extends Serving {
 	readonly options: ProxyOptions;
 	readonly upstreams: ReadonlyMap<Api, Upstream>;
 	readonly pages: ReturnType<typeof livePages>;
+	readonly bodies: ReturnType<typeof createBodyHold>;
 	/** Requests that are answered, or planned on. */
 	readonly underWay: Set<Promise<void>>;
 }
@@ -145,12 +162,18 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	response.on("close", () => left.abort());
 	const asked = { method, path, rawHeaders, signal: left.signal };
 	const exchange = { ...running, response, route, upstream: upstreams.get(route.api) as Upstream };
-	if (route.kind === "passed" || isSigned(headers)) return pass({ ...asked, body: { stream: request } }, exchange);
-	const read = await readBody(request, mostEditedBytes).catch(() => undefined);
+	const passStream = (stream: Readable) =>
+		pass({ ...asked, body: { stream } }, exchange).finally(() => void stream.destroy());
+	if (route.kind === "passed" || isSigned(headers)) return passStream(bodyStream(request));
+	const read = await running.bodies.read(request).catch(() => undefined);
 	// The client left.
 	if (!read) return;
-	if (read.kind === "too_large") return pass({ ...asked, body: { stream: read.stream } }, exchange);
-	await exchangeEdited({ ...asked, body: read, headers }, exchange);
+	if (read.kind !== "whole") return passStream(read.stream());
+	try {
+		await exchangeEdited({ ...asked, body: read, headers }, exchange);
+	} finally {
+		read.release();
+	}
 }
 
 /** A body whose digest is in the headers is forwarded unedited. */
@@ -160,22 +183,36 @@ function isSigned(headers: IncomingMessage["headers"]): boolean {
 	);
 }
 
-function refusalOf({
-	headers,
-	headersDistinct,
-	url = "/",
-}: IncomingMessage): { readonly status: number; readonly message: string } | undefined {
+interface Refusal {
+	readonly status: number;
+	readonly message: string;
+}
+
+function refusalOf(request: IncomingMessage): Refusal | undefined {
+	const { headers, headersDistinct, url = "/" } = request;
 	// Two Host headers: Node keeps the first, another program may use the last (RFC 9112, section 3.2).
 	if ((headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: "Expected one Host header." };
-	const host = headers.host ?? "";
-	const name = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : "";
+	const host = hostOfHeader(headers.host ?? "");
 	// A web page that reaches this port by a name of its own (DNS rebinding).
-	if (!isLoopback(name)) return { status: 403, message: "Expected the Host header to name this machine (loopback)." };
+	if (host === undefined || !isLoopback(host))
+		return { status: 403, message: "Expected the Host header to name this machine (loopback)." };
 	if (!isFromOwnPage(headers)) {
 		return { status: 403, message: "Requests from web pages of other origins are refused." };
 	}
 	if (!url.startsWith("/")) return { status: 400, message: "Expected a path; the upstreams are fixed." };
-	return undefined;
+	return framingRefusal(headers);
+}
+
+/** A body without the header that frames it would be read as the next request on the upstream's connection. */
+function framingRefusal({
+	connection = "",
+	"transfer-encoding": encoding = "chunked",
+}: IncomingMessage["headers"]): Refusal | undefined {
+	const options = connection.split(",").map((option) => option.trim().toLowerCase());
+	const named = options.find((option) => option === "content-length" || option === "transfer-encoding");
+	if (named !== undefined) return { status: 400, message: `Expected Connection not to name ${named}.` };
+	if (encoding.trim().toLowerCase() === "chunked") return undefined;
+	return { status: 501, message: "Expected Transfer-Encoding to be chunked alone." };
 }
 
 function fail(response: ServerResponse): void {

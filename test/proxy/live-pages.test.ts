@@ -51,7 +51,9 @@ describe("the live page", () => {
 
 	it("runs no script", async () => {
 		const { url } = await startUsed();
-		const html = (await send(url, { path: "/palimpsest/" })).body.toString();
+		const page = await send(url, { path: "/palimpsest/" });
+		const html = page.body.toString();
+		expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
 		expect(html).toContain("default-src 'none'");
 		expect(html).not.toMatch(/<script(?! type="application\/json")/);
 	});

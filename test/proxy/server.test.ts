@@ -4,6 +4,20 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
+/** Writes bytes as they are, and answers with the first that come back. */
+async function raw(port: number, text: string): Promise<string> {
+	const socket = connect(port, "127.0.0.1");
+	socket.on("error", () => {});
+	socket.write(text);
+	const [answer] = await once(socket, "data");
+	socket.destroy();
+	return String(answer);
+}
+
+function linesOf(headers: readonly string[]): string {
+	return headers.map((one, index) => (index % 2 === 0 ? `${one}: ` : `${one}\r\n`)).join("");
+}
+
 describe("a request that the proxy does not edit", () => {
 	it.each([
 		["HEAD", "/", ""],
@@ -203,13 +217,91 @@ describe("the proxy", () => {
 		["a foreign Origin", ["Host", "127.0.0.1", "Origin", "https://evil.example"], 403],
 		["an Origin of null", ["Host", "127.0.0.1", "Origin", "null"], 403],
 		["another site's image", ["Host", "127.0.0.1", "Sec-Fetch-Site", "cross-site"], 403],
+		["a Host with a name before it", ["Host", "evil.example@localhost"], 403],
+		["a Host with a query", ["Host", "localhost?x"], 403],
+		["a Host with a fragment", ["Host", "localhost#x"], 403],
+		["a Host with a backslash", ["Host", "localhost\\x"], 403],
+		["a Host with a path", ["Host", "localhost/x"], 403],
+		["a Host with a tab", ["Host", "loc\talhost"], 403],
+		["a Host in percent-encoding", ["Host", "%6cocalhost"], 403],
+		["Connection: content-length", ["Host", "127.0.0.1", "Connection", "Content-Length"], 400],
+		["Connection: close, transfer-encoding", ["Host", "127.0.0.1", "Connection", "close, Transfer-Encoding"], 400],
+		["two transfer encodings", ["Host", "127.0.0.1", "Transfer-Encoding", "gzip, chunked"], 501],
 	])("refuses %s", async (_, headers, status) => {
 		const upstream = await startUpstream();
 		const proxy = await startProxyTo(upstream.url);
 		for (const path of ["/v1/models", "/palimpsest/status"]) {
-			expect((await send(proxy.url, { path, headers })).status).toBe(status);
+			expect(
+				/^HTTP\/1\.1 (\d+)/.exec(await raw(proxy.port, `GET ${path} HTTP/1.1\r\n${linesOf(headers)}\r\n`))?.[1],
+			).toBe(`${status}`);
 		}
 		expect(upstream.received).toEqual([]);
+	});
+
+	it("closes a connection whose headers never end, and waits for a body", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url, { headersMilliseconds: 40 });
+		const slow = sendRequest(`${proxy.url}/v1/messages`, { method: "POST", headers: { "Content-Length": "2" } });
+		slow.write("{");
+		const endless = `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX-More: 1\r\n`;
+		expect(await raw(proxy.port, endless)).toMatch(/^HTTP\/1\.1 408 /);
+		slow.end("}");
+		const [response] = await once(slow, "response");
+		expect(response.statusCode).toBe(200);
+		response.resume();
+	});
+
+	it.each([
+		...["GET", "HEAD", "DELETE", "OPTIONS"].map((method) => [method, "content-length"] as const),
+		...["GET", "HEAD", "DELETE", "OPTIONS"].map((method) => [method, "transfer-encoding"] as const),
+	])("sends the body of a %s framed by %s on as a body", async (method, framing) => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		const body = "POST /v1/second HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+		const framed =
+			framing === "content-length"
+				? `Content-Length: ${body.length}\r\n\r\n${body}`
+				: `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+		expect(await raw(proxy.port, `${method} /v1/files/x HTTP/1.1\r\nHost: localhost\r\n${framed}`)).toMatch(
+			/^HTTP\/1\.1 200 /,
+		);
+		await send(proxy.url, { path: "/v1/models" });
+		expect(upstream.received.map(({ path, body: got }) => [path, got.toString()])).toEqual([
+			["/v1/files/x", body],
+			["/v1/models", ""],
+		]);
+	});
+
+	it("reads a body in pieces of a byte like any other", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		const body = `{"messages":[{"role":"user","content":"${"x".repeat(10_000)}"}]}`;
+		for (const path of ["/v1/messages", "/v1/files"]) {
+			const pieces = body.replace(/./g, (letter) => `1\r\n${letter}\r\n`);
+			const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n`;
+			expect(await raw(proxy.port, `${head}${pieces}0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+			expect(upstream.received.at(-1)?.body.toString()).toBe(body);
+		}
+	});
+
+	it.each([
+		["text/html", "sandbox"],
+		["image/svg+xml", "sandbox"],
+		["multipart/x-mixed-replace; boundary=x", "sandbox"],
+		["application/json, text/html", "sandbox"],
+		[["application/json", "text/html"], "sandbox"],
+		[undefined, "sandbox"],
+		["application/json; charset=utf-8", undefined],
+		["application/problem+json", undefined],
+		["text/event-stream", undefined],
+	])("gives an answer of the type %j another origin than its own pages: %s", async (type, policy) => {
+		const upstream = await startUpstream((_, response) => {
+			if (type !== undefined) response.setHeader("Content-Type", type);
+			response.end("<script>fetch('/palimpsest/status')</script>");
+		});
+		const proxy = await startProxyTo(upstream.url);
+		const { headers } = await send(proxy.url, { path: "/v1/files/file-1/content" });
+		expect(headers["content-security-policy"]).toBe(policy);
 	});
 
 	it("takes its upstreams from nobody: an absolute target is refused, and an API without one is not found", async () => {
