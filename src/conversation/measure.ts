@@ -31,7 +31,8 @@ export function sizeOf(text: string, countTokens: CountTokens): Size {
 }
 
 export const sizeOfResult = rememberSize((result: ToolResult, countTokens: CountTokens) => {
-	const tokens = result.texts.reduce((sum, { text }) => sum + countTokens(text), 0);
+	const texts = result.texts.reduce((sum, { text }) => sum + countTokens(text), 0);
+	const tokens = (result.whole?.json?.rest ?? []).reduce((sum, text) => sum + countTokens(text), texts);
 	return { chars: resultCharacters(result), tokens };
 });
 

@@ -1,3 +1,5 @@
+import { compactJson } from "./json.ts";
+
 /** `developer` is `system`, `model` is `assistant`. `other`: a role that no format defines; counted, never edited. */
 export type Role = "system" | "user" | "assistant" | "tool" | "other";
 
@@ -21,13 +23,15 @@ export function withoutFrame({ frame }: TextNode, replaced: string): string | un
 	return isKept ? replaced.slice(before.length, replaced.length - after.length) : undefined;
 }
 
-/** The content of a result that is only text, so that one text can replace all of it. */
+/** The content of a result that one text can replace: it is only text, or JSON without media. */
 export interface WholeContent {
 	readonly path: Path;
 	/** The JSON value that holds `text` in the shape of this content: a string, or a list with one text part. */
 	readonly write: (text: string) => unknown;
 	/** Set if its text is never replaced alone, since a shortened text needs another shape. */
 	readonly only?: true;
+	/** Set if the content is not only text: its JSON is taken out. `rest` is what the texts of the result do not hold. */
+	readonly json?: { readonly value: unknown; readonly rest: readonly string[] };
 }
 
 export interface MediaNode {
@@ -72,7 +76,7 @@ export interface ToolResult {
 	/** Id of its call; `undefined` if it is missing, empty or no string. */
 	readonly callId: string | undefined;
 	readonly texts: readonly TextNode[];
-	/** `undefined` if the content is not only text. */
+	/** `undefined` if no text can replace all of the content. */
 	readonly whole: WholeContent | undefined;
 	/** Copies of the text next to the message. They are not sent. */
 	readonly copies: readonly TextNode[];
@@ -148,8 +152,9 @@ export function editablePaths(result: ToolResult): Path[] {
 	return [...own, ...copies.map(({ path }) => path), ...own.flatMap((path) => repeatedPlaces(result, path))];
 }
 
-/** All text of a result, for reading (never for editing). */
-export function resultText({ texts }: ToolResult): string {
+/** All text of a result, for reading (never for editing); JSON for a result that is not only text. */
+export function resultText({ texts, whole }: ToolResult): string {
+	if (whole?.json) return compactJson(whole.json.value);
 	return texts.map(({ text }) => text).join("\n");
 }
 
@@ -169,8 +174,14 @@ export function withoutReminders(text: string): string {
 	return content;
 }
 
-export function resultCharacters({ texts }: ToolResult): number {
-	return texts.reduce((sum, { text }) => sum + text.length, 0);
+/** Whether two results with the same texts have the same JSON around them. */
+export function hasSameRest({ whole }: ToolResult, other: ToolResult): boolean {
+	return whole?.json?.rest.join("\n") === other.whole?.json?.rest.join("\n");
+}
+
+export function resultCharacters({ texts, whole }: ToolResult): number {
+	const characters = texts.reduce((sum, { text }) => sum + text.length, 0);
+	return (whole?.json?.rest ?? []).reduce((sum, text) => sum + text.length, characters);
 }
 
 /** A place in a JSON document: object keys and array indexes, from the root. */

@@ -5,9 +5,8 @@ import { asCountedText, hasMember, idAt, objectOf, stringAt, timeAt } from "../j
 import { cacheApartUsage } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import { type Format, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
-import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia } from "./media.ts";
-import { MessageDraft, readOpenContent, type ToolContent, textContent } from "./parts.ts";
+import { hiddenTokens, MessageDraft, readOpenContent, type ToolContent, textContent } from "./parts.ts";
 
 /** Members of a message that only Amp has. */
 const ownMembers = ["messageId", "dtwMessageID"];

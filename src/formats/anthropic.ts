@@ -27,9 +27,16 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
-import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft, readOpenContent, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
+import {
+	hiddenTokens,
+	MessageDraft,
+	readOpenContent,
+	readToolContent,
+	textContent,
+	tokensOfMedia,
+	unsent,
+} from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 
 const blockTypes = {

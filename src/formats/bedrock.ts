@@ -3,9 +3,10 @@ import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { hasMember, idAt, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { callsAmong, finishResponse, type LastResponse } from "./answer.ts";
 import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
-import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
+	asWhole,
+	hiddenTokens,
 	MessageDraft,
 	mediaContent,
 	opaque,
@@ -94,7 +95,7 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 function readResultContent(blocks: unknown, path: Path): ToolContent {
 	if (!Array.isArray(blocks)) return opaque(blocks ?? undefined);
 	const textKey = (block: JsonObject) => (stringAt(block, "text") === undefined ? undefined : "text");
-	return readPartList(blocks, path, {
+	const read = readPartList(blocks, path, {
 		textKey,
 		readOther(block, at) {
 			if (!isJsonObject(block)) return opaque(block);
@@ -104,6 +105,12 @@ function readResultContent(blocks: unknown, path: Path): ToolContent {
 			return readJsonTexts(block, at, () => undefined);
 		},
 	});
+	const held = blocks.flatMap((block) => (isJsonObject(block) && isJsonObject(block.json) ? [block.json] : []));
+	if (held.length === 0 || !blocks.every((block) => isJsonObject(block) && hasMember(block, "json", "text")))
+		return read;
+	// The API accepts no text as `json`.
+	const value = blocks.length === 1 ? held[0] : { content: blocks };
+	return asWhole(read, { value, path, write: (text) => [{ text }] });
 }
 
 function readBedrockMedia(block: JsonObject, path: Path): MediaNode | undefined {

@@ -41,7 +41,8 @@ function readsWords(message: Message): boolean {
 }
 
 function readsExchange({ calls, results, counted, links }: Message): boolean {
-	const hasContent = ({ texts, media }: Message["results"][number]) => texts.length > 0 || media.length > 0;
+	const hasContent = ({ texts, whole, media }: Message["results"][number]) =>
+		texts.length > 0 || whole !== undefined || media.length > 0;
 	return (
 		calls.length > 0 || links !== undefined || (results.length > 0 && (counted.length > 0 || results.some(hasContent)))
 	);

@@ -13,11 +13,17 @@ import {
 	readTranscript,
 	transcriptOf,
 } from "./format.ts";
-import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readMedia } from "./media.ts";
 import { readChatMedia } from "./openai-chat.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
-import { MessageDraft, readOpenContent, type ToolContent, textContent } from "./parts.ts";
+import {
+	hiddenTokens,
+	MessageDraft,
+	readJsonContent,
+	readOpenContent,
+	type ToolContent,
+	textContent,
+} from "./parts.ts";
 import { readOutputContent } from "./response-outputs.ts";
 import { outputCopies } from "./session-files.ts";
 
@@ -241,7 +247,7 @@ function readPydanticPart(part: JsonObject, path: Path, draft: MessageDraft): vo
 		linkCaller(part, draft);
 	} else if (kind === "tool-return") {
 		const isError = part.outcome === "failed" || part.outcome === "denied" || undefined;
-		draft.addResult({ callId, ...readOpenContent(part.content, content, readFile), isError });
+		draft.addResult({ callId, ...readJsonContent(part.content, content, readFile), isError });
 	} else if (kind === "retry-prompt" && stringAt(part, "tool_name") !== undefined) {
 		draft.addResult({ callId, ...readOpenContent(part.content, content), isError: true });
 	} else if (kind === "thinking") {

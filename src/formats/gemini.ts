@@ -23,6 +23,7 @@ import {
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	added,
+	asWhole,
 	isMcpFailure,
 	MessageDraft,
 	onlyMember,
@@ -169,7 +170,11 @@ export function readFunctionResponse(
 		return node ? [{ ...node, write: writeTextBlob }] : [];
 	});
 	const texts = parts.flatMap((part) => textOfBlob(part) ?? []);
-	const inside = readWrappedContent(value, at, readInlineMedia);
+	const isFailure = hasFailed(value);
+	// The API accepts only objects.
+	const write = (text: string) => (isFailure ? { error: text } : { output: text });
+	const read = readWrappedContent(value, at, readInlineMedia);
+	const inside = parts.length === 0 ? asWhole(read, { value, path: at, write }) : read;
 	const isShortened = parts.length === 0 && isShortenedOutput(value);
 	// Without the first line, the rest would be read as an error.
 	const whole = isShortened ? { path: at, write: (output: string) => ({ output }), only: true as const } : inside.whole;
@@ -177,7 +182,7 @@ export function readFunctionResponse(
 		texts: inside.texts,
 		whole: parts.length === 0 ? whole : undefined,
 		media: [...inside.media, ...media],
-		isError: (!isShortened && hasFailed(value)) || undefined,
+		isError: (!isShortened && isFailure) || undefined,
 		counted: [...inside.counted, ...texts],
 	};
 }

@@ -53,9 +53,9 @@ export const openaiChat: Format = {
 function probeChatMessage(message: JsonObject, role: string) {
 	// A record of another role without content (a checkpoint, a count of tokens) is not a message.
 	if (!Object.hasOwn(roles, role)) return Object.hasOwn(message, "content") ? false : "`content` in a message";
-	const { parts, tool_calls: calls, content } = message;
+	const { parts, content } = message;
 	if (parts !== undefined) return "`content`, not `parts`";
-	const called = probeCalls(calls, isCall, "`id`, and `function` with `name` and `arguments`");
+	const called = probeCalls(callsOf(message), isCall, "`id`, and `function` with `name` and `arguments`");
 	if (typeof called === "string") return called;
 	const certain = called || ["tool", "function", "developer"].includes(role);
 	if (Array.isArray(content)) {
@@ -67,6 +67,12 @@ function probeChatMessage(message: JsonObject, role: string) {
 	}
 	if (isJsonObject(content) && role !== "tool") return "`content` as a string, a list of parts or null";
 	return certain;
+}
+
+/** AG-UI has the same messages in camelCase. */
+function callsOf({ tool_calls: calls, toolCalls }: JsonObject): unknown {
+	const isCamelCase = listOf(toolCalls).some((call) => isJsonObject(objectOf(call).function));
+	return calls ?? (isCamelCase ? toolCalls : undefined);
 }
 
 /** A call may have only an id; its tool is then unknown. */
@@ -108,14 +114,18 @@ function readChatMessage(message: JsonObject, path: Path): Message {
 		// SWE-agent keeps the call's id in a list and sends the first one.
 		const [first] = listOf(message.tool_call_ids);
 		const named = message.role === "function" ? idOfFunction(stringAt(message, "name")) : undefined;
-		const callId = idAt(message, "tool_call_id") ?? ((typeof first === "string" && first) || named);
+		// Events of OpenTelemetry have the call's id as their own.
+		const own =
+			idAt(message, "tool_call_id") ?? idAt(message, Object.hasOwn(message, "event.name") ? "id" : "toolCallId");
+		const callId = own ?? ((typeof first === "string" && first) || named);
 		draft.addResult({ callId, ...readToolContent(content, at, readChatMedia) });
 	} else draft.readParts(content, at, readPart);
 	return draft;
 }
 
-function readCalls({ tool_calls: calls, function_call: only }: JsonObject, draft: MessageDraft): void {
-	for (const call of listOf(calls)) {
+function readCalls(message: JsonObject, draft: MessageDraft): void {
+	const { function_call: only } = message;
+	for (const call of listOf(callsOf(message))) {
 		// The probe does not check messages of unknown roles.
 		if (!isJsonObject(call)) {
 			draft.count(call);

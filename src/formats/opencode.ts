@@ -4,9 +4,8 @@ import type { MediaNode, Message, Path, TextNode } from "../conversation/transcr
 import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
-import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readMedia } from "./media.ts";
-import { MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
+import { hiddenTokens, MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 
 interface OpencodeRecord {
 	readonly info: JsonObject;

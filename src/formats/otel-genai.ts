@@ -1,11 +1,19 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
-import { booleanAt, hasMember, idAt, stringAt } from "../json-text/value.ts";
+import { booleanAt, hasMember, idAt, listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { linkTo, openLink } from "./block-links.ts";
-import { type Format, probeMessages, readTranscript, roleOf, rolesWithTool } from "./format.ts";
+import {
+	type Exchange,
+	type Format,
+	pairByPosition,
+	probeMessages,
+	readTranscript,
+	roleOf,
+	rolesWithTool,
+} from "./format.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { isMcpFailure, MessageDraft, readOpenContent } from "./parts.ts";
+import { isMcpFailure, MessageDraft, readJsonContent } from "./parts.ts";
 
 /** Parts that only these messages have. */
 const ownTypes: ReadonlySet<unknown> = new Set([
@@ -25,8 +33,13 @@ export const otelGenai: Format = {
 	looksFor:
 		"OpenTelemetry GenAI messages (`role` and `parts`, of `type` text with `content`, tool_call, tool_call_response)",
 	probe: ({ messages }) => probeMessages(messages, "a part `tool_call`, or a text with `content`", probe),
-	read: (located) =>
-		readTranscript("otel-genai", located, ["gen_ai.system_instructions", "gen_ai.tool.definitions"], readMessage),
+	read(located) {
+		const ids = pairByPosition(located.messages.map(exchangesOf));
+		const around = ["gen_ai.system_instructions", "gen_ai.tool.definitions"];
+		return readTranscript("otel-genai", located, around, (message, path, index) =>
+			readMessage(message, path, ids[index] ?? []),
+		);
+	},
 	write: {
 		message: ({ role, text }: WrittenMessage) => ({ role, parts: [{ type: "text", content: text }] }),
 		appends: true,
@@ -47,13 +60,28 @@ function probe({ parts, content }: JsonObject) {
 	return certain;
 }
 
-function readMessage(message: JsonObject, path: Path): Message {
-	return new MessageDraft(roleOf(message, rolesWithTool), path).readParts(message.parts, [...path, "parts"], readPart);
+/** Calls and results may come without an id. */
+function exchangesOf(message: unknown): (Exchange | undefined)[] {
+	return listOf(objectOf(message).parts).map((part): Exchange | undefined => {
+		const { type, ...call } = objectOf(part);
+		if (type !== "tool_call" && type !== "tool_call_response") return undefined;
+		return {
+			kind: type === "tool_call" ? "call" : "result",
+			name: stringAt(call, "name"),
+			ownId: idAt(call, "id"),
+		};
+	});
 }
 
-function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
+function readMessage(message: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
+	const draft = new MessageDraft(roleOf(message, rolesWithTool), path);
+	return draft.readParts(message.parts, [...path, "parts"], (part, at, _, index) =>
+		readPart(part, { path: at, id: ids[index] ?? idAt(part, "id") }, draft),
+	);
+}
+
+function readPart(part: JsonObject, { path, id }: { path: Path; id: string | undefined }, draft: MessageDraft): void {
 	const { type } = part;
-	const id = idAt(part, "id");
 	if (type === "text") draft.count(part.content);
 	else if (type === "reasoning") draft.addThinking(path, part.content, false);
 	else if (type === "tool_call") draft.addCall(id, stringAt(part, "name"), part.arguments);
@@ -61,7 +89,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		// Earlier versions of Pydantic AI call it `result`.
 		const key = hasMember(part, "response") ? "response" : "result";
 		const isError = booleanAt(part, "is_error") ?? (isMcpFailure(part[key]) || undefined);
-		draft.addResult({ callId: id, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
+		draft.addResult({ callId: id, ...readJsonContent(part[key], [...path, key], readInlineMedia), isError });
 	} else {
 		if (type === "server_tool_call") openLink(id, draft);
 		if (type === "server_tool_call_response") linkTo(id, draft, stringAt(part, "name") ?? "");

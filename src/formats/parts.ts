@@ -175,6 +175,8 @@ export const noContent: ToolContent = { texts: none, whole: undefined, media: no
 
 type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
 
+const asText = (text: string) => text;
+
 /** For results that are a string or a list of parts. In other JSON only long strings may be cut. */
 export function readToolContent(content: unknown, path: Path, readMedia?: ReadMedia): ToolContent {
 	const read = readOpenContent(content, path, readMedia);
@@ -187,6 +189,27 @@ export function readOpenContent(content: unknown, path: Path, readMedia: ReadMed
 	if (Array.isArray(content)) return readTypedParts(content, path, readMedia);
 	if (!isJsonObject(content)) return opaque(content ?? undefined);
 	return readMcpResult(content, path, readMedia) ?? readJsonTexts(content, path, readMedia);
+}
+
+/** For results of any JSON: a text can replace all of it, unless there are media in it. */
+export function readJsonContent(
+	value: unknown,
+	path: Path,
+	readMedia: ReadMedia,
+	write: WholeContent["write"] = asText,
+): ToolContent {
+	return asWhole(readOpenContent(value, path, readMedia), { value, path, write });
+}
+
+/** Lets a text replace all of the object or list `value`, at `path` and as `write` puts it. */
+export function asWhole(
+	read: ToolContent,
+	{ value, path, write }: Pick<WholeContent, "path" | "write"> & { readonly value: unknown },
+): ToolContent {
+	const { whole, media, counted } = read;
+	const hasMembers = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+	if (whole || media.length > 0 || !hasMembers) return read;
+	return { ...read, counted: none, whole: { path, write, json: { value, rest: counted } } };
 }
 
 /** For APIs whose results must be objects, so that users wrap a text: `{output: "…"}`. */
@@ -206,8 +229,6 @@ export function onlyMember(object: JsonObject): string | undefined {
 	const [key, ...others] = Object.keys(object).filter((name) => object[name] !== null);
 	return others.length > 0 ? undefined : key;
 }
-
-const asText = (text: string) => text;
 
 export function textContent(text: string, path: Path): ToolContent {
 	return { texts: [{ path, text }], whole: { path, write: asText }, media: none, counted: none };
@@ -345,4 +366,21 @@ function isBinary(text: string): boolean {
 	const beginning = text.slice(0, longFrom);
 	if (/^data:[^,]*;base64,/.test(beginning)) return true;
 	return /^[\w+/=-]+$/.test(beginning) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(beginning));
+}
+
+/** Bytes of a signature in addition to the reasoning in it. */
+const overhead = 173;
+
+const bytesPerToken = 4;
+
+/**
+ * Tokens of reasoning that a message holds only in its signature, or encrypted; `undefined` if its text is shown. An
+ * assumption: the base64 text holds the whole reasoning in UTF-8, `overhead` bytes and no more. In 266 signed blocks of
+ * recorded sessions of Claude Code and of an API, the signatures of short texts were 173 to 175 bytes longer than the
+ * text; longer ones held more than was shown, which is a summary.
+ */
+export function hiddenTokens(shown: unknown, sealed: unknown): number | undefined {
+	if (typeof sealed !== "string" || (typeof shown === "string" && shown !== "")) return undefined;
+	const bytes = (sealed.length * 3) / 4;
+	return Math.max(0, Math.round((bytes - overhead) / bytesPerToken));
 }

@@ -4,9 +4,8 @@ import type { Message, Path, Role, Transcript } from "../conversation/transcript
 import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
-import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia } from "./media.ts";
-import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
+import { hiddenTokens, MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
 
 /** pi sends messages with its own roles as user messages. */

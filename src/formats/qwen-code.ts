@@ -27,11 +27,12 @@ export const qwenCode: Format = {
 
 function probe(record: unknown) {
 	if (!isJsonObject(record) || stringAt(record, "type") === undefined) return "a record with a string `type`";
-	if (!spoken.has(record.type))
-		return record.type === "system" ? false : "`type` user, assistant, tool_result or system";
+	const isOwn = hasMember(record, "uuid", "sessionId");
+	// Versions differ in the notes that they write.
+	if (!spoken.has(record.type)) return isOwn ? false : "`uuid` and `sessionId` in a record";
 	const { message } = record;
 	const isMessage = isJsonObject(message) && Array.isArray(message.parts) && !hasMember(message, "content");
-	return isMessage ? hasMember(record, "uuid", "sessionId") : "`message` with `parts` in a record of this type";
+	return isMessage ? isOwn : "`message` with `parts` in a record of this type";
 }
 
 /** The branch that ends in the last record. A compaction replaces what comes before it. */

@@ -16,9 +16,17 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { hiddenTokens } from "./hidden-reasoning.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { added, isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
+import {
+	added,
+	hiddenTokens,
+	isMcpFailure,
+	MessageDraft,
+	noContent,
+	opaque,
+	readJsonContent,
+	readOpenContent,
+} from "./parts.ts";
 
 const partTypes = {
 	own: ["tool-call", "tool-result", "tool-approval-request", "tool-approval-response", "redacted-reasoning"],
@@ -91,7 +99,8 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 		const readMediaPart = output.type === "content" ? readVercelMedia : readInlineMedia;
 		// A text of another type may also be an error.
 		const isError = output.type.startsWith("error-") || isMcpFailure(output.value) || undefined;
-		const content = readOpenContent(output.value, [...path, "output", "value"], readMediaPart);
+		const read = output.type === "content" ? readOpenContent : readJsonContent;
+		const content = read(output.value, [...path, "output", "value"], readMediaPart);
 		draft.addResult({ callId, ...content, isError });
 		draft.count(stringAt(output, "reason"));
 		return;
@@ -106,7 +115,7 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 		return;
 	}
 	const key = Object.hasOwn(part, "output") ? "output" : "result";
-	draft.addResult({ callId, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
+	draft.addResult({ callId, ...readJsonContent(part[key], [...path, key], readInlineMedia), isError });
 }
 
 /** Reads a part that is neither a call nor a result, also for UI messages. */
@@ -347,7 +356,7 @@ function readTool(
 	else draft.addCall(callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
 	const key = Object.hasOwn(resultKeys, state) ? resultKeys[state] : undefined;
 	if (key !== undefined) {
-		const content = readOpenContent(tool[key], [...path, key], readInlineMedia);
+		const content = readJsonContent(tool[key], [...path, key], readInlineMedia);
 		const isError = key === "errorText" || isMcpFailure(tool[key]) || undefined;
 		draft.addResult({ callId, ...content, copies, isError });
 	} else if (state === "output-denied") {

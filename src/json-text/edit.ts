@@ -154,7 +154,8 @@ export function writeGrown(
 		const { editedUntil } = before;
 		const rest = text.slice(editedUntil);
 		// Of a repeated key the last value counts, which would be in the rest.
-		const isRepeated = rest.includes(JSON.stringify(edits[0]?.path[0]));
+		const keys = new Set(edits.map(({ path }) => path[0]));
+		const isRepeated = [...keys].some((key) => rest.includes(JSON.stringify(key)));
 		if (!isRepeated && text.startsWith(before.text.slice(0, editedUntil))) {
 			const until = before.written.length - (before.text.length - editedUntil);
 			return { text, edits, written: before.written.slice(0, until) + rest, editedUntil };

@@ -38,10 +38,23 @@ export function maskResult(paired: PairedResult, parameters: MaskResultParameter
 	const { policy, media, isPlaceholder } = parameters;
 	const masksMedia = media === "mask" && result.media.length > 0;
 	if (!result.whole && !masksMedia) return "not_text";
-	if (result.texts.some((node) => isPlaceholder(node.text))) return "already_masked";
+	if (result.texts.some((node) => isPlaceholder(node.text)) || holdsPlaceholder(result, isPlaceholder)) {
+		return "already_masked";
+	}
 	if (policy.keep_errors && (parameters.isError ?? looksLikeError)(paired)) return "error";
 	const edits = result.whole ? maskText(paired, result.whole, parameters) : maskMedia(paired, parameters);
 	return edits.length > 0 ? withRepeats(result, edits) : "not_smaller";
+}
+
+/** Whether a short string in JSON is one, such as that of an image. Without recursion: the nesting is untrusted. */
+function holdsPlaceholder({ whole }: ToolResult, isPlaceholder: (text: string) => boolean): boolean {
+	const waiting: unknown[] = [whole?.json?.value];
+	while (waiting.length > 0) {
+		const value = waiting.pop();
+		if (typeof value === "string" && isPlaceholder(value)) return true;
+		if (typeof value === "object" && value !== null) for (const member of Object.values(value)) waiting.push(member);
+	}
+	return false;
 }
 
 function looksLikeError({ result }: PairedResult): boolean {
@@ -51,12 +64,13 @@ function looksLikeError({ result }: PairedResult): boolean {
 function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskResultParameters): ReplaceEdit[] {
 	const { wording, countTokens, archiving } = parameters;
 	const { result, call } = paired;
-	const takenOut = takeOut("result", resultText(result), archiving);
+	const text = resultText(result);
+	const takenOut = takeOut("result", text, archiving);
 	const before = sizeOfResult(result, countTokens);
 	const values = {
 		toolCallId: result.callId ?? "",
 		toolName: call?.name,
-		originalChars: before.chars,
+		originalChars: whole.json ? text.length : before.chars,
 		ref: takenOut?.ref,
 		digest: parameters.digest?.(paired),
 	};

@@ -180,7 +180,7 @@ function placesOf({ edits }: ResultEdits, { document, located }: ReadConversatio
 	const replacements = edits.filter((edit) => edit.kind === "replace");
 	return replacements.map(({ path, replacement, takenOut }): Place => {
 		const was = spellings.get(path) ?? compactJson(valueAt(document, path));
-		const isInText = takenOut?.kind === "media" && takenOut.text === was;
+		const isInText = takenOut?.text === was;
 		return {
 			offset: Number(path[depth]) - record,
 			path: jsonPointer(path.slice(depth + 1)),

@@ -1,4 +1,10 @@
-import { type Message, resultCharacters, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import {
+	hasSameRest,
+	type Message,
+	resultCharacters,
+	type ToolResult,
+	type Transcript,
+} from "../conversation/transcript.ts";
 import type { WrittenText } from "../json-text/edit.ts";
 import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";
@@ -111,6 +117,7 @@ function isSame(one: Message, other: Message): boolean {
 		for (let text = 0; text < result.texts.length; text += 1) {
 			if (result.texts[text]?.text !== known.texts[text]?.text) return false;
 		}
+		if (!hasSameRest(result, known)) return false;
 	}
 	return true;
 }

@@ -1,6 +1,7 @@
 import crypto from "node:crypto";
 import { sha256 } from "../archive/text-bytes.ts";
 import {
+	hasSameRest,
 	type Message,
 	resultText,
 	type ThinkingBlock,
@@ -80,10 +81,13 @@ function isSameResult(one: PairedResult | undefined, other: PairedResult | undef
 	const [{ callId, texts }, before] = [one.result, other.result];
 	if (callId !== before.callId || one.call?.name !== other.call?.name || texts.length !== before.texts.length)
 		return false;
-	return texts.every(({ text, frame }, index) => {
-		const known = before.texts[index];
-		return text === known?.text && frame?.before === known.frame?.before && frame?.after === known.frame?.after;
-	});
+	return (
+		hasSameRest(one.result, before) &&
+		texts.every(({ text, frame }, index) => {
+			const known = before.texts[index];
+			return text === known?.text && frame?.before === known.frame?.before && frame?.after === known.frame?.after;
+		})
+	);
 }
 
 /** Names a message by its texts and the ids of its calls, so that it is found again when a host has dropped others. */

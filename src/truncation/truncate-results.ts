@@ -90,7 +90,7 @@ function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceE
 	const { result } = paired;
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
 	const { whole, texts } = result;
-	if (!whole || texts.length < 2 || texts.some(({ text }) => isPlaceholder(text))) return undefined;
+	if (!whole || whole.json || texts.length < 2 || texts.some(({ text }) => isPlaceholder(text))) return undefined;
 	const text = resultText(result);
 	const cut = cutText(text, parameters);
 	if (cut === undefined) return undefined;

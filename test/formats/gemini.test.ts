@@ -162,7 +162,7 @@ describe("Google Gemini: parts", () => {
 		expect(failed({ error: { code: 5 }, output: "" })?.isError).toBe(true);
 		expect(failed({ error: "", output: "x" })?.isError).toBeUndefined();
 		expect(failed({ error: null })?.isError).toBeUndefined();
-		expect(failed({ error: { code: 5 } })?.whole).toBeUndefined();
+		expect(failed({ error: { code: 5 } })?.whole?.write("x")).toEqual({ error: "x" });
 	});
 
 	it("an error stays one even when the guard removes all its text", async () => {

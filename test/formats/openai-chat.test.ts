@@ -55,6 +55,33 @@ describe("OpenAI Chat Completions", () => {
 		for (const message of ids) expect(read(message).messages[0]?.results[0]?.callId).toBeUndefined();
 	});
 
+	it.each([
+		[
+			"AG-UI",
+			{ toolCalls: [{ id: "c1", type: "function", function: { name: "ls", arguments: "{}" } }] },
+			{ toolCallId: "c1" },
+		],
+		[
+			"events of OpenTelemetry",
+			{
+				"event.name": "gen_ai.assistant.message",
+				tool_calls: [{ id: "c1", function: { name: "ls", arguments: "{}" } }],
+			},
+			{ "event.name": "gen_ai.tool.message", id: "c1" },
+		],
+	])("reads calls and results of %s", async (_, call, result) => {
+		const conversation = [
+			{ id: "m1", role: "user", content: "Go." },
+			{ id: "m2", role: "assistant", ...call },
+			{ id: "m3", role: "tool", content: outputOf("files"), ...result },
+			...openaiMessages(...toolTurn("b", "ok")),
+		];
+		expect(pairResults(read(...conversation))[0]).toMatchObject({ caller: 1, call: { id: "c1", name: "ls" } });
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const { report } = await maskConversation({ conversation, policy });
+		expect(report.masked_tool_results).toBe(1);
+	});
+
 	it("reads custom tool calls", () => {
 		const call = { id: "a", type: "custom", custom: { name: "run", input: "print(1)" } };
 		const [message] = read({ role: "assistant", tool_calls: [call] }).messages;

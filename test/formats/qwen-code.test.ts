@@ -79,6 +79,23 @@ describe("a session of Qwen Code", () => {
 		expect(readConversation(conversation).format.name).toBe("qwen-code");
 	});
 
+	it("has notes of any kind between its messages", () => {
+		const note = (index: number, type: string, fields: object) => ({
+			uuid: `n${index}`,
+			sessionId: "s",
+			type,
+			...fields,
+		});
+		const noted = [
+			note(0, "session_title", { title: outputOf("title") }),
+			...session,
+			{ ...note(1, "file_history", { files: [outputOf("file")] }), parentUuid: "q9" },
+		];
+		const { format, transcript } = readConversation(noted);
+		expect(format.name).toBe("qwen-code");
+		expect(transcript.messages).toHaveLength(session.length);
+	});
+
 	it("is not read as a session of Claude Code, nor the other way round", () => {
 		const claude = [
 			{ type: "user", uuid: "a", parentUuid: null, sessionId: "s", message: { role: "user", content: "Go." } },

@@ -41,8 +41,6 @@ describe("Vercel AI SDK: outputs of v5 and later", () => {
 	});
 
 	it.each([
-		["json", { stdout: value }],
-		["json", [{ line: value }]],
 		["json", null],
 		["content", [{ type: "text", text: value }, { type: "custom" }]],
 	])("does not mask %s that contains more than text", async (type, before) => {
@@ -54,7 +52,8 @@ describe("Vercel AI SDK: outputs of v5 and later", () => {
 	it("long strings inside objects can be cut, and the rest is counted once", () => {
 		const [, message] = read(call("a"), result("a", { output: { type: "json", value: { exit: 1, stdout: value } } }));
 		expect(message?.results[0]?.texts).toEqual([{ path: [1, "content", 0, "output", "value", "stdout"], text: value }]);
-		expect(message?.counted.join("")).toBe('{"exit":1,"stdout":""}');
+		expect(message?.results[0]?.whole?.json?.rest).toEqual(['{"exit":1,"stdout":""}']);
+		expect(message?.counted.join("")).toBe("");
 	});
 
 	it("an output of an error kind has failed; other kinds are undecided", () => {
@@ -89,7 +88,7 @@ describe("Vercel AI SDK: outputs of v5 and later", () => {
 		const value = [{ type: "file", name: "a.txt", url: "https://example.org/a.txt" }];
 		const [, message] = read(call("a"), result("a", { output: { type: "json", value } }));
 		expect(message?.results[0]?.media).toEqual([]);
-		expect(message?.counted.join("")).toBe(JSON.stringify(value[0]));
+		expect(message?.results[0]?.whole?.json?.rest).toEqual([JSON.stringify(value[0])]);
 	});
 
 	it("base64 images in a JSON output are media, not text to cut", () => {
@@ -111,9 +110,8 @@ describe("Vercel AI SDK: CoreMessage of v4", () => {
 		expect(flags.map((one) => one?.results[0]?.isError)).toEqual([true, false, undefined]);
 	});
 
-	it("an object stays, and a string is masked with the parts sent instead of it", async () => {
-		const object = { files: [outputOf("files")] };
-		expect((await mask({ result: object })).part).toMatchObject({ result: object });
+	it("an object is masked as a whole, and a string with the parts sent instead of it", async () => {
+		expect((await mask({ result: { files: [outputOf("files")] } })).part).toMatchObject({ result: placeholder });
 		const text = outputOf("files");
 		const { part } = await mask({ result: text, experimental_content: [{ type: "text", text }] });
 		expect(part).toMatchObject({ result: placeholder, experimental_content: [{ type: "text", text: placeholder }] });

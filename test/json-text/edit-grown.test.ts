@@ -47,10 +47,14 @@ describe("a text that grows", () => {
 		expect(reused).toBeGreaterThan(20);
 	});
 
-	it("with a second list of the same name is written by the last one, as it is read", () => {
-		const edit: ValueEdit = { kind: "replace", path: ["messages", 0], replacement: "x" };
-		const first = writeGrown(readTextDocument('{"messages":["a","b"]}', "the text"), [edit], undefined);
-		const second = readTextDocument('{"messages":["a","b"],"messages":["c","d"]}', "the text");
-		expect(writeGrown(second, [edit], first).written).toBe('{"messages":["a","b"],"messages":["x","d"]}');
+	it.each(["thinking", "messages"])("with a second `%s` is written by the last one, as it is read", (name) => {
+		const edits: ValueEdit[] = [
+			{ kind: "replace", path: ["messages", 0], replacement: "x" },
+			{ kind: "replace", path: ["thinking", 0], replacement: "y" },
+		];
+		const before = '{"thinking":["a","b"],"messages":["a","b"]';
+		const first = writeGrown(readTextDocument(`${before}}`, "the text"), edits, undefined);
+		const grown = readTextDocument(`${before},"${name}":["c","d"]}`, "the text");
+		expect(writeGrown(grown, edits, first).written).toBe(writeValues(grown, edits));
 	});
 });

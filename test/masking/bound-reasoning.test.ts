@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hiddenTokens } from "../../src/formats/hidden-reasoning.ts";
+import { hiddenTokens } from "../../src/formats/parts.ts";
 import { scaleHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";

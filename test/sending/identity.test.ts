@@ -65,6 +65,18 @@ describe("a result", () => {
 		expect(keyOf("a")).not.toBe(keyOf("b"));
 	});
 
+	it("that is JSON is known by all of it", () => {
+		const transcript = (code: number) =>
+			readConversation([
+				{ role: "user", parts: [{ text: "Go." }] },
+				{ role: "model", parts: [{ functionCall: { id: long[0], name: "run", args: {} } }] },
+				{ role: "user", parts: [{ functionResponse: { id: long[0], name: "run", response: { out: "a", code } } }] },
+			]).transcript;
+		const [key] = resultKeys(transcript(0), "one");
+		expect(resultKeys(transcript(0), "one")[0]).toBe(key);
+		expect(resultKeys(transcript(1), "one")[0]).not.toBe(key);
+	});
+
 	it("that is equal to an earlier one has a key of its own", () => {
 		const keys = resultKeys(transcriptOf([short, short, short]), "one");
 		expect(new Set(keys).size).toBe(3);

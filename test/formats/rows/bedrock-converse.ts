@@ -39,6 +39,7 @@ export const row: FormatRow = {
 			title: "JSON beside a text",
 			content: [{ text: "x" }, { json: { output: outputOf("one") } }],
 			texts: ["x", outputOf("one")],
+			masked: (text) => text,
 		},
 	],
 	image: { part: image, beside: (text) => [{ text }, image] },

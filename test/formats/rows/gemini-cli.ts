@@ -67,7 +67,12 @@ export const row: FormatRow = {
 		{ title: "null", content: null, texts: [] },
 		{ title: "nothing", content: undefined, texts: [] },
 		{ title: "an object of several members", content: { stdout: "x", code: 0 }, texts: [] },
-		{ title: "a long text among others", content: { stdout: outputOf("one"), code: 0 }, texts: [outputOf("one")] },
+		{
+			title: "a long text among others",
+			content: { stdout: outputOf("one"), code: 0 },
+			texts: [outputOf("one")],
+			masked: (text) => text,
+		},
 	],
 	image: { part: image, beside: (text) => ({ beside: text, image }) },
 	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),

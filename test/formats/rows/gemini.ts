@@ -43,6 +43,7 @@ export const row: FormatRow = {
 			title: "a long text among others",
 			content: { stdout: outputOf("one"), code: 0 },
 			texts: [outputOf("one")],
+			masked: (text) => text,
 		},
 	],
 	image: { part: image, beside: (text) => ({ response: { output: text }, parts: [image] }) },

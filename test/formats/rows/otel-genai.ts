@@ -19,6 +19,7 @@ export const row: FormatRow = {
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	flagsErrors: true,
+	pairsByPosition: true,
 	unknownRole: (role, content) => ({ role, parts: [{ type: "text", content }] }),
 };
 

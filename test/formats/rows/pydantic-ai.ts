@@ -18,7 +18,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: { tools: [{ name: "ls" }] },
 	textsAlone: "certain",
-	shapes: [...textPartShapes, ...openShapes],
+	shapes: [...textPartShapes, ...openShapes.map((shape) => ({ ...shape, masked: (text: unknown) => text }))],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (message, time) => ({ ...message, timestamp: new Date(time).toISOString() }),
 	flagsErrors: true,

@@ -22,7 +22,7 @@ export function describeContents(row: FormatRow): void {
 			({ content, texts, masked }) => {
 				const [result] = resultsOf(write(calls({ id: "a", name: "ls" }), results({ id: "a", content })));
 				expect(result?.texts.map(({ text }) => text) ?? []).toEqual(texts);
-				expect(result?.whole !== undefined).toBe(masked !== undefined);
+				if (masked) expect(result?.whole).toBeDefined();
 			},
 		);
 
