@@ -21,17 +21,6 @@ const carriers = {
 	"plugins/gemini-cli/gemini-extension.json": json("plugins/gemini-cli/gemini-extension.json").version,
 	...(tag && { "the tag": tag.replace(/^v/, "") }),
 };
-const startsOf = (name) => Array.from(text(name).matchAll(/palimpsest-mcp@([\w.-]+)/g), ([, found]) => found);
-for (const name of [
-	"claude-code/.mcp.json",
-	"codex/.mcp.json",
-	"cursor/mcp.json",
-	"gemini-cli/gemini-extension.json",
-	"gemini-cli/hooks/hooks.json",
-	"claude-code/hooks/hooks.json",
-]) {
-	carriers[`plugins/${name}, the program`] = startsOf(`plugins/${name}`).join(" ");
-}
 const problems = Object.entries(carriers)
 	.filter(([, found]) => found !== version)
 	.map(([name, found]) => `${name}: expected ${version}, as in package.json; got ${found || "nothing"}`);

@@ -170,7 +170,7 @@ it("README's table has the rows, columns and legend that its command prints", as
 
 it("README's library example runs with the package alone, without a server", async () => {
 	const [readme] = pages;
-	const [, example = ""] = /^```js\n([\s\S]*?from "palimpsest-mcp"[\s\S]*?)^```$/m.exec(readme?.text ?? "") ?? [];
+	const [, example = ""] = /^```ts\n([\s\S]*?from "palimpsest-mcp"[\s\S]*?)^```$/m.exec(readme?.text ?? "") ?? [];
 	await mkdir(join(home, "node_modules"), { recursive: true });
 	await symlink(packageFolder, join(home, "node_modules/palimpsest-mcp"), "junction");
 	await writeFile(join(home, "example.mjs"), example);

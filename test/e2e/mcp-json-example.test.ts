@@ -53,10 +53,20 @@ describe("mcp.json.example", () => {
 		expect(content && "text" in content && JSON.parse(content.text).policy.locale).toBe("en");
 	});
 
+	// npx looks for a command of that name on the machine before it asks the registry.
+	it("starts the linked checkout by npx as well, before the package is on npm", async () => {
+		const elsewhere = await scratchFolder();
+		const run = promisify(execFile)("npx", ["--offline", "-y", "palimpsest-mcp", "--version"], {
+			cwd: elsewhere,
+			env: { ...environment, npm_config_prefix: home },
+		});
+		const { version } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
+		expect((await run).stdout.trim()).toBe(version);
+	});
+
 	it("shows the form for the published package like the README", () => {
-		const { name, bin } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
+		const { name } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
 		expect(mcpServers.palimpsest).toMatchObject({ command: "npx", args: ["-y", name] });
-		expect(Object.keys(bin)).toEqual(["palimpsest"]);
 		const block = /```json\n(\{\n {2}"mcpServers"[\s\S]*?)```/.exec(
 			readFileSync(resolve(root, "README.md"), "utf8"),
 		)?.[1];

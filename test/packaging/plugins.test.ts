@@ -47,10 +47,10 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 		expect([name, own, ownLicense]).toEqual(["palimpsest", version, license]);
 	});
 
-	it("starts the server of this version, which offers what the hook and the model need", async () => {
+	it("starts the server, a linked checkout among them, which offers what the hook and the model need", async () => {
 		const { command, args, env } = read(`plugins/${host}/${servers}`).mcpServers.palimpsest;
 		const [yes, packageName, ...parameters] = args as string[];
-		expect([command, yes, packageName]).toEqual(["npx", "-y", `palimpsest-mcp@${version}`]);
+		expect([command, yes, packageName]).toEqual(["npx", "-y", "palimpsest-mcp"]);
 		expect(env).toEqual({ PALIMPSEST_PRESET: "balanced" });
 		const { client } = await stdioSession({ parameters: [...parameters, "--archive", "memory"] });
 		const tools = host === "cursor" ? ["truncate_output", "recall_original"] : ["recall_original"];
@@ -79,7 +79,7 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 			return;
 		}
 		const [npx, yes, packageName, ...parameters] = hook.command?.split(" ") ?? [];
-		expect([npx, yes, packageName]).toEqual(["npx", "-y", `palimpsest-mcp@${version}`]);
+		expect([npx, yes, packageName]).toEqual(["npx", "-y", "palimpsest-mcp"]);
 		const folder = await scratchFolder();
 		const long = logOf(4_000);
 		const input = geminiCliEvent("run_shell_command", {}, { llmContent: long });
@@ -95,7 +95,7 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 it("Claude Code's plugin gives back after a compaction what people said", async () => {
 	const [, { hook } = { hook: undefined }] = hooksOf("claude-code");
 	const [npx, yes, packageName, ...parameters] = hook?.command?.split(" ") ?? [];
-	expect([npx, yes, packageName]).toEqual(["npx", "-y", `palimpsest-mcp@${version}`]);
+	expect([npx, yes, packageName]).toEqual(["npx", "-y", "palimpsest-mcp"]);
 	const folder = await scratchFolder();
 	const transcript = join(folder, "session.jsonl");
 	await writeFile(

@@ -96,11 +96,11 @@ describe("check-release.js", () => {
 		const folder = await scratchFolder();
 		const names = ["package.json", "package-lock.json", "server.json", "CHANGELOG.md", "plugins", ".claude-plugin"];
 		for (const name of names) await cp(join(packageFolder, name), join(folder, name), { recursive: true });
-		const file = join(folder, "plugins/codex/.mcp.json");
+		const file = join(folder, "plugins/codex/.codex-plugin/plugin.json");
 		await writeFile(file, (await readFile(file, "utf8")).replace(version, "0.0.9"));
 		const { code, text } = await check("v9.9.9", folder);
 		expect(code).toBe(1);
-		expect(text).toContain(`plugins/codex/.mcp.json, the program: expected ${version}, as in package.json; got 0.0.9`);
+		expect(text).toContain(`plugins/codex/.codex-plugin/plugin.json: expected ${version}, as in package.json; got 0.0.9`);
 		expect(text).toContain(`the tag: expected ${version}, as in package.json; got 9.9.9`);
 		expect(text).toContain(`CHANGELOG.md: expected a section "## ${version}"`);
 	});
