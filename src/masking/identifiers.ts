@@ -1,5 +1,3 @@
-import { createTextMemory } from "../conversation/text-memory.ts";
-
 export interface Identifier {
 	readonly text: string;
 	readonly kind: "url" | "path" | "hash" | "error_code" | "name" | "number";
@@ -8,88 +6,11 @@ export interface Identifier {
 /** Finds the identifiers of a text in order, repeated ones each time, without keys of JSON, in linear time. */
 export function findIdentifiers(text: string): Identifier[] {
 	const found: Identifier[] = [];
-	eachRun(text, (_, start, end) => {
-		const identifier = identifierIn(text.slice(start, end));
+	eachRun(text, (run) => {
+		const identifier = identifierIn(run);
 		if (identifier) found.push(identifier);
 	});
 	return found;
-}
-
-/** Numbers the identifiers of texts. Remembers them until `forgetIfFull`, so that a number may differ from call to call. */
-export function numberIdentifiers(): ReturnType<typeof startNumbers> {
-	return numbered;
-}
-
-/** Call this last, so that a conversation larger than the memory is not kept alive. */
-export function forgetIfFull(): void {
-	if (numbered.isFull()) numbered = startNumbers();
-}
-
-/** Shorter texts are not remembered. */
-const shortestRemembered = 200;
-
-function startNumbers() {
-	const isNone = -1;
-	const numbersOfRuns = new Map<string, number>();
-	const numbers = new Map<string, number>();
-	const identifiers: Identifier[] = [];
-	const memory = createTextMemory<Int32Array>();
-	const numberOf = (run: string): number => {
-		const identifier = identifierIn(run);
-		if (!identifier) return isNone;
-		const known = numbers.get(identifier.text);
-		if (known !== undefined) return known;
-		numbers.set(identifier.text, identifiers.length);
-		return identifiers.push(identifier) - 1;
-	};
-	const lastFound: number[] = [];
-	let question = 0;
-	const readNumbers = (text: string): number[] => {
-		const found: number[] = [];
-		question += 1;
-		eachRun(text, (_, start, end) => {
-			const run = text.slice(start, end);
-			let number = numbersOfRuns.get(run);
-			if (number === undefined) {
-				number = numberOf(run);
-				numbersOfRuns.set(run, number);
-			}
-			if (number === isNone || lastFound[number] === question) return;
-			lastFound[number] = question;
-			found.push(number);
-		});
-		return found;
-	};
-	return {
-		/** Each once, in order. */
-		numbersIn(text: string): ArrayLike<number> & Iterable<number> {
-			if (text.length < shortestRemembered) return readNumbers(text);
-			const known = memory.find(text);
-			if (known) return known;
-			const found = Int32Array.from(readNumbers(text));
-			memory.remember(text, found);
-			return found;
-		},
-		identifierOf: (number: number) => identifiers[number] as Identifier,
-		isFull: memory.isFull,
-	};
-}
-
-/** Counts, for one text after another, the identifiers that none before had. */
-export function countNewIdentifiers(): (text: string) => number {
-	const runs = new Set<string>();
-	const known = new Set<string>();
-	return (text) => {
-		const before = known.size;
-		eachRun(text, (_, start, end) => {
-			const run = text.slice(start, end);
-			if (runs.has(run)) return;
-			runs.add(run);
-			const identifier = identifierIn(run);
-			if (identifier) known.add(identifier.text);
-		});
-		return known.size - before;
-	};
 }
 
 /** Longest identifier; longer runs are data. */
@@ -118,7 +39,7 @@ const [capitalE, quote] = ["E".charCodeAt(0), '"'.charCodeAt(0)];
 const behindKey = /^\\?"\s{0,3}:/;
 
 /** Passes on each run of characters that may be an identifier: no plain word, short number or key of JSON. */
-function eachRun(text: string, take: (text: string, start: number, end: number) => unknown): void {
+function eachRun(text: string, take: (run: string) => void): void {
 	const { length } = text;
 	for (let index = 0; index < length; index += 1) {
 		const first = classes[text.charCodeAt(index)] as number;
@@ -147,7 +68,7 @@ function eachRun(text: string, take: (text: string, start: number, end: number) 
 		if ((seen & ~(letter | capital)) === 0 && !isCamel && text.charCodeAt(start) !== capitalE) continue;
 		if (seen === digit && characters < 5) continue;
 		if (text.charCodeAt(start - 1) === quote && behindKey.test(text.slice(index, index + 6))) continue;
-		take(text, start, index);
+		take(text.slice(start, index));
 	}
 }
 
@@ -202,5 +123,3 @@ function isPath(text: string): boolean {
 	const hasRoot = /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text);
 	return parts.length >= (hasRoot ? 2 : 3) || /\.[a-z]/i.test(parts.at(-1) ?? "");
 }
-
-let numbered = startNumbers();

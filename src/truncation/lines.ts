@@ -1,4 +1,4 @@
-import { countNewIdentifiers } from "../masking/identifiers.ts";
+import { findIdentifiers } from "../masking/identifiers.ts";
 import { type FocusWords, focusFinder } from "./focus.ts";
 import { characterEdge, countOf } from "./head-tail.ts";
 
@@ -124,7 +124,7 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	const [fresh, bare, indent, acts, repeated, length] = [make(), make(), make(), make(), make(), make()];
 	const matches: string[][] = [];
 	const wordsIn = focusFinder(focus);
-	const countNew = countNewIdentifiers();
+	const identifiers = new Set<string>();
 	const patterns = new Set<number>();
 	for (let unit = 0; unit < count; unit += 1) {
 		const line = priority?.[unit] === 0 ? "" : text.slice(start[unit], end[unit]).replace(lineNumber, "");
@@ -138,7 +138,9 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 		indent[unit] = indentOf(line);
 		length[unit] = line.trim().length;
 		if (statement.test(line)) acts[unit] = 1;
-		fresh[unit] = countNew(line);
+		const known = identifiers.size;
+		for (const { text } of findIdentifiers(line)) identifiers.add(text);
+		fresh[unit] = identifiers.size - known;
 		const words = wordsIn(line);
 		if (words.length > 0) matches[unit] = words;
 	}
