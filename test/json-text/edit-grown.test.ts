@@ -47,7 +47,7 @@ describe("a text that grows", () => {
 		expect(reused).toBeGreaterThan(20);
 	});
 
-	it("with a second list of the same name is written by the last one, as it is read", () => {
+	it("with a second list of the same name is written by the last one, which is also the one read", () => {
 		const edit: ValueEdit = { kind: "replace", path: ["messages", 0], replacement: "x" };
 		const first = writeGrown(readTextDocument('{"messages":["a","b"]}', "the text"), [edit], undefined);
 		const second = readTextDocument('{"messages":["a","b"],"messages":["c","d"]}', "the text");
