@@ -144,7 +144,7 @@ export async function heldAnswer(answer: IncomingMessage) {
 			if (bytes <= mostHeldBytes) pieces.push(piece);
 		}
 	} catch {
-		// The client sees what has arrived.
+		// The client sees the part that has arrived.
 	}
 	const { statusCode, statusMessage, rawHeaders, headers } = answer;
 	const body = Buffer.concat(pieces);
