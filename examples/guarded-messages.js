@@ -3,7 +3,7 @@ import { guard } from "palimpsest-mcp";
 
 /**
  * LangChain's messages made to fit. They are objects of classes, so what is guarded is their plain form, numbered; each
- * message comes back as it was, with its content replaced where that changed, or not at all where it was dropped.
+ * message comes back with its content replaced where that changed, or not at all where it was dropped.
  */
 export async function guardedMessages(messages, options) {
 	const plain = messages.flatMap((message, index) =>

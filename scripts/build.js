@@ -1,5 +1,5 @@
 // Builds `dist`: the sources bundled into chunks that are loaded when a command, a tool or a transport first needs them, and
-// the library's types beside them. Loading a few dozen chunks takes a third less time than loading several hundred
+// the library's types next to them. Loading a few dozen chunks takes a third less time than loading several hundred
 // modules. Packages that every command loads and the MCP SDK are bundled too: zod alone is some 90 modules, most of them locales. So
 // is what brings packages in versions that package.json does not name, so that an install runs what was tested. Other packages
 // stay imports.
@@ -33,7 +33,7 @@ const { output } = await build({
 	resolve: { mainFields: ["module", "main"] },
 	external: isExternal,
 	plugins: [{ name: "without-ajv", resolveId: resolveShims, load: loadShims }],
-	// All chunks stand in `dist` itself, so that a path relative to a module at the top of `src` holds for each of them.
+	// All chunks are in `dist` itself, so that a path relative to a module at the top of `src` holds for each of them.
 	output: { dir: `${root}dist`, format: "es", entryFileNames: "[name].js", chunkFileNames: "[name].js" },
 	checks: { ineffectiveDynamicImport: false },
 	logLevel: "warn",
@@ -49,7 +49,7 @@ writeFileSync(
 );
 chmodSync(`${root}dist/cli.js`, 0o755);
 
-/** The compiler runs beside the bundler, since each takes one processor. */
+/** The compiler runs at the same time as the bundler, since each takes one processor. */
 async function writeTypes() {
 	const compiler = `${root}node_modules/typescript/bin/tsc`;
 	const child = spawn(process.execPath, [compiler, "-p", `${root}tsconfig.build.json`], { stdio: "inherit" });

@@ -28,7 +28,7 @@ await Promise.all(
 );
 for (const [name, bytes] of await tokenFiles()) writeFileSync(here(`../assets/${name}`), bytes);
 
-/** Runs `src/tokens/prepare-table.ts`, which Node.js 20 cannot load as it is. */
+/** Runs `src/tokens/prepare-table.ts`, which Node.js 20 cannot load unchanged. */
 async function tokenFiles() {
 	const file = here("../assets/prepare-table.js");
 	await build({

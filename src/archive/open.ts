@@ -104,7 +104,7 @@ export function archiveFolderOf(where: {
 	return path.posix.join(folder, "palimpsest", "archive");
 }
 
-/** Of what this user's processes keep. */
+/** Those of this user's processes. */
 export function stateFolder(): string {
 	const { platform, env: environment } = process;
 	return path.dirname(archiveFolderOf({ platform, environment, homeFolder: homedir() }));

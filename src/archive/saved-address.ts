@@ -69,7 +69,7 @@ export function savedAddress(name: string, place: SavedPlace): string {
 	throw new PalimpsestError("archive_unavailable", message);
 }
 
-/** Users of one Redis may each see the keys of one namespace only. What is saved for `default` serves the others too. */
+/** Users of one Redis may each see the keys of one namespace only. The address saved for `default` serves the others too. */
 function fileOf(name: string, { namespace, folder }: SavedPlace): string {
 	const hash = createHash("sha256").update(JSON.stringify([name, namespace]));
 	return path.join(folder, hash.digest("hex").slice(0, 32));

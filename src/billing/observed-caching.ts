@@ -2,7 +2,7 @@ export const apis = ["anthropic", "openai", "gemini"] as const;
 
 export type Api = (typeof apis)[number];
 
-/** What an upstream was seen to do with the prompts of a model, by the `usage` of its answers. */
+/** How an upstream was seen to cache the prompts of a model, by the `usage` of its answers. */
 export interface ObservedCaching {
 	/** Whether an answer ever told of tokens read from a cache. */
 	readonly reads: boolean;
@@ -19,7 +19,7 @@ export const longPrefix = 4_000;
 const mostMisses = 5;
 
 /**
- * What is known after one more answer. `repeated` are the tokens at the start of the request that were sent before, as long
+ * Adds one more answer to the observations. `repeated` are the tokens at the start of the request that were sent before, as long
  * as the provider keeps them; 0 if its cache had expired. `isExpected`: whether the request was to be cached.
  */
 export function learnFromUsage(
@@ -47,7 +47,7 @@ const mostModels = 500;
 
 export type CachingRecord = ReturnType<typeof createCachingRecord>;
 
-/** What was observed since the start, by API (a proxy has one upstream for each) and model. */
+/** Remembers observations since the start, by API (a proxy has one upstream for each) and model. */
 export function createCachingRecord() {
 	const known = new Map<string, ObservedCaching>();
 	const keyOf = (api: Api, model: string | undefined) => `${api} ${model?.slice(0, 200) ?? ""}`;

@@ -5,7 +5,7 @@ import type { Prices } from "../policy/schema.ts";
 import { type ModelPrices, type PriceStep, pricesOfModel } from "../tokens/model-prices.ts";
 import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
 
-/** What a request costs, and how its provider caches it. */
+/** The prices of a request, and how its provider caches it. */
 export interface CacheTerms {
 	/** Its name in the request. */
 	readonly model: string | undefined;
@@ -28,8 +28,8 @@ export interface CacheTerms {
 }
 
 /**
- * By the model of the request (`docs/prices.md`), its `cache_control` and what was observed. Anthropic caches what a
- * `cache_control` asks for, for 5 minutes or an hour, and nothing without one
+ * By the model of the request (`docs/prices.md`), its `cache_control` and the observations. Anthropic caches the parts that a
+ * `cache_control` marks, for 5 minutes or an hour, and nothing without one
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). OpenAI and Gemini cache by themselves
  * (https://developers.openai.com/api/docs/guides/prompt-caching: inactive prefixes live 5 to 10 minutes, 30 from GPT-5.6 on,
  * a day if asked; https://ai.google.dev/gemini-api/docs/caching). Prices that the policy sets itself stay.
@@ -78,7 +78,7 @@ export function cacheTerms(
 	};
 }
 
-/** What all tokens of a request cost as multiples, by the size of its prompt: tokens read and written count. */
+/** The multiples of the price for all tokens of a request, by the size of its prompt, with tokens read and written. */
 export function stepFactors(
 	{ steps }: Pick<CacheTerms, "steps">,
 	promptTokens: number,

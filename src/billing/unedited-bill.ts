@@ -17,7 +17,7 @@ export interface BilledRequest {
 	readonly parts: RequestParts;
 	/** Those of the last request of the conversation; `undefined` for the first that we see. */
 	readonly before: RequestParts | undefined;
-	/** The provider's, of what was sent; `undefined` if it does not tell. */
+	/** The provider's usage of the sent request; `undefined` if it reports none. */
 	readonly usage: Usage | undefined;
 	/** Tokens of the provider for each of ours. */
 	readonly scale: number;

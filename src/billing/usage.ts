@@ -58,7 +58,7 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 			reader.end();
 			return usageOf(found, api);
 		},
-		/** Whether the provider has left reasoning out, so that it checks what that is bound to. */
+		/** Whether the provider has left reasoning out, so that it checks the messages that reasoning is bound to. */
 		hasDroppedReasoning: () => hasDropped,
 	};
 }
@@ -169,7 +169,7 @@ function usageOf(found: JsonObject, api: Api): Usage | undefined {
 	};
 }
 
-/** `input_tokens` are those that were neither read nor written, unless an endpoint tells what it read by a field of its own. */
+/** `input_tokens` are those that were neither read nor written, unless an endpoint reports the tokens read in a field of its own. */
 function anthropicUsage(found: JsonObject): Usage | undefined {
 	if (found.input_tokens === undefined) return undefined;
 	const output = tokensIn(found.output_tokens);

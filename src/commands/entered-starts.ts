@@ -6,7 +6,7 @@ import { isJsonObject } from "../conversation/json.ts";
 import type { ServerStart } from "../hosts/hosts.ts";
 import { version } from "../version.ts";
 
-/** What a host starts: a server, a hook's command line in a shell, or a module that a plugin file imports. */
+/** The ways in which a host starts us: a server, a hook's command line in a shell, or a module that a plugin file imports. */
 export type EnteredStart =
 	| ({ readonly kind: "server" } & ServerStart)
 	| { readonly kind: "hook"; readonly line: string }

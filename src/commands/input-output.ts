@@ -78,7 +78,7 @@ export async function editConversation<Edited extends Outcome<unknown> | undefin
 	return outcome;
 }
 
-/** A conversation that was read, with what an archive needs to restore it to the byte. */
+/** A conversation that was read, with the spellings that an archive needs to restore it to the byte. */
 export function sourceOf(document: TextDocument, archive: Archive | undefined) {
 	const spellings = { spellingsOf: (paths: readonly Path[]) => spellingsOf(document, paths) };
 	return { conversation: document.value, ...(archive ? { archive, ...spellings } : {}) };

@@ -190,7 +190,7 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 }
 
-/** Claude Code then takes us for Anthropic itself, and may send only what is new: a thread, which cannot be edited. */
+/** Claude Code then takes us for Anthropic itself, and may send only new messages: a thread, which cannot be edited. */
 function isToldFirstParty({ _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: told }: NodeJS.ProcessEnv): boolean {
 	return told !== undefined && !["", "0", "false"].includes(told);
 }

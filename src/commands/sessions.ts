@@ -72,7 +72,7 @@ interface PruneOptions extends SessionOptions {
 	readonly tool?: readonly string[];
 }
 
-/** `palimpsest prune FILE`. Asks in a terminal; without one, or with options, they say what goes. */
+/** `palimpsest prune FILE`. Asks in a terminal; without one, or with options, the options choose the results. */
 export async function prune(file: string, options: PruneOptions): Promise<void> {
 	const asks = options.biggest === undefined && !options.stale && options.tool === undefined;
 	if (asks && !(process.stdin.isTTY && process.stderr.isTTY)) {
@@ -108,7 +108,7 @@ function chosenBy(
 	results: readonly PrunableResult[],
 ): (result: PrunableResult) => boolean {
 	const largest = new Set(results.slice(0, biggest));
-	// Of an edited file, agents go on to use what has not changed.
+	// Agents go on to use the unchanged parts of an edited file.
 	const isStale = (one: PrunableResult) => one.stale !== null && one.stale !== "edited";
 	return (one) => largest.has(one) || (stale && isStale(one)) || (one.tool !== null && tool.includes(one.tool));
 }

@@ -121,7 +121,7 @@ function lengthOf(text: string): number {
 	return chars === undefined ? text.length : Number(chars);
 }
 
-/** What may not be missing afterwards: the texts that are kept whole, and every rule, in order. */
+/** The words that may not be missing afterwards: the texts that are kept whole, and every rule, in order. */
 export function pinnedWords(texts: readonly WrittenText[]): string[] {
 	return texts.flatMap(({ text, isWhole }) => {
 		const rules = ruleSpans(text).map(({ start, end }) => text.slice(start, end));

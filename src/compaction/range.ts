@@ -64,7 +64,7 @@ export function pickRange(given: {
 
 /**
  * The first message of the last answer with a call that has no result yet; `Infinity` if there is none. Its program is about
- * to send the result, so all from there on stays, what a person wrote meanwhile too. Calls of the provider's own tools, in a
+ * to send the result, so all messages from there on stay, also those of a person. Calls of the provider's own tools, in a
  * turn that was paused, count.
  */
 function startOfCallsInFlight(transcript: Transcript): number {

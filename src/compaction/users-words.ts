@@ -6,7 +6,7 @@ import { readSummaryFrame } from "./summary.ts";
 /** Tokens of the words in the summary of another program, whose window is unknown. */
 const mostTokens = 4_000;
 
-/** What people wrote, for the summary of another program; `undefined` if there is nothing. */
+/** The words of people, for the summary of another program; `undefined` if there is nothing. */
 export function usersWords(written: readonly string[]): string | undefined {
 	const { texts } = keepWithin({
 		texts: markWhole(written.flatMap(ownWords)),
@@ -60,14 +60,14 @@ function addStrings(value: unknown, own: Set<string>): void {
 	}
 }
 
-/** Claude Code, opencode and Codex mark what they write in the user's name. */
+/** Claude Code, opencode and Codex mark the texts that they write in the user's name. */
 function isMarked(value: object): boolean {
 	return marks.some((mark) => (value as Record<string, unknown>)[mark] === true);
 }
 
 const marks = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "synthetic", "ignored"];
 
-/** The pieces of a text between what hosts put into it. */
+/** The pieces of a text between the insertions of hosts. */
 export function ownWords(text: string): string[] {
 	if (hostsText.test(text)) return [];
 	return piecesBetweenBlocks(text)

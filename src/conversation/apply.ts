@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "./json.ts";
 import type { InsertEdit, RemoveEdit, ReplaceEdit } from "./plan.ts";
 import type { Path } from "./transcript.ts";
 
-/** What of an edit changes the document. */
+/** The part of an edit that changes the document. */
 export type Change =
 	| Pick<ReplaceEdit, "kind" | "path" | "replacement">
 	| Pick<RemoveEdit, "kind" | "path">

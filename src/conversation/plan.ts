@@ -111,7 +111,7 @@ function sizeOfEdits(edits: readonly Edit[], size: "before" | "after"): Size {
 	return sum.total();
 }
 
-/** What edits save. */
+/** The tokens and characters that edits save. */
 export function savedSize(edits: readonly Edit[]): Size {
 	return subtractSizes(sizeOfEdits(edits, "before"), sizeOfEdits(edits, "after"));
 }

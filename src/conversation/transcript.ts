@@ -96,10 +96,10 @@ export interface BlockLink {
 
 /** The input of one LLM call, as its provider billed it, in the provider's tokens. */
 export interface CallUsage {
-	/** All of it, with what came from the cache. */
+	/** All of it, with the tokens from the cache. */
 	readonly inputTokens: number;
 	readonly cachedTokens: number;
-	/** Seconds for which the provider keeps what this call wrote to its cache, if the record says so. */
+	/** Seconds that the provider keeps the tokens that this call wrote to its cache, if the record says so. */
 	readonly cacheSeconds?: number;
 	readonly model?: string;
 }

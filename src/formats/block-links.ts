@@ -41,7 +41,7 @@ export function linkCaller(block: JsonObject, draft: MessageDraft): void {
 	}
 }
 
-/** Where SDKs keep what belongs to one provider: by its name, or directly. */
+/** Where SDKs keep the fields of one provider: by its name, or directly. */
 const holders = ["providerOptions", "providerMetadata", "callProviderMetadata", "provider_details", "extras"];
 
 export function providerFields(block: JsonObject): JsonObject[] {

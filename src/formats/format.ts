@@ -12,7 +12,7 @@ export interface Format {
 	/** The shape of its conversations, for error messages. */
 	readonly looksFor: string;
 	readonly probe: (located: LocatedMessages) => Fit;
-	/** Reads messages that fit. Never throws: it counts what it does not know. */
+	/** Reads messages that fit. Never throws: it counts unknown values. */
 	readonly read: (located: LocatedMessages) => Transcript;
 	/** Ids of all answered calls, found without following links, to notice lost results. Absent if each value is a message. */
 	readonly answeredCalls?: (located: LocatedMessages) => readonly string[];

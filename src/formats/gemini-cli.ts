@@ -170,7 +170,7 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 
 const streamTypes: ReadonlySet<unknown> = new Set(["init", "message", "tool_use", "tool_result", "error", "result"]);
 
-/** What `gemini --output-format stream-json` prints: an event for each text, call and result. */
+/** The output of `gemini --output-format stream-json`: an event for each text, call and result. */
 export const geminiStream: Format = {
 	name: "gemini-stream",
 	title: "Gemini CLI stream",

@@ -60,7 +60,7 @@ interface ReadObservations {
 
 /**
  * Reads the observations of text protocols as results of the assistant's last message. Only the two messages decide, and
- * of an observation only the marks around it, so that no edit of others and no later message changes what is one.
+ * of an observation only the marks around it, so that no other edit and no later message changes which texts are observations.
  */
 function readObservations(
 	transcript: Transcript,

@@ -80,7 +80,7 @@ function isSent({ info, parts }: OpencodeRecord): boolean {
 	return objectOf(info.error).name === "MessageAbortedError" && !parts.every(saysNothing);
 }
 
-/** Each step is a message. A summary stays, like a system message: otherwise what it replaces would be sent again. */
+/** Each step is a message. A summary stays, like a system message: otherwise the replaced messages would be sent again. */
 function readRecord({ info, parts }: OpencodeRecord, path: Path, isSummary: boolean): Message[] {
 	const role = info.role === "system" ? "other" : roleOf(info, plainRoles);
 	const steps = role === "assistant" ? splitIntoSteps(parts) : [[...parts.keys()]];

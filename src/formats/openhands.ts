@@ -169,7 +169,7 @@ function readEvent({ event, path }: PlacedEvent, calls: Calls): MessageDraft | u
 	return draft;
 }
 
-/** Events of the resolver name no source: the task comes first, and its program answers what the agent asks. */
+/** Events of the resolver name no source: the task comes first, and its program answers the agent's questions. */
 function isOfUser(event: JsonObject, { hasActed }: Calls): boolean {
 	if (event.source !== undefined || !isFlat(event)) return event.source === "user";
 	return !hasActed || /^\s*Please continue working on the task/.test(stringAt(event, "content") ?? "");

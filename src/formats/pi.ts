@@ -48,7 +48,7 @@ function probe(record: unknown) {
 	return isForeign ? "calls and results of pi" : true;
 }
 
-/** The branch that ends in the last record. Not sent: what a compaction did not keep, or a `context_edit` removes. */
+/** The branch that ends in the last record. Records that a compaction did not keep, or that a `context_edit` removes, are not sent. */
 function readSession({ messages: records, base }: LocatedMessages): Transcript {
 	const branch = chainOf(records).toSorted((a, b) => a - b);
 	const at = (index: number) => records[index] as JsonObject;

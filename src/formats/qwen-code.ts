@@ -35,7 +35,7 @@ function probe(record: unknown) {
 	return isMessage ? isOwn : "`message` with `parts` in a record of this type";
 }
 
-/** The branch that ends in the last record. A compaction replaces what comes before it. */
+/** The branch that ends in the last record. A compaction replaces the records before it. */
 function readRecords({ messages: records, base }: LocatedMessages): Message[] {
 	const branch = chainOf(records).toSorted((a, b) => a - b);
 	const isCompaction = (index: number) => compactedIn(records[index]).length > 0;
@@ -65,7 +65,7 @@ function readRecord(record: JsonObject, path: Path): Message {
 	if (draft.role === "assistant") draft.setUsage(cacheIncludedUsage({ input, cached, model: record.model }));
 	const [first] = draft.results;
 	if (!first) return draft;
-	// A record has one copy of what it showed.
+	// A record has one copy of the output that it showed.
 	const texts = draft.results.flatMap((result) => result.texts);
 	const copies = outputCopies({ record, path, places: [["toolCallResult"]], texts });
 	const failed = objectOf(record.toolCallResult).status === "error" || undefined;

@@ -139,7 +139,7 @@ const personsWords = /(?:^|\n)(?:[^\n]{0,200}:\n)?<(?:feedback|user_message|answ
 /** Tools whose results are the words of a person. */
 const askingTools = /^(?:ask_followup_question|attempt_completion|plan_mode_respon[ds]e?|new_task)$/;
 
-/** Roo Code gives what a person said of a call as JSON. */
+/** Roo Code writes a person's words on a call as JSON. */
 const saidAsJson = /^\{"status":"(?:denied|approved|guidance)"/;
 
 /** `[read_file for 'a.ts'] Result:`, with the result after it or in the next part. */

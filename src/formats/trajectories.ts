@@ -19,7 +19,7 @@ import { type CallValues, outputCopies, rememberCall } from "./session-files.ts"
 
 /**
  * Trajectories of the Agent Trajectory Interchange Format, which Harbor and Terminal-Bench write for every agent: a step has
- * a message, its calls and what was observed. Source: docs/rfcs/0001-trajectory-format.md of harbor.
+ * a message, its calls and the observations. Source: docs/rfcs/0001-trajectory-format.md of harbor.
  */
 export const atif: Format = {
 	name: "atif",

@@ -185,7 +185,7 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 	const isContent = isAnswerContent(content);
 	if (listedCalls.length === 0 && text === undefined && !isContent) return undefined;
 	if (!hasMember(step, "finishReason", "toolCalls")) return undefined;
-	// Only the content shows what follows a call.
+	// Only the content shows the parts after a call.
 	const calls = isContent ? readAnswerContent(content) : [];
 	return finishResponse({
 		reason: isJsonObject(reason) ? reason.unified : reason,

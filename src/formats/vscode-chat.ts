@@ -147,7 +147,7 @@ function copiesOf(
 	return outputCopies({ record: request, path, places, texts: content.texts });
 }
 
-/** Reads the answer from what the screen shows. */
+/** Reads the answer from the parts shown on the screen. */
 function readResponse(request: JsonObject, path: Path): MessageDraft[] {
 	const parts = request.response;
 	if (listOf(parts).length === 0) return [];

@@ -219,7 +219,7 @@ export interface GuardPlan {
 	readonly fits: boolean;
 	/** Tokens over the budget after all steps; 0 if it fits. */
 	readonly shortfall: number;
-	/** Whether it only fits without some of what people wrote. */
+	/** Whether it only fits without some of the words of people. */
 	readonly areWordsCut: boolean;
 	readonly momentOf: MomentOf;
 }
@@ -251,6 +251,6 @@ interface GuardParameters {
 	readonly idleSeconds?: number | undefined;
 	/** Whether the model accepts reasoning only after unchanged messages. */
 	readonly bindsReasoning?: boolean | undefined;
-	/** Set if what people wrote stays when messages are dropped. */
+	/** Set if the words of people stay when messages are dropped. */
 	readonly keeping?: WordsKeeper | undefined;
 }

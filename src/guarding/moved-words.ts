@@ -16,7 +16,7 @@ import type { Path, Transcript } from "../conversation/transcript.ts";
 import type { LocaleName } from "../policy/names.ts";
 import { type DropParameters, planDrop } from "./drop.ts";
 
-/** What keeps the words of people in a conversation whose messages are dropped. */
+/** Keeps the words of people in a conversation whose messages are dropped. */
 export interface WordsKeeper {
 	readonly document: unknown;
 	readonly base: Path;
@@ -38,7 +38,7 @@ type Parameters = Omit<DropParameters, "fits" | "held"> & {
 /** How often it is dropped once more because the words took more room than expected. */
 const attempts = 6;
 
-/** Drops groups, and puts what people wrote in them, and in earlier drops, into one place. */
+/** Drops groups, and moves the words of people in them, and in earlier drops, to one place. */
 export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	const { transcript, keeping, excess, left, hysteresis } = parameters;
 	if (!keeping) return { ...planDrop({ ...parameters, fits: (context) => excess(context) === 0 }), areWordsCut: false };
@@ -71,11 +71,11 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 }
 
 type DroppedWithWords = ReturnType<typeof planDrop> & {
-	/** Whether some of what people wrote had to go too. */
+	/** Whether some of the words of people had to go too. */
 	readonly areWordsCut: boolean;
 };
 
-/** The last step before it gives up: of what people wrote, as much as fits, but no less than the ceiling of the policy. */
+/** The last step before it gives up: cuts the words of people to fit, but to no less than the ceiling of the policy. */
 function cutMovedWords(
 	drops: readonly Edit[],
 	words: readonly (readonly string[])[],
@@ -103,7 +103,7 @@ function cutMovedWords(
 	return missing === 0 ? best : undefined;
 }
 
-/** The most tokens of a model for a token of text. What is fixed, such as a message's delimiters, is not scaled. */
+/** The most tokens of a model for a token of text. Fixed tokens, such as a message's delimiters, are not scaled. */
 const mostScale = 2;
 
 /** Whether the conversation gets smaller in the tokens of any model: the words may take more text than they leave. */
@@ -111,7 +111,7 @@ function saves({ tokens, fixed = 0 }: Size): boolean {
 	return tokens > 0 && fixed + mostScale * (tokens - fixed) > 0;
 }
 
-/** What earlier steps have already saved in the messages that go. */
+/** The size that earlier steps have already saved in the messages that go. */
 function savedBefore(edits: readonly Edit[], { measurement, current }: Parameters): Size {
 	const gone = new Set(edits.filter(takesMessageOut).map(({ message }) => message));
 	const saved = Array.from(gone, (index) =>

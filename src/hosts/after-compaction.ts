@@ -20,7 +20,7 @@ const mostOriginals = 5;
 const mostLookedAt = 40;
 
 /**
- * The answer of the `SessionStart` hook after Claude Code has compacted: what people wrote in the whole transcript, word
+ * The answer of the `SessionStart` hook after Claude Code has compacted: the words of people in the whole transcript, word
  * for word, since the host's summary is not in it yet, and the largest originals that were archived on arrival.
  * `undefined` for other events, or if there is nothing.
  */
@@ -79,7 +79,7 @@ function recordsIn(lines: string): JsonObject[] {
 
 const relevant = /"type":\s*"(?:user|assistant|queued_command)"/;
 
-/** What a person typed, also while the agent was at work. Claude Code marks what it writes in the user's name. */
+/** The words that a person typed, also while the agent was at work. Claude Code marks texts that it writes in the user's name. */
 function writtenIn({ type, message, attachment, ...record }: JsonObject): readonly string[] {
 	if (type === "attachment" && isJsonObject(attachment) && attachment.commandMode === "prompt") {
 		return textsOf(attachment.prompt);

@@ -67,7 +67,7 @@ const rows: Readonly<Record<string, Omit<LaunchedProgram, "name">>> = {
 	aider: { title: "aider", command: "aider", point: pointAider },
 };
 
-/** What `palimpsest launch` can start. */
+/** The programs that `palimpsest launch` can start. */
 export const launchedPrograms: readonly LaunchedProgram[] = Object.entries(rows).map(([name, row]) => ({
 	name,
 	...row,

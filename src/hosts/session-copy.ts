@@ -18,7 +18,7 @@ export interface SessionCopy {
 	readonly command: string;
 }
 
-/** How a program names its sessions, finds them, and remembers what they use of the window. */
+/** How a program names its sessions, finds them, and remembers the share of the window that they use. */
 interface SessionProgram {
 	readonly sessionId: (document: unknown) => string | undefined;
 	readonly folder: (document: unknown, file: string) => string | undefined;

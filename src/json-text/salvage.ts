@@ -32,7 +32,7 @@ export function salvageRecords(text: string): SalvagedText | undefined {
 	return { text: `${records.join("\n")}\n`, skipped };
 }
 
-/** Adds to the error about a text that is a damaged session what can read it. */
+/** Names the command that can read a damaged session, in the error about its text. */
 export function namingRescue(error: unknown, text: string): unknown {
 	const isFaulty = error instanceof PalimpsestError && error.code === "invalid_json";
 	if (!isFaulty || !salvageRecords(text)) return error;

@@ -7,7 +7,7 @@ export interface BoundReasoning {
 	readonly tokens: Float64Array;
 	/** Those among them that are estimated from a signature, in tokens of the model. */
 	readonly hidden: Float64Array;
-	/** What the counted texts of the message lack of them; less than 0 where encrypted reasoning is counted as text. */
+	/** Those that the counted texts of the message lack; less than 0 where encrypted reasoning is counted as text. */
 	readonly uncounted: Float64Array;
 }
 

@@ -44,7 +44,7 @@ export function cacheSecondsOf(messages: readonly Message[], { cache_seconds }: 
 	return messages.find(({ role }) => role === "assistant")?.usage?.cacheSeconds ?? cache_seconds;
 }
 
-/** From here on, tokens written to the cache cost what an hour does. */
+/** From here on, tokens written to the cache cost as much as for an hour. */
 const longerThan = 300;
 
 /** Anthropic's price of a token kept for an hour, 2, by that of one kept for five minutes, 1.25. */

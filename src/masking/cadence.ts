@@ -62,7 +62,7 @@ export function startBreakEven(
 	const messages = Int32Array.from(results, (result) => result.message);
 	const waste = new Float64Array(results.length);
 	const { callsApart, leastFreed } = terms[selection];
-	// Where reads are cheaper, waste takes longer to reach a multiple of what rewriting costs (docs/evidence.md#cheaper-reads).
+	// Where reads are cheaper, waste takes longer to reach a multiple of the cost of rewriting (docs/evidence.md#cheaper-reads).
 	const patience = Math.max(1, terms[selection].patience * readShare(prices) ** 2);
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;

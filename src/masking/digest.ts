@@ -20,7 +20,7 @@ export function withDigest<Parameters extends MaskResultParameters & { readonly 
 /** Largest share of a result's tokens for its digest, so that masking a short result pays. */
 const mostOfResult = 1 / 4;
 
-/** One for each of `pairResults`, by what comes before only, so it is the same whichever results are masked. */
+/** One for each of `pairResults`, made from earlier text only, so it is the same for any choice of masked results. */
 export function digestsOf(how: {
 	readonly transcript: Transcript;
 	readonly maxTokens: number;
@@ -82,7 +82,7 @@ export function digestOf(parameters: DigestParameters): string {
 	return joined(low);
 }
 
-/** Repeated and short ones first. By what agents used later, neither kind nor place in the text improved the order. */
+/** Repeated and short ones first. Measured by later use, neither kind nor place in the text improved the order. */
 function rankedIdentifiers({ text, isElsewhere }: DigestParameters): string[] {
 	const counts = new Map<string, number>();
 	for (const { text: identifier } of findIdentifiers(endsOf(text))) {

@@ -35,7 +35,7 @@ export interface ReplayHistory {
 	readonly cold: Uint8Array;
 	readonly uses: () => Uses;
 	readonly stale: () => readonly (Staleness | undefined)[];
-	/** Present if the model binds its reasoning to what comes before it, so that masking makes it invalid. */
+	/** Present if the model binds its reasoning to the messages before it, so that masking makes it invalid. */
 	readonly reasoning?: BoundReasoning | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface ReplayResult {
 	readonly staysUntil: number;
 }
 
-/** Messages that a session compacted count as sent: a decision at their time may not depend on what came later. */
+/** Messages that a session compacted count as sent: a decision at their time may not depend on later messages. */
 export function readHistory(
 	parameters: MaskResultParameters & {
 		readonly transcript: Transcript;

@@ -86,7 +86,7 @@ function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskRes
 	const edits = [edit];
 	for (const { path, text } of result.copies) {
 		if (text === "") continue;
-		// A copy too short for the placeholder is emptied, or it would show what the placeholder hides.
+		// A copy too short for the placeholder is emptied, or it would show the text that the placeholder hides.
 		const replacement = text.length > placeholder.length ? placeholder : "";
 		const sizes = { before: { chars: text.length, tokens: 0 }, after: { chars: replacement.length, tokens: 0 } };
 		edits.push({ ...edit, path, replacement, ...sizes, takenOut: undefined, unsent: true });

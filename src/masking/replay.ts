@@ -20,7 +20,7 @@ export interface Replaying {
 	/** Numbers of messages at which the provider's cache had expired, so that masking was free: then all candidates go. */
 	readonly coldAt?: ReadonlySet<number> | undefined;
 	/**
-	 * When each result was masked in what was sent. These results are masked at these moments, at the latest at the end of
+	 * When each result was masked in the sent requests. These results are masked at these moments, at the latest at the end of
 	 * the history; everything else is decided at its end. The cadence counts the maskings that were sent, and no others.
 	 */
 	readonly sent?: Schedule | undefined;
@@ -35,7 +35,7 @@ export interface Replaying {
 	readonly addedToFault?: number | undefined;
 }
 
-/** The schedule of a history extends that of its beginning, and what was `sent`: nothing masked is ever unmasked. */
+/** The schedule of a history extends that of its beginning and of `sent`: nothing masked is ever unmasked. */
 export function replay(
 	history: ReplayHistory,
 	how: Omit<Replaying, "meter" | "idleSeconds" | "bindsReasoning"> & { readonly mask: MaskPolicy },
@@ -71,7 +71,7 @@ export function replay(
 		// A context over the budget in which nothing was masked is still to be reduced.
 		if (sent ? wasTooMuch && isRepeated : isTooMuch) ceiling = Math.max(budget, view.total() + slack);
 	};
-	/** Masks what was sent masked by this moment; tells whether there was any. */
+	/** Masks the results that were sent masked by this moment; returns whether there were any. */
 	const repeatSent = (index: number) => {
 		if (!sent) return false;
 		const places: number[] = [];

@@ -63,7 +63,7 @@ export function startSelector(
 	return {
 		/** Tool turns so far. */
 		turns: () => turns,
-		/** What masking a candidate saves in the next `foreseenCalls` calls. */
+		/** The tokens that masking a candidate saves in the next `foreseenCalls` calls. */
 		gainOf: (place: number) => gains[place] as number,
 		/** Adds the next message. */
 		append(message: number): void {

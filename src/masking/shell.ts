@@ -9,7 +9,7 @@ import {
 	type TargetKind,
 } from "./targets.ts";
 
-/** Reads what a shell script that starts in a folder does to which files. */
+/** Finds the files that a shell script reads and writes, from the folder in which it starts. */
 export function shellTarget(script: string, startFolder?: string): CallTarget {
 	// The lines after this command are the text to put in, not commands.
 	if (/^\s{0,20}edit \d{1,9}:\d{1,9}\b/.test(script)) return { ...otherTarget, kind: "write", openFile: "write" };
@@ -76,7 +76,7 @@ function effectOfPipeline(pipeline: Pipeline): CommandEffect {
 		written.push(effectOf(command).writes, writtenBeside(command));
 	}
 	const writes = written.flat();
-	// What goes into a file is not in the output.
+	// Text that goes into a file is not in the output.
 	const last = pipeline.at(-1) as SimpleCommand;
 	const isSilent = last.redirections.some((one) => one.kind === "write") && effect.kind !== "run";
 	if (isSilent) return { ...effect, kind: writes.length > 0 ? "write" : "other", reads: [], folders: [], writes };
@@ -93,7 +93,7 @@ function writtenBeside({ words, redirections }: SimpleCommand): string[] {
 	});
 }
 
-/** `cat > fix.py << EOF`: what the script in the heredoc opens to write. */
+/** `cat > fix.py << EOF`: the files that the script in the heredoc opens to write. */
 function pathsOfWrittenScripts({ words, redirections }: SimpleCommand): string[] {
 	if (isInterpreter(words[0]) || !redirections.some((one) => one.kind === "write")) return [];
 	return redirections.flatMap((one) => (one.kind === "heredoc" ? pathsOpenedToWrite(one.text) : []));

@@ -58,7 +58,7 @@ export interface FileRead {
 export type TargetKind = "read" | "write" | "list" | "search" | "run" | "other";
 
 export interface CallTarget {
-	/** What its result shows; of a script that does several things, the one with the most output. */
+	/** The part that its result shows; of a script that does several things, the one with the most output. */
 	readonly kind: TargetKind;
 	readonly paths: readonly string[];
 	readonly reads: readonly FileRead[];

@@ -16,7 +16,7 @@ interface Touch {
 	readonly weight: number;
 }
 
-/** Which message uses what of which result. Places are those of `pairResults`; lists are by message. */
+/** The strings of results that each message uses. Places are those of `pairResults`; lists are by message. */
 export interface Uses {
 	/** Identifiers that an assistant message uses and that only tool results held before it. */
 	readonly identifiers: readonly (readonly Taken[])[];
@@ -32,7 +32,7 @@ const mostHolders = 8;
 const none: readonly never[] = [];
 
 /**
- * What each assistant message uses of results: identifiers and whole lines, each once in a conversation, since a string
+ * Finds the strings of results that each assistant message uses: identifiers and whole lines, each once in a conversation, since a string
  * of an earlier message is not taken from a result. It *comes back to* a result by shared strings, which weigh more the
  * fewer results hold them, or by a path that the result's call named. Looks only backwards, in linear time.
  */
@@ -92,7 +92,7 @@ function startStrings(ofAnswers: readonly ReadonlySet<string>[]) {
 	const said = new Set<string>();
 	const holders = new Map(ofAnswers.flatMap((texts) => Array.from(texts, (text): [string, number[]] => [text, []])));
 	return {
-		/** Records the strings of a message. With `weights` it is an answer: adds to them, and returns what it took. */
+		/** Records the strings of a message. With `weights` it is an answer: adds to them, and returns the strings that it took. */
 		say(texts: ReadonlySet<string>, weights: Map<number, number> | undefined): Taken[] {
 			const taken: Taken[] = [];
 			for (const text of texts) {

@@ -36,7 +36,7 @@ export class RequestError extends Error {
 /** Largest answer in bytes. Clients built on the SDK close the connection at 10 MiB in one message. */
 export const largestAnswer = 8_000_000;
 
-/** The member of `_meta` with what a program may want to know about a text. */
+/** The member of `_meta` with facts about a text, for programs. */
 const factsMeta = "palimpsest/facts";
 
 /** Larger JSON is only summarised in the text block. At 10 MB the second copy made a call take three times as long. */
@@ -106,7 +106,7 @@ export function toolError(error: unknown): CallToolResult {
 /** Largest member that a summary still shows, in bytes of JSON; larger answers are also not written twice. */
 const largestShown = 16_000;
 
-/** For an answer that is too large to repeat: sizes, what happened to the conversation, and the short members. */
+/** For an answer that is too large to repeat: sizes, the changes of the conversation, and the short members. */
 function summariseAnswer(members: readonly AnswerMember[], bytes: number): string {
 	const large = members.filter((member) => member.bytes > largestShown);
 	const names = large.map(({ name, value, bytes: size }) => {

@@ -40,7 +40,7 @@ export interface ServerOptions {
 	readonly onCallEnd?: OnCallEnd | undefined;
 }
 
-/** What a server offers in every era of the protocol. Only the binder of an era knows an SDK. */
+/** The tools, resources and prompts of a server, in every era of the protocol. Only the binder of an era knows an SDK. */
 export function createOffer(options: ServerOptions) {
 	const { policySource, archive, compaction, allowedPaths = [], sharesFiles } = options;
 	const offered = (options.tools ?? tools).filter((tool) => archive || tool !== recallOriginal);
@@ -50,7 +50,7 @@ export function createOffer(options: ServerOptions) {
 		tools: offered,
 		unlisted: options.answersHooks ? [shortenResult] : [],
 		spill: sharesFiles ? createSpill() : undefined,
-		/** The context of a call, with what its client adds. */
+		/** The context of a call, with the parts of its client. */
 		contextOf({ roots, ...client }: ClientSide): ToolContext {
 			return {
 				...client,

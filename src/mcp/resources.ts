@@ -200,7 +200,7 @@ const contextReportApp: Resource = {
 
 // ---- Prompts ----
 
-/** In UTF-16 code units. An argument becomes part of what a model reads. */
+/** In UTF-16 code units. An argument becomes part of a text for a model. */
 const longestArgument = 4_000;
 
 type Complete = (typed: string) => string[] | Promise<string[]>;

@@ -131,7 +131,7 @@ export function serveConnection2026(
 /** A question to a client. Its answer comes back under the name of the question. */
 type Asked = { method: "sampling/createMessage"; params: SamplingRequest } | { method: "roots/list" };
 
-/** Travels through the client, which may read it: its own answers so far, and the names of what it is asked now. */
+/** Travels through the client, which may read it: its own answers so far, and the names of the questions to it. */
 type RoundState = { readonly answers: JsonObject; readonly asked: readonly string[] };
 
 interface Rounds {

@@ -96,7 +96,7 @@ const invalidRequest = -32_600;
 /** Without its own message, which may quote the input. */
 function describeError(error: Error): string {
 	if (error instanceof SyntaxError) return "A line on standard input is not JSON and was skipped";
-	// The SDKs notice what `readMessage` does not, such as a progress token that is a list.
+	// The SDKs notice faults that `readMessage` does not, such as a progress token that is a list.
 	if (error instanceof NotAMessage || error.message.startsWith("Unknown message type:"))
 		return "A line on standard input is not a JSON-RPC message and was skipped";
 	return "The connection on standard input and output failed";

@@ -92,14 +92,14 @@ export async function planSummarised(
 	return { edits, result: "summarised", summary, pinned };
 }
 
-/** The tokens of text that take as much room: what is fixed, such as a message's delimiters, is not scaled to the model. */
+/** The tokens of text that take as much room: fixed tokens, such as a message's delimiters, are not scaled to the model. */
 function textTokens({ tokens, fixed = 0 }: Size, { factor }: TokenScale): number {
 	return Math.floor(tokens - fixed + fixed / Math.max(1, factor));
 }
 
 const noWords = { words: { texts: [], cut: 0 }, pinned: [] };
 
-/** Whether what people wrote is kept word for word, as the policy says. */
+/** Whether the words of people are kept unchanged, as the policy says. */
 function keepsWords({ policy, strategy }: CompactRequest): boolean {
 	const { keep_user_text: keeps } = policy.compaction;
 	return keeps === "summaries" ? strategy.name === "hiding-then-summary" : keeps;

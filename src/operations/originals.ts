@@ -166,7 +166,7 @@ function withoutSpellings({ order: _, places, ...rest }: Places): string {
 function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversation, spellings: Spellings): boolean {
 	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
 	const before = valueAt(document, main.path);
-	// A text inside JSON inside a text does not restore what is around it.
+	// A text inside JSON inside a text does not restore the text around it.
 	if (typeof before === "string") return before !== main.takenOut.text;
 	// The text restores a list of one part that holds nothing else.
 	const [only, ...others] = Array.isArray(before) ? before : [before];

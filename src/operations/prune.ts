@@ -28,7 +28,7 @@ export interface PrunableResult {
 	readonly stale: Staleness["reason"] | null;
 	/** In the next call and each later one. */
 	readonly frees: number;
-	/** What the provider writes to its cache again if this result alone goes. */
+	/** The tokens that the provider writes to its cache again if only this result goes. */
 	readonly rewrites: number;
 	readonly calls_to_break_even: number | null;
 }

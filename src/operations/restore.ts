@@ -23,7 +23,7 @@ export interface RestoreReport {
 	readonly summaries: readonly string[];
 	readonly redacted: readonly string[];
 	/**
-	 * Blocks of reasoning after restored results, if the model binds reasoning to what comes before it: those that it produced
+	 * Blocks of reasoning after restored results, if the model binds reasoning to the messages before it: those that it produced
 	 * while the results were masked or cut no longer fit.
 	 */
 	readonly reasoning_after?: number;

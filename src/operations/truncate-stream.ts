@@ -118,7 +118,7 @@ export async function shortenText(
 			/** By default the arguments of the call. */
 			readonly focus?: string | undefined;
 			readonly keepAnsi?: boolean;
-			/** Share of the start in what `head_tail` keeps. */
+			/** Share of the start in the text that `head_tail` keeps. */
 			readonly headShare?: number | undefined;
 			/** Given as `undefined`, pages are cut as text: loading the library for pages takes time. */
 			readonly htmlToText?: undefined;

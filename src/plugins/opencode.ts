@@ -9,7 +9,7 @@ import { createSessionEditor, type PluginOptions, type SessionEditor } from "./s
 
 /**
  * One plugin for both of opencode's plugin APIs: 1.x calls `server`, 2.x calls `setup`. It masks in the messages that are
- * sent, and what opencode stores stays unchanged. Sources: https://opencode.ai/docs/plugins and the types of
+ * sent, and the messages that opencode stores stay unchanged. Sources: https://opencode.ai/docs/plugins and the types of
  * `@opencode-ai/plugin` 1.18 and `@opencode/plugin` 2.0 (`SessionHooks`, `ToolHooks`).
  */
 export const opencodePlugin = { id: "palimpsest", server, setup };
@@ -39,7 +39,7 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 		if (logged instanceof Promise) logged.catch(() => {});
 	};
 	const editor = createSessionEditor({ folder: directory ?? process.cwd(), host: "opencode", options, report });
-	/** By session, what to do if the provider refuses what was last sent. */
+	/** By session, the reaction if the provider refuses the last request. */
 	const refusals = new Map<string, () => void>();
 
 	return {
@@ -225,7 +225,7 @@ function readablePart(part: JsonObject): JsonObject {
 	if (type === "text") return { type, text: part.text };
 	if (type === "reasoning")
 		return { type, text: part.text, providerOptions: part.providerMetadata ?? part.providerOptions };
-	// Media and what is not known here.
+	// Media and unknown values.
 	return { type: "text", text: "" };
 }
 

@@ -43,7 +43,7 @@ const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<sta
 
 const recallTool = "recall_original";
 
-/** An extension for pi: masks in each request, and what pi stores stays unchanged. pi has no MCP, so it also offers recall. */
+/** An extension for pi: masks in each request, and the messages that pi stores stay unchanged. pi has no MCP, so it also offers recall. */
 export function piExtension(pi: Pi, options?: PluginOptions): void {
 	let editor: SessionEditor | undefined;
 	const editorIn = ({ cwd, ui, hasUI }: Context): SessionEditor => {
@@ -51,7 +51,7 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 		editor ??= createSessionEditor({ folder: cwd, options, report });
 		return editor;
 	};
-	/** What to do if the provider refuses what was last sent. */
+	/** The reaction if the provider refuses the last request. */
 	let refused: (() => void) | undefined;
 
 	pi.on("before_provider_request", async ({ payload }, context) => {
@@ -140,7 +140,7 @@ interface Compaction {
 	) => Promise<{ readonly summary: string }>;
 }
 
-/** pi's own summary, and below it what the user wrote in the part that it replaces. pi makes its own after any error. */
+/** pi's own summary, and below it the user's words in the part that it replaces. pi makes its own after any error. */
 async function compactWithWords(event: JsonObject, { model, modelRegistry }: Context, pi: Pi): Promise<unknown> {
 	const { preparation, customInstructions, signal } = event;
 	const { messagesToSummarize, turnPrefixMessages, previousSummary } = objectOf(preparation);

@@ -32,7 +32,7 @@ const longestWaitMs = 8_000;
 
 /**
  * The proxy's engine in the process of an agent program, opened at its first use. No fault of ours gets in the way of the
- * host: after any, the host goes on with what it had, and `report` gets one line without any text of the conversation.
+ * host: after any, the host goes on with its own messages, and `report` gets one line without any text of the conversation.
  */
 export function createSessionEditor(what: {
 	/** Of the project; its policy file counts. */
@@ -70,7 +70,7 @@ export function createSessionEditor(what: {
 	return {
 		/** Reads an original in a shell when its reference follows. */
 		recallCommand: `${commandLine} recall`,
-		/** What is sent instead of the messages. `written` is `undefined` if they are sent as the host has them. */
+		/** The messages to send instead. `written` is `undefined` if they are sent as the host has them. */
 		edit: <Written>(conversation: (editing: Editing) => Omit<HostRequest<Written>, "decides" | "isEnforced">) =>
 			orNothing(async () => {
 				const editing = await opened();
@@ -84,7 +84,7 @@ export function createSessionEditor(what: {
 				const refused = () => (variants.earlier() ?? variants.own())?.accepted();
 				return { written, refused };
 			}),
-		/** Resolves once what the last request calls for is archived and planned. */
+		/** Resolves once the work of the last request is archived and planned. */
 		settled: () => planning,
 		/** The texts of a result within the limit, which they share; `undefined` if nothing is cut. */
 		async shorten(

@@ -67,7 +67,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const code = (text: string) => `\`${cell(text)}\``;
 const cell = (text: string) => text.replaceAll("|", "\\|");
 
-/** One paragraph, under 600 characters, that says what a policy does to conversations, to texts, or both. */
+/** One paragraph, under 600 characters, on the effects of a policy on conversations, texts, or both. */
 export function describePolicy(policy: Policy, what = { conversations: true, texts: true }): string {
 	const { conversations, texts } = what;
 	const sentences = [

@@ -10,8 +10,8 @@ export type Accounts = ReturnType<typeof createAccounts>;
 const mostAccounts = 1_000;
 
 /**
- * Remembers the accounts of which an answer has shown that they check what reasoning is bound to: in `folder` if one is
- * given, as a keyed hash of the upstream and the credential, which says nothing without both.
+ * Remembers the accounts of which an answer has shown that they check the messages that reasoning is bound to: in `folder` if one is
+ * given, as a keyed hash of the upstream and the credential, which reveals neither.
  */
 export function createAccounts(folder: string | undefined) {
 	const file = folder && path.join(folder, "accounts.json");

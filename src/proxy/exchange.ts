@@ -15,7 +15,7 @@ import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Route } from "./routes.ts";
 
-/** What all requests of a proxy share. */
+/** The parts that all requests of a proxy share. */
 export interface Serving {
 	readonly editing: Editing;
 	readonly accounts: Accounts;
@@ -49,7 +49,7 @@ export async function pass(asked: Asked, exchange: Exchange): Promise<void> {
 /** Milliseconds after which planning begins although the answer has not ended. */
 const planAfterMs = 100;
 
-/** Sends a request with its known states and what was decided for it. Resolves once what comes next is planned. */
+/** Sends a request with its known states and the decisions for it. Resolves once the next edits are planned. */
 export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Promise<void> {
 	const { response, ledger, refusesThreads } = exchange;
 	const prepared = await prepareOrPass(asked, exchange);

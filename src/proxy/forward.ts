@@ -154,7 +154,7 @@ export async function heldAnswer(answer: IncomingMessage) {
 			if (chunks.length() < mostHeldBytes) chunks.add(piece);
 		}
 	} catch {
-		// The client sees what has arrived.
+		// The client sees the part that has arrived.
 	}
 	const { statusCode, statusMessage, rawHeaders, headers, headersDistinct } = answer;
 	const body = chunks.bytes();

@@ -17,7 +17,7 @@ export const formatsOfApi = {
 	gemini: ["gemini"],
 } as const;
 
-/** `as_sent`: it holds no conversation that may be edited, or cannot be read. `thread`: it holds only what is new. */
+/** `as_sent`: it holds no conversation that may be edited, or cannot be read. `thread`: it holds only new messages. */
 type ReadRequest =
 	| { readonly kind: "conversation"; readonly request: HostRequest<string> }
 	| { readonly kind: "as_sent"; readonly problem: string | undefined }

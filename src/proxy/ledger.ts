@@ -55,7 +55,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		return account;
 	};
 
-	/** From now on its bill is shown alone, without what it would have been. */
+	/** From now on its bill is shown alone, without the unedited bill. */
 	const claimNothing = (account: Account): void => {
 		if (!account.isTold) return;
 		account.isTold = false;
@@ -179,7 +179,7 @@ interface Account {
 	state: RequestFacts["why"];
 	readonly sums: Sums;
 	readonly points: (readonly [number, number, number, number])[];
-	/** By key, what happened to it last. */
+	/** By key, its last change. */
 	readonly results: Map<string, ResultEntry>;
 	wasEdited: boolean;
 	/** Tokens of the provider for each of ours, from the last request that was not edited. */
@@ -252,7 +252,7 @@ function figuresOf(sums: Sums) {
 	};
 }
 
-/** What was billed, and what it would have been, for people. */
+/** The bill and the unedited bill, for people. */
 export function billText(figures: ReturnType<typeof figuresOf>): string {
 	const { billed, billed_unedited: unedited, ratio, untold_requests: untold, uncached_requests: uncached } = figures;
 	const number = (value: number) => value.toLocaleString("en");

@@ -26,7 +26,7 @@ export interface ProxyOptions {
 	readonly policy: Policy;
 	/** Absent: results are masked without a reference, and cannot be recalled. */
 	readonly archive?: Archive | undefined;
-	/** Folder of what was decided for each conversation. Absent: next to an archive of files, else only in memory. */
+	/** Folder of the decisions for each conversation. Absent: next to an archive of files, else only in memory. */
 	readonly memoryFolder?: string | undefined;
 	/** The command that reads an original in a shell when a reference follows it. */
 	readonly recallCommand?: string | undefined;

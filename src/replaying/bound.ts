@@ -8,7 +8,7 @@ interface TokenPrices {
 	readonly read: number;
 	readonly write: number;
 	readonly output: number;
-	/** Multiplies what a fault costs. */
+	/** Multiplies the cost of a fault. */
 	readonly fault: number;
 }
 
@@ -36,7 +36,7 @@ interface Use {
 	readonly recalls: readonly number[];
 }
 
-/** To mask a result from a call on, and what that saves. */
+/** The masking of a result from a call on, and its savings. */
 interface Option {
 	readonly from: number;
 	readonly saves: number;

@@ -29,7 +29,7 @@ export interface PolicyTotals {
 	readonly maskedResults: number;
 	readonly identifiers: RecallCount;
 	readonly lines: RecallCount;
-	/** Tokens of reasoning that the model binds to what comes before it. */
+	/** Tokens of reasoning that the model binds to the messages before it. */
 	readonly reasoning: { readonly recorded: number; readonly leftOut: number; readonly redone: number };
 }
 
@@ -74,7 +74,7 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		/** The least `ratio_with_faults` that any choice of results and moments can have with so many faults. */
 		bound_with_faults: ratio(bound, raw.billed),
 		worst_ratio_with_faults: orOne(totals.worstWithFaults),
-		/** What faults add to `ratio_to_raw` if each costs one more call. */
+		/** The increase of `ratio_to_raw` if each fault costs one more call. */
 		fault_cost_to_raw: raw.billed === 0 ? 0 : totals.billedForFaults / raw.billed,
 		billed_output: totals.billedOutput,
 		/** Of the whole bill, faults and output included. */

@@ -19,7 +19,7 @@ export interface Replaced {
 /** Archiving an original again marks it as used, so that the retention keeps it as long as its placeholder is sent. */
 const archivedForMs = 24 * 3_600_000;
 
-/** What is planned holds its conversation until then. */
+/** A plan holds its conversation until then. */
 const longestPutMs = 10_000;
 
 /** Writes originals while the requests that hold them are sent. */
@@ -61,7 +61,7 @@ export function createOriginals({
 			}
 			for (const { values } of due) archivedAt.set(values, at);
 		},
-		/** The same for results that are sent already. What cannot be written waits for the next request. */
+		/** The same for results that are sent already. Originals that cannot be written wait for the next request. */
 		async keep(document: unknown, replaced: readonly Replaced[]): Promise<void> {
 			try {
 				const due = [...waiting];

@@ -49,7 +49,7 @@ export interface Variant<Written> extends Omit<Composed<Written>, "variants"> {
 interface Variants<Written> {
 	/** Without the reasoning that no longer fits; `undefined` if none is in it. */
 	readonly withoutInvalid: () => Variant<Written> | undefined;
-	/** The API leaves out what no longer fits; `undefined` if the request cannot ask for that. */
+	/** The API leaves out reasoning that no longer fits; `undefined` if the request cannot ask for that. */
 	readonly dropping: () => Variant<Written> | undefined;
 	readonly withoutReasoning: () => Variant<Written> | undefined;
 	/** Without the decisions of this request, which are then taken back; `undefined` if there are none. */
@@ -63,7 +63,7 @@ const frozenFor = 20;
 
 /**
  * Puts the known states in, cuts the results that are new, and applies the decisions that are ready. Waits for nothing.
- * What it adds is noted before it is sent, so that every process sends the same.
+ * New states are noted before they are sent, so that every process sends the same.
  */
 export function compose<Written>(
 	opened: OpenedConversation,
@@ -216,13 +216,13 @@ export function compose<Written>(
 	};
 }
 
-/** What the provider did not like: reasoning that is bound to other messages, or anything else. */
+/** The reason of the refusal: reasoning that is bound to other messages, or anything else. */
 type RefusedFor = "reasoning" | "something_else";
 
 /**
- * Tries other forms of a request that was refused with 400, the one that changes least first. Where leaving out what is
- * invalid does not end a refusal, the decisions of the request may be what is refused. Returns the form that was
- * accepted, or why none was.
+ * Tries other forms of a request that was refused with 400, the one that changes least first. If a refusal remains
+ * without the invalid reasoning, the provider may refuse the decisions of the request. Returns the form that was accepted,
+ * or why none was.
  */
 export async function sendAgain<Written>(
 	{ variants }: Pick<Composed<Written>, "variants">,

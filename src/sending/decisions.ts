@@ -15,7 +15,7 @@ import { charsSent, type ResultState, type Values, valueEdits, valuesOf } from "
 /** Why a request got no new decisions, if there is a reason other than that none was due. */
 export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed";
 
-/** What made results go that were there before. */
+/** Why results go that were there before. */
 export type Why = "it pays" | "the cache had expired" | "a price step or the window";
 
 export function reasonAgainst(
@@ -104,8 +104,8 @@ export function choose(
 
 /**
  * One placeholder says how to read the originals: the first, unless another one already does. Where the host has rewritten
- * its history and the one that said it is gone, the first that is left says it: what follows is written to the cache
- * again in any case.
+ * its history and the one that said it is gone, the first that is left says it: the messages after it are written to
+ * the cache again in any case.
  */
 export function addHint(
 	{ paired, branch }: OpenedConversation,

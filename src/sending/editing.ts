@@ -44,13 +44,13 @@ export async function openEditing(
 export interface Prepared<Written> {
 	/** `undefined` before the first tool turn: the request is sent as the host sent it. */
 	readonly composed: Composed<Written> | undefined;
-	/** What the ledger keeps. Counts the tokens, so it runs while the upstream works. */
+	/** The record for the ledger. Counts the tokens, so it runs while the upstream works. */
 	readonly facts: (sent?: Sent) => Promise<RequestFacts>;
 	/** Archives originals and plans the next edits, while the upstream works. Never rejects. */
 	readonly planAhead: () => Promise<void>;
 }
 
-/** Makes what is sent in place of a request. Everything but the edited values stays. */
+/** Composes the request that is sent. Everything but the edited values stays. */
 export async function prepare<Written>(request: HostRequest<Written>, editing: Editing): Promise<Prepared<Written>> {
 	const opened = openRequest(request, editing);
 	const facts = (sent?: Sent) => factsOf({ opened, request, sent, policy: editing.policy });

@@ -12,7 +12,7 @@ import { type PartChange, partsAfter, partsOf } from "./parts.ts";
 import type { HostRequest, Opened, OpenedConversation } from "./request.ts";
 import { type ResultState, valueEdits } from "./states.ts";
 
-/** What the ledger keeps of a request. Tokens are counted in the nearest public encoding. */
+/** The record that the ledger keeps of a request. Tokens are counted in the nearest public encoding. */
 export interface RequestFacts {
 	/** `undefined` before the first tool turn. */
 	readonly conversation: string | undefined;
@@ -41,7 +41,7 @@ export interface EditedResult {
 	readonly tokensAfter: number;
 }
 
-/** What was sent of a request: as it was composed, or in another form. */
+/** The form in which a request was sent: as composed, or another. */
 export type Sent = Pick<Composed<unknown>, "written" | "states" | "decided" | "why" | "noDecision" | "leftOut">;
 
 /** `sent` is `undefined` for a request without a conversation that may be edited. */

@@ -9,7 +9,7 @@ import type { WrittenText } from "../json-text/edit.ts";
 import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 
-/** A conversation that goes on: its last request as the host sent it, and what was planned on it. */
+/** A conversation that goes on: its last request as the host sent it, and the plans on it. */
 export interface Branch extends KnownKeys {
 	readonly transcript: Transcript;
 	readonly chars: number;
@@ -20,7 +20,7 @@ export interface Branch extends KnownKeys {
 	planning?: Promise<void> | undefined;
 	/** Plans on the last request, once the planning that is under way has ended. */
 	next?: (() => Promise<Plan>) | undefined;
-	/** The body of the last request, and what was sent in its place. */
+	/** The body of the last request, and the body that was sent in its place. */
 	writtenText?: WrittenText | undefined;
 	/** Tokens of the provider for each character that was sent, from the usage of the last answer. */
 	tokensPerChar?: number | undefined;
@@ -50,11 +50,11 @@ export function createHistories() {
 			request: KnownKeys & { readonly transcript: Transcript },
 			branch: Branch | undefined,
 		): Branch {
-			// Of a history that goes on, only what is new is counted.
+			// Of a history that goes on, only new messages are counted.
 			const chars = (branch?.chars ?? 0) + charsOf(request.transcript, branch?.transcript.messages.length);
 			const kept: Branch = Object.assign(branch ?? {}, { ...request, chars });
 			const others = (conversations.get(conversation) ?? []).filter((one) => one !== kept);
-			// Only the branch that goes on is written from what was written before.
+			// Only the branch that goes on is written from the earlier text.
 			for (const other of others) other.writtenText = undefined;
 			conversations.delete(conversation);
 			conversations.set(conversation, [kept, ...others].slice(0, mostBranches));

@@ -12,7 +12,7 @@ import { namesIn } from "../files/disk.ts";
 import { lineOf, type Note, readLine } from "./notes.ts";
 import type { ResultState } from "./states.ts";
 
-/** What is known of a conversation: how each result was last sent, and what its reasoning hangs on. */
+/** The memory of a conversation: how each result was last sent, and the messages that its reasoning is bound to. */
 export interface Remembered {
 	/** By the key of a result. A result without a state was sent whole. */
 	readonly states: ReadonlyMap<string, ResultState>;
@@ -32,7 +32,7 @@ export interface Remembered {
 	readonly endings: ReadonlyMap<string, number>;
 	/** Requests up to this number get no new decisions. */
 	readonly frozenUntil: number;
-	/** Whether the provider checks what reasoning is bound to, as an answer has shown. */
+	/** Whether the provider checks the messages that reasoning is bound to, as an answer has shown. */
 	readonly isEnforced: boolean;
 	/** Whether the provider is asked to leave out invalid reasoning itself. */
 	readonly dropsBlocks: boolean;
@@ -148,7 +148,7 @@ export function createMemory({
 	};
 
 	return {
-		/** Also reads what other processes have noted. After a fault of the disk, what this process knows. */
+		/** Also reads the notes of other processes. After a fault of the disk, only those of this process. */
 		recall(conversation: string): Remembered {
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
@@ -176,7 +176,7 @@ export function createMemory({
 				const lines = `\n${[...waited, note].map((one) => lineOf(one, isStorable)).join("\n")}\n`;
 				using(() => append(file, lines));
 				entry.unwritten = [];
-				// Read again only what others append.
+				// Read again only the notes that others append.
 				const size = statSync(file, { throwIfNoEntry: false })?.size;
 				if (size === entry.read + Buffer.byteLength(lines)) entry.read = size;
 			}
@@ -217,7 +217,7 @@ export function createMemory({
 				// The results that have states keep them also on a full or read-only disk.
 			}
 		},
-		/** Deletes what no request has touched for that long, by the rule of the archive: a wrong clock deletes no large share. */
+		/** Deletes files that no request has touched for that long, by the rule of the archive: a wrong clock deletes no large share. */
 		async sweep(maxAgeMs: number): Promise<void> {
 			if (!folder) return;
 			await chmod(folder, 0o700).catch(() => {});

@@ -3,7 +3,7 @@ import type { ToolResult } from "../conversation/transcript.ts";
 import { listOf, stringAt } from "../json-text/value.ts";
 import { decodeValues, encodeValues, type ResultState } from "./states.ts";
 
-/** What a request adds. */
+/** The notes that a request adds. */
 export interface Note {
 	/** Of the request. */
 	readonly number: number;

@@ -40,7 +40,7 @@ export interface Decision {
 	readonly savedChars: number;
 }
 
-/** What to mask with the next request. The clock and its size decide which of the three counts. */
+/** The results to mask with the next request. The clock and its size decide which of the three counts. */
 export interface Plan {
 	/** How often results had been masked when it was made. */
 	readonly maskings: number;
@@ -75,7 +75,7 @@ export interface Planning {
 }
 
 /**
- * Plans what to mask with the next request: a replay of the history as it was really sent, with one decision at its end.
+ * Plans the maskings of the next request: a replay of the sent history, with one decision at its end.
  * Every promise on the edited conversation is checked, and the originals are archived, before it returns. Throws if one
  * of both fails; then nothing is decided.
  */

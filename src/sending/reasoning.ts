@@ -47,8 +47,8 @@ export interface Change {
 }
 
 /**
- * The blocks that no longer fit what is sent: a result before them changed its state after they were produced, or a block
- * before them was left out after that. What was left out once stays out, since blocks produced meanwhile do not expect it.
+ * The blocks that no longer fit the sent messages: a result before them changed its state after they were produced, or a block
+ * before them was left out after that. A block that was left out once stays out, since blocks produced meanwhile do not expect it.
  */
 export function blocksLeftOut(what: {
 	readonly blocks: readonly Block[];
@@ -101,7 +101,7 @@ export function removals(document: unknown, blocks: readonly Block[]) {
 /** The control by which a request asks the API to leave out invalid blocks itself, and the header it needs. */
 export const dropBlocks = {
 	beta: "thinking-binding-controls-2026-08-01",
-	/** `undefined` where the request has no object `thinking`, or says itself what is to happen. */
+	/** `undefined` where the request has no object `thinking`, or sets the behaviour itself. */
 	edit(body: unknown) {
 		const { thinking } = objectOf(body);
 		if (!isJsonObject(thinking) || thinking.block_binding !== undefined) return undefined;

@@ -10,7 +10,7 @@ import type { Memory } from "./memory.ts";
 import type { removals } from "./reasoning.ts";
 import type { PlacedValue } from "./states.ts";
 
-/** What all requests of a proxy or a plugin share. */
+/** The parts that all requests of a proxy or a plugin share. */
 export interface Shared {
 	readonly policy: Policy;
 	readonly archive: Archive | undefined;
@@ -24,7 +24,7 @@ export interface Shared {
 
 /** A request as its host sends it. */
 export interface HostRequest<Written> {
-	/** Holds the messages, and what else is sent with them. */
+	/** Holds the messages, and all that is sent with them. */
 	readonly body: unknown;
 	/** Those that may be edited. */
 	readonly formats: readonly string[];
@@ -34,9 +34,9 @@ export interface HostRequest<Written> {
 	readonly recall: { readonly by: string } | undefined;
 	/** False for a request that only counts tokens: it is edited alike, and decides nothing. */
 	readonly decides: boolean;
-	/** Whether the account is known to check what reasoning is bound to. */
+	/** Whether the account is known to check the messages that reasoning is bound to. */
 	readonly isEnforced: boolean;
-	/** Makes what is sent. `branch` keeps what was written for the request before. */
+	/** Composes the request that is sent. `branch` keeps the text written for the request before. */
 	readonly write: (edits: readonly WrittenEdit[], branch: Pick<Branch, "writtenText">) => Written;
 }
 
@@ -46,7 +46,7 @@ export type Opened = ReturnType<typeof openRequest>;
 
 export type OpenedConversation = Extract<Opened, { readonly conversation: string }>;
 
-/** Reads a request and finds what is known of its conversation. Takes no longer than reading and writing its JSON. */
+/** Reads a request and finds the memory of its conversation. Takes no longer than reading and writing its JSON. */
 export function openRequest(
 	{ body, formats, terms, decides }: Pick<HostRequest<unknown>, "body" | "formats" | "terms" | "decides">,
 	{ policy, memory, histories, now, holdout }: Shared,

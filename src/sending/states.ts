@@ -24,7 +24,7 @@ export interface ResultState {
 	/** Number of the request in which it replaced another state that had been sent; 0 for the first state of a result. */
 	readonly changed: number;
 	readonly values: Values;
-	/** What was sent in its place before it was masked. */
+	/** The text that was sent in its place before it was masked. */
 	readonly cut?: Values | undefined;
 	/** Of the original; `undefined` if none is archived. */
 	readonly ref?: string | undefined;
@@ -63,7 +63,7 @@ export function valueEdits(values: Values, result: ToolResult): PlacedValue[] {
 	return edits;
 }
 
-/** Characters of what is sent: the conversation with the states of its results. */
+/** Characters of the sent request: the conversation with the states of its results. */
 export function charsSent(
 	{ messages, surroundings }: Transcript,
 	paired: readonly PairedResult[],
@@ -94,7 +94,7 @@ export function encodeValues(values: Values, result: ToolResult): JsonObject {
 	return Object.fromEntries(entries);
 }
 
-/** Takes what `encodeValues` made; ignores what it cannot have made. */
+/** Takes values that `encodeValues` made, and ignores any other. */
 export function decodeValues(encoded: unknown): Values {
 	const values = new Map<Place, Value>();
 	for (const [place, value] of Object.entries(isJsonObject(encoded) ? encoded : {})) {
@@ -160,7 +160,7 @@ const shortestRange = 16;
 /** Searches through the whole source, which take some 0.3 ms in 1 MB. After that the rest is written as text. */
 const mostSearches = 60;
 
-/** What the source has too becomes its ranges, whole lines first; neighbouring ranges become one. */
+/** Parts that the source has too become its ranges, whole lines first; neighbouring ranges become one. */
 function piecesOf(text: string, source: string): (string | readonly [number, number])[] {
 	const pieces: (string | [number, number])[] = [];
 	let from = 0;
@@ -189,7 +189,7 @@ function piecesOf(text: string, source: string): (string | readonly [number, num
 			add(line, found);
 			continue;
 		}
-		// A line that was cut: the longest beginning that the source has, then what follows.
+		// A line that was cut: the longest beginning that the source has, then the rest.
 		for (let at = 0; at < line.length; ) {
 			const length = longestIn(line, at, find);
 			const part = line.slice(at, searches > mostSearches ? line.length : at + (length || shortestRange / 2));

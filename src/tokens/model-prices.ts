@@ -1,6 +1,6 @@
 import { type CataloguedPrice, loadCatalogue, versionOfName, withoutProvider } from "./models.ts";
 
-/** What a model costs. Factors are multiples of the price of an input token. */
+/** The prices of a model. Factors are multiples of the price of an input token. */
 export interface ModelPrices {
 	/** The model whose prices these are, such as `claude-opus-5.5`. */
 	readonly name: string;
@@ -14,7 +14,7 @@ export interface ModelPrices {
 	readonly steps: readonly PriceStep[];
 	/** Minutes that an unused prefix stays in the cache, if the request asks for no time. */
 	readonly minutes: number;
-	/** Whether only what a `cache_control` in the request asks for is cached. */
+	/** Whether only the parts that a `cache_control` in the request marks are cached. */
 	readonly isAsked: boolean;
 	/** US dollars for a million tokens. */
 	readonly dollars?: { readonly input: number; readonly output: number };
@@ -269,7 +269,7 @@ function catalogued(model: string, name: string): ModelPrices | undefined {
 	return searched.get(model);
 }
 
-/** A model without a price of reads may be cached all the same: what it reports decides. */
+/** A model without a price of reads may be cached all the same: its reports decide. */
 function pricesFromCatalogue(name: string, prices: NonNullable<ReturnType<Search>>["prices"]): ModelPrices | undefined {
 	const { input_mtok: listed, output_mtok: listedOutput, cache_read_mtok, cache_write_mtok } = prices;
 	const input = baseOf(listed);

@@ -203,7 +203,7 @@ describe("an archive in files", () => {
 		expect((await archive.get(ref)).text).toBe("kept");
 	});
 
-	it("leaves alone a text that another sweep sets aside after this one began", async () => {
+	it("leaves alone a text that another sweep renames after this one began", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder, { now: () => Date.now() - 1_000 });
 		await archive.put(result("kept"));

@@ -65,7 +65,7 @@ describe("a ref", () => {
 		}
 	});
 
-	it("is no part of a longer one", () => {
+	it("is not part of a longer one", () => {
 		for (const ref of [...refs.slice(0, 100), ...longRefs.slice(0, 100)]) {
 			for (let length = 0; length < ref.length; length += 1) {
 				expect(hashPrefixOfRef(ref.slice(0, length))).toBeUndefined();

@@ -16,7 +16,7 @@ const callSizes = [
 	{ megabytes: 10, most: 600, warmUp: 3, rounds: 7 },
 ];
 
-/** The library's `mask` and `guard` with the preset `balanced`, `guard` by the number of messages, and beside its peers. */
+/** The library's `mask` and `guard` with the preset `balanced`, `guard` by the number of messages, and compared with its peers. */
 export async function guard(): Promise<Section> {
 	const calls = await measureCalls();
 	const scaling = await measureScaling();
@@ -26,7 +26,7 @@ export async function guard(): Promise<Section> {
 		notes: [
 			"“One call”: `mask` and `guard` with the preset `balanced`, on parsed conversations of OpenAI's format; the guard halves them. “First” is a conversation that the process has not seen, “next” the same with one more turn, as programs send it. Every conversation is different. One process a row, warm.",
 			"“First call, by size”: `guard` of the library on new OpenAI chat messages, reduced to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, texts are new.",
-			"Beside its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain uses the same exact counter (gpt-tokenizer, o200k_base); Mastra's limiter estimates and accepts no counter; Vercel's pruning and Mastra's filter count nothing and have no budget. The same code counts and checks all outcomes. “ids” are message ids, “error flags” the marks of failed results; a dash means that the format has none.",
+			"Compared with its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain uses the same exact counter (gpt-tokenizer, o200k_base); Mastra's limiter estimates and accepts no counter; Vercel's pruning and Mastra's filter count nothing and have no budget. The same code counts and checks all outcomes. “ids” are message ids, “error flags” the marks of failed results; a dash means that the format has none.",
 		],
 		tables: [calls.table, scaling.table, ...peers.tables],
 		targets: [...calls.targets, scaling.target, ...peers.targets],
@@ -102,7 +102,7 @@ async function measurePeers(): Promise<{ tables: Table[]; targets: Target[] }> {
 			own.map(({ milliseconds }, round) => milliseconds / (outcomes[0]?.[round]?.milliseconds ?? 1)),
 		);
 		tables.push({
-			caption: `Beside its peers, ${size} messages`,
+			caption: `Compared with its peers, ${size} messages`,
 			columns: [
 				"way",
 				"counts",

@@ -41,7 +41,7 @@ export async function load(): Promise<Section> {
 	];
 	const recorded = recordedConversations();
 	if (recorded === undefined)
-		notes.push("There are no recorded conversations beside this checkout, so no rows on them.");
+		notes.push("There are no recorded conversations next to this checkout, so no rows on them.");
 	else {
 		progress("load: recorded conversations");
 		const { sessions, joined } = recorded;

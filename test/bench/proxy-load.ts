@@ -20,7 +20,7 @@ export const loadNote = `Load: ${busyProcesses} processes that do nothing but co
 
 /** Whether the proxy sends what it has sent, on a machine that has no time for it. */
 export async function measureLoad(): Promise<{ readonly tables: readonly Table[]; readonly targets: Target[] }> {
-	progress(`proxy: ${wantedRequests} requests beside ${busyProcesses} busy processes`);
+	progress(`proxy: ${wantedRequests} requests with ${busyProcesses} busy processes`);
 	const upstream = createObserver();
 	const times: number[] = [];
 	const counts = { started: 0, requests: 0, errors: 0 };
@@ -68,7 +68,7 @@ export async function measureLoad(): Promise<{ readonly tables: readonly Table[]
 	return {
 		tables: [
 			{
-				caption: `Beside ${busyProcesses} busy processes`,
+				caption: `With ${busyProcesses} busy processes`,
 				columns: [...columns, "time, median", "most"],
 				rows: [[...cells, duration(median(times)), duration(Math.max(...times))]],
 			},

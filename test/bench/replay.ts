@@ -16,7 +16,7 @@ export async function replay(): Promise<Section> {
 		notes: [
 			"Everything that `palimpsest replay` does except its lower bound: it reads a history, decides at each LLM call, bills every call, and finds later uses and whether they were in view. Times are processor times (user and system, with garbage collection), which depend less on other work on the machine.",
 			"Twice the length: a history is cut in half by characters, and each half is replayed by itself. The table shows the time of the whole divided by the mean time of its halves: 2 is linear. Medians of 11 rounds in one process, in turns, each on new objects; a token is four characters, so that counting does not hide the growth of the rest. “All recorded” is 55 real conversations joined into one.",
-			"Beside counting: the conversation with the most tool turns (432 where recorded ones are there), under all policies of the first table (their common part is read once), divided by the time of counting each text once. Each in a new process that has loaded its modules and tables.",
+			"Compared with counting: the conversation with the most tool turns (432 where recorded ones are there), under all policies of the first table (their common part is read once), divided by the time of counting each text once. Each in a new process that has loaded its modules and tables.",
 		],
 		tables: [growth.table, cold.table],
 		targets: [...growth.targets, cold.target],
@@ -71,7 +71,7 @@ async function measureCold(): Promise<{ table: Table; target: Target }> {
 	const [{ tokens = 0, messages = 0, policies = 0 } = {}] = counts;
 	return {
 		table: {
-			caption: "All policies, beside counting",
+			caption: "All policies, compared with counting",
 			columns: ["conversation", "messages", "tokens", "policies", "counting, cold", "replaying, cold", "× counting"],
 			rows: [
 				[

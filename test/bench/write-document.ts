@@ -38,6 +38,6 @@ function describeRun(): string {
 	const processors = cpus();
 	return [
 		`Measured on ${new Date().toISOString().slice(0, 10)} with palimpsest-mcp ${product.version}, Node ${process.versions.node} (V8 ${process.versions.v8}), ${process.platform} ${process.arch}, ${processors.length} × ${processors[0]?.model.trim()}, ${memory} GB.`,
-		`Beside: ${versions.map((name) => `${name} ${of[name]}`).join(", ")}.`,
+		`Compared with: ${versions.map((name) => `${name} ${of[name]}`).join(", ")}.`,
 	].join("\n");
 }

@@ -36,7 +36,7 @@ describe("what an upstream is seen to do", () => {
 		expect(neverReads(learnt(answered(1, 9_000), ...misses))).toBe(false);
 	});
 
-	it("is to cache by itself after a read that nobody asked for", () => {
+	it("is to cache by itself after a read that no `cache_control` asked for", () => {
 		expect(learnt(answered(8_000, 9_000)).readsUnasked).toBe(false);
 		expect(learnt(answered(8_000, 9_000, false), answered(8_000, 9_000)).readsUnasked).toBe(true);
 	});

@@ -32,7 +32,7 @@ describe("the terms of a provider's cache", () => {
 		expect(terms.prices).toMatchObject({ cache_read: 1, cache_write: 1 });
 	});
 
-	it.each(["openai", "gemini"] as const)("of %s: 5 minutes, and writing costs no more than reading anew", (api) => {
+	it.each(["openai", "gemini"] as const)("of %s: 5 minutes, and writing costs no more than reading again", (api) => {
 		const terms = cacheTerms({ input: [] }, api, prices);
 		expect(terms.lifetime).toBe(5 * minute);
 		expect(terms.prices).toMatchObject({ cache_read: 0.1, cache_write: 1 });
@@ -121,7 +121,7 @@ describe("the terms of a model", () => {
 		expect(terms.lifetime).toBe(24 * 60 * minute);
 	});
 
-	it("of Claude behind an API of OpenAI follow its breakpoints, which a gateway may set by itself", () => {
+	it("of Claude with an API of OpenAI follow its breakpoints, which a gateway may set by itself", () => {
 		const model = "anthropic/claude-opus-5.5";
 		const asked = cacheTerms({ model, messages: conversation("1h") }, "openai", prices);
 		expect(asked).toMatchObject({ lifetime: 60 * minute, prices: { cache_read: 0.05, cache_write: 2 } });
@@ -133,7 +133,7 @@ describe("the terms of a model", () => {
 describe("the terms of an upstream that was observed", () => {
 	const unmarked = { model: "claude-opus-5", messages: [] };
 
-	it("are those of a cache where it reads what nobody asked for", () => {
+	it("are those of a cache if it reads without a `cache_control`", () => {
 		const observed = { ...nothingObserved, reads: true, readsUnasked: true };
 		const terms = cacheTerms(unmarked, "anthropic", prices, { observed });
 		expect(terms).toMatchObject({ caching: "automatic", lifetime: 5 * minute, prices: { cache_read: 0.1 } });

@@ -30,7 +30,7 @@ function bill(request: Partial<BilledRequest> & Pick<BilledRequest, "parts">) {
 
 const whole = (results: number) => 2_000 + results * 10_100;
 
-describe("what a request would have billed as it came", () => {
+describe("the unedited bill of a request", () => {
 	it("reads what came before, also where an edit has broken the cache of what was sent", () => {
 		const request = { parts: partsOf(8, 5), before: partsOf(7, 0), usage: usageOf(2_100, 8 * 200 + 20_000) };
 		expect(bill(request).billed).toBeCloseTo(whole(7) * 0.1 + 10_100 * 1.25, 6);

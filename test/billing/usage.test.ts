@@ -100,7 +100,7 @@ describe("the usage of an answer", () => {
 		);
 	});
 
-	it("of Anthropic counts what is read and written beside the input", async () => {
+	it("of Anthropic counts read and written tokens in addition to the input", async () => {
 		const usage = { input_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 10 };
 		expect(await whole("anthropic", { usage })).toEqual(split(5, 100, 20));
 	});

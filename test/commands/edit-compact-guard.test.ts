@@ -59,7 +59,7 @@ describe.concurrent("palimpsest guard", () => {
 		expect(lines.at(-1)).toMatch(/^palimpsest: fits: /);
 	});
 
-	it("reports that nobody can write the summary", async () => {
+	it("reports that no model can write the summary", async () => {
 		const { code, lines } = await guard("unasked", ...set(...compacting, 'compaction.answered_by=["caller"]'));
 		expect(code).toBe(0);
 		expect(lines.at(-2)).toMatch(
@@ -89,7 +89,7 @@ describe.concurrent("palimpsest guard", () => {
 		expect(JSON.parse(text)).toEqual(conversationNamed("own").toSpliced(2, 12));
 	});
 
-	it("reads the last answer, and asks nobody when nothing is to be compacted", async () => {
+	it("reads the last answer, and asks no model when nothing is to be compacted", async () => {
 		const { code, text } = await guard("short", "--last-response", "last.json");
 		expect(code).toBe(0);
 		const input = JSON.stringify(conversationNamed("short"));

@@ -88,7 +88,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(endpoint.requestsOf("hidden")).toEqual([]);
 	});
 
-	it("fits the conversation into the window when the policy asks nobody", async () => {
+	it("fits the conversation into the window when the policy asks no model", async () => {
 		const none = ["--set", 'compaction.answered_by=["none"]', "--reserve-tokens", "5000"];
 		const { code, text, lines } = await compact(conversationNamed("dropped"), [...llm, ...window, ...none]);
 		expect(code).toBe(0);
@@ -103,7 +103,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(lines).toEqual([expect.stringMatching(/^palimpsest: not due, .*\(--force compacts anyway\): /)]);
 	});
 
-	it("refuses when a summary is needed and nobody can write it, and exits with 1", async () => {
+	it("refuses when a summary is needed and no model can write it, and exits with 1", async () => {
 		const { code, text, lines } = await compact(conversationNamed("x"), llm);
 		expect([code, text]).toEqual([1, ""]);
 		expect(lines).toEqual([

@@ -62,7 +62,7 @@ describe("an installation for Claude Code", () => {
 		if (process.platform !== "win32") expect((await stat(settings)).mode & 0o777).toBe(0o600);
 	});
 
-	it("adds to an existing file: comments, order and white space stay, and a backup is written beside it", async () => {
+	it("adds to an existing file: comments, order and white space stay, and a backup is written next to it", async () => {
 		await writeFile(settings, commented, { mode: 0o644 });
 		const { code, text, lines } = await run("install", "claude-code");
 		expect(code).toBe(0);
@@ -181,7 +181,7 @@ it("adds AfterTool for Gemini CLI", async () => {
 	expect(JSON.parse(await readFile(file, "utf8"))).toEqual({});
 });
 
-it("adds PostToolUse for Codex beside the hooks of others, says that it has to be trusted, and is undone", async () => {
+it("adds PostToolUse for Codex to the hooks of others, says that it has to be trusted, and is undone", async () => {
 	const file = join(folder, ".codex", "hooks.json");
 	await mkdir(join(folder, ".codex"));
 	const theirs = { matcher: "Bash", hooks: [{ type: "command", command: "./log.sh" }] };

@@ -130,7 +130,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(lines[0]).toBe("palimpsest: cannot run opencode (opencode): there is no such command");
 	});
 
-	it("writes nothing beside the settings, and removes its temporary files", async () => {
+	it("writes nothing next to the settings, and removes its temporary files", async () => {
 		const program = `
 			const { readFileSync, statSync } = require("node:fs");
 			const file = process.env.CLINE_PROVIDER_SETTINGS_PATH;

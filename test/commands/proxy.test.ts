@@ -161,7 +161,7 @@ describe("palimpsest proxy", () => {
 	it.each([
 		["a host beyond loopback", ["--host", "0.0.0.0"], "neither TLS nor a token"],
 		["an unknown API", ["--upstream", "other=https://api.example"], "--upstream"],
-		["an upstream that is no URL", ["--upstream", "openai=nowhere"], "base URL"],
+		["an upstream that is not a URL", ["--upstream", "openai=nowhere"], "base URL"],
 		["a share over one", ["--holdout", "2"], "share from 0 to 1"],
 	])("refuses %s", async (_, options, words) => {
 		const folder = await scratchFolder();

@@ -30,7 +30,7 @@ describe("finding conversations to replay", () => {
 		]);
 	});
 
-	it("skips results that our tools wrote beside a session, unless they are named", async () => {
+	it("skips results that our tools wrote next to a session, unless they are named", async () => {
 		for (const name of ["b.masked.jsonl", "b.guarded-2.jsonl", "a.compacted.json", "unmasked.json"]) {
 			await writeFile(join(folder, "sessions", name), "[]");
 		}

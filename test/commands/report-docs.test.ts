@@ -19,7 +19,7 @@ function session() {
 	return { messages: [system, task, ...rounds] };
 }
 
-it("the page on reports shows the output of the command beside it", async () => {
+it("the page on reports shows the output of the command next to it", async () => {
 	const page = await readFile(join(packageFolder, "docs", "report.md"), "utf8");
 	const [, command = "", printed = ""] = /```console\n\$ palimpsest (.*)\n([\s\S]*?)```/.exec(page) ?? [];
 	expect(command).toMatch(/^report session\.json /);

@@ -20,7 +20,7 @@ const rescue = (...parameters: string[]) =>
 const sessionsIn = async () => (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
 
 describe("palimpsest rescue", () => {
-	it("writes a session that fits beside the old one, and prints only the command that resumes it", async () => {
+	it("writes a session that fits next to the old one, and prints only the command that resumes it", async () => {
 		const { code, text, lines } = await rescue("--context-window", "16000", "--set", "log_level=error");
 		expect([code, lines.length]).toEqual([0, 2]);
 		const id = /^claude --resume ([0-9a-f-]{36})\n$/.exec(text)?.[1];
@@ -53,7 +53,7 @@ describe("palimpsest rescue", () => {
 		expect(await sessionsIn()).toEqual(["session.jsonl"]);
 	});
 
-	it("refuses what is no session, and a share of nothing", async () => {
+	it("refuses a file that is not a session, and a share of nothing", async () => {
 		await writeFile(
 			join(folder, "session.jsonl"),
 			JSON.stringify(

@@ -71,7 +71,7 @@ describe("calls of tools are found", () => {
 		["one in a fence", `\`\`\`json\n${call}\n\`\`\``],
 		["one in a fence without a language", `\`\`\`\n${call}\n\`\`\``],
 		["one in a fence of tildes, with white space", `~~~json  \n${call}\n  ~~~`],
-		["one behind a fence that never ends", `\`\`\`json\n${call}`],
+		["one after a fence that never ends", `\`\`\`json\n${call}`],
 		["one before a fence that never began", `${call}\n~~~`],
 		["one between blank lines", `\n\n ${call} \n`],
 		["several in a list", `[${call}, ${call}]`],

@@ -55,7 +55,7 @@ describe("a text that is cut", () => {
 		expect(cutOf(text(660))).toBe(`${text(660).slice(0, 400)}${mark(60)}${text(660).slice(-200)}`);
 	});
 
-	it("keeps rules, with the gap before and behind each", () => {
+	it("keeps rules, with the gap before and after each", () => {
 		const filler = (name: string, length: number) => `${`${name} `.repeat(length).slice(0, length - 1)}\n`;
 		const rules = ["Never push to main.", "Always lint."];
 		const [a, b, c] = [filler("a", 600), filler("b", 50), filler("c", 600)];

@@ -74,7 +74,7 @@ describe("words in a room of so many characters", () => {
 		});
 	});
 
-	it("with a rule stand before newer ones, and dashes are longer than those in a text", () => {
+	it("with a rule come before newer ones, and dashes are longer than those in a text", () => {
 		const given = ["task", "Never push.", "some words", "----", "y", "z"];
 		const room = (kept: readonly string[]) => (writeWords([...kept, "----"], "en")?.length ?? 0) - 9 + 1;
 		const { text } = wordsWithin({

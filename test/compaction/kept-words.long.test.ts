@@ -83,7 +83,7 @@ describe.each(formatNames)("sixty conversations in %s, and a model that forgets"
 		}
 	});
 
-	it("keep every rule past the ceiling, and what takes it back behind it", async () => {
+	it("keep every rule past the ceiling, and its revocation after it", async () => {
 		for (const conversation of ruledConversations) {
 			let last = "";
 			for await (const { round, said } of roundsOf(format, conversation, { keep_user_tokens: 100 })) {

@@ -37,7 +37,7 @@ describe("the request for a summary", () => {
 		expect(followUps[locale]).toContain("max_tokens");
 	});
 
-	it("stands in blocks: task, headings, rules, the text, and a reminder", () => {
+	it("comes in blocks: task, headings, rules, the text, and a reminder", () => {
 		const { ask, sections, reminder } = handoverWordings.en;
 		const given = { pieces: ["a", "b"], locale: "en", maxTokens: 9, of: "messages" } as const;
 		const blocks = writeHandoverPrompt(given).split("\n\n");

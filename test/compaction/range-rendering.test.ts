@@ -63,7 +63,7 @@ describe("messages that are left out", () => {
 		return `${names.join(" ")} (${leftOut})`;
 	};
 
-	it("are those behind a quarter of the budget and before the newest that fit", () => {
+	it("are those after a quarter of the budget and before the newest that fit", () => {
 		expect(shown(998)).toBe("0 1 2 3 4 5 6 7 8 9 (0)");
 		expect(shown(997)).toBe("0 1 gap1gap 3 4 5 6 7 8 9 (1)");
 		expect(shown(823)).toBe("0 1 gap2gap 4 5 6 7 8 9 (2)");
@@ -102,7 +102,7 @@ describe("messages that are left out", () => {
 	});
 });
 
-it("an earlier summary stands alone for its message", () => {
+it("an earlier summary alone counts for its message", () => {
 	const thinking = [{ path: [], text: "thought", bound: true }];
 	const framed = messageOf({ role: "user", counted: ["thought", "framed"], thinking });
 	const { text } = rendered([said("a"), framed], { summaryOf: (index) => (index === 1 ? "thought" : undefined) });
@@ -206,7 +206,7 @@ describe("the range where user and assistant must alternate", () => {
 	});
 });
 
-it("a range without a user message, or with a pinned one behind it", () => {
+it("a range without a user message, or with a pinned one after it", () => {
 	const [user, plain] = [messageOf({ role: "user" }), messageOf({})];
 	const picked = (pinTask: boolean, ...messages: readonly Message[]) =>
 		pickRange({ transcript: transcriptOf(...messages), keepLastMessages: 1, pinTask })?.messages;

@@ -100,7 +100,7 @@ describe("sizes and places of removed values", () => {
 		expect(shape(made)).toEqual(["remove 0 0 3 true", "remove 1 2 12", "remove 3 -1 0"]);
 	});
 
-	it("stand in the list of the conversation", () => {
+	it("are in the list of the conversation", () => {
 		const made = planned({ before: [a, b], after: [fresh, b], base: ["messages"] });
 		expect(shape(made)).toEqual(["insert messages/0 0 0", "remove messages/0 0 1"]);
 		expect(planIn(made).removed).toEqual([0]);
@@ -133,12 +133,12 @@ describe("a value under the identity of a removed one", () => {
 
 	it.each<[string, unknown[], string[]]>([
 		["all of them", [a, b, c].map(changed), ["replace 0 0 1", "replace 1 1 2", "replace 2 2 4", "remove 3 3 8"]],
-		["not behind a kept one", [c, changed(a)], ["remove 0 0 1", "remove 1 1 2", "insert 3 3 0", "remove 3 3 8"]],
+		["not after a kept one", [c, changed(a)], ["remove 0 0 1", "remove 1 1 2", "insert 3 3 0", "remove 3 3 8"]],
 		["not before a kept one", [changed(c), a, d], ["insert 0 0 0", "remove 1 1 2", "remove 2 2 4"]],
 		["not twice", [changed(a), changed(a), d], ["replace 0 0 1", "insert 1 1 0", "remove 1 1 2", "remove 2 2 4"]],
 		["in order only", [changed(b), changed(a), d], ["remove 0 0 1", "replace 1 1 2", "insert 2 2 0", "remove 2 2 4"]],
 		["the last", [a, b, c, changed(d)], ["replace 3 3 8"]],
-		["behind a kept one", [a, changed(b), c, d], ["replace 1 1 2"]],
+		["after a kept one", [a, changed(b), c, d], ["replace 1 1 2"]],
 		["none without one", [{ changed: true }, d], ["insert 0 0 0", "remove 0 0 1", "remove 1 1 2", "remove 2 2 4"]],
 	])("%s", (_, after, expected) => {
 		expect(shape(planned({ before: [a, b, c, d], after, named: true }))).toEqual(expected);

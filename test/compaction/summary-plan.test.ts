@@ -126,7 +126,7 @@ describe("a summary as a message", () => {
 			["in another part of it, is inserted", ["other", "history"], "insert"],
 			["deeper in it, is inserted", ["payload"], "insert"],
 			["less deep in it, is inserted", ["payload", "history", 0], "insert"],
-		])("if messages stand %s", (_, within, kind) => {
+		])("if messages are %s", (_, within, kind) => {
 			const [first] = planned({ ...given, writer: { ...writer, within } });
 			expect(first?.kind).toBe(kind);
 			expect(first?.path).toEqual(kind === "replace" ? inRecord[0] : ["list", 1]);
@@ -168,7 +168,7 @@ describe("a summary where user and assistant must alternate", () => {
 		]);
 	});
 
-	it("is the first part of the user's message behind it, or the last if results come first", () => {
+	it("is the first part of the user's message after it, or the last if results come first", () => {
 		expect(place([{}, {}, user], [0, 1])).toEqual(["insert", "2/content/0", 2]);
 		expect(place([{}, user], [0])).toEqual(["insert", "1/content/0", 1]);
 		const answering = { ...user, results: [resultOf("a")] };
@@ -183,7 +183,7 @@ describe("a summary where user and assistant must alternate", () => {
 		expect(place([{}, {}, user, {}], [1, 3])).toEqual(["insert", "2/content/0", 2]);
 	});
 
-	it("is a message where no user's message with a list is beside it", () => {
+	it("is a message if no user's message with a list is next to it", () => {
 		expect(place([{}, {}, {}], [1])).toEqual(["replace", "1", 1]);
 		expect(place([{}], [0])).toEqual(["replace", "0", 0]);
 		expect(place([user, {}], [1], [{ content: "a" }, {}])).toEqual(["replace", "1", 1]);
@@ -265,7 +265,7 @@ describe("the lines around a summary", () => {
 		expect(inside).toBe(`${heading}\na (${end.slice(1, -1)}) b\n${end}`);
 	});
 
-	it("may stand above words, and nothing else", () => {
+	it("may come before words, and before nothing else", () => {
 		const framed = frameSummary({ summary: "some", locale: "en", words: ["one", "two"] });
 		expect(framed).toContain("[End of the summary]\n\nWhat the user wrote");
 		expect(readSummaryFrame(framed)).toEqual({ summary: "some", ref: undefined, words: ["one", "two"] });

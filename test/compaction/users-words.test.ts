@@ -118,7 +118,7 @@ describe("what hosts put into a person's text", () => {
 		"# AGENTS.md instructions for /home/me\n\nobey",
 		"[read_file for 'a.ts'] Result:",
 		"  [ask] Result: \n",
-	])("is no text of a person: %j", (text) => {
+	])("is not a text of a person: %j", (text) => {
 		expect(ownWords(text)).toEqual([]);
 	});
 
@@ -140,7 +140,7 @@ describe("what hosts put into a person's text", () => {
 describe("by message, the words of a person", () => {
 	const textsOf = (messages: readonly unknown[]) => usersTexts(readConversation({ messages }, "auto"));
 
-	it("are those of users alone, and a summary's those that stand below it", () => {
+	it("are those of users alone, and a summary's those below it", () => {
 		const framed = frameSummary({ summary: "They said hello.", locale: "en", words: ["Task.", "Never push."] });
 		const bare = frameSummary({ summary: "They said hello.", locale: "fr" });
 		expect(
@@ -195,7 +195,7 @@ describe("by message, the words of a person", () => {
 		["answer", true],
 		["task", true],
 		["note", false],
-	])("are the text behind an observation, if it is in <%s>: %s", (tag, isWords) => {
+	])("are the text after an observation, if it is in <%s>: %s", (tag, isWords) => {
 		const after = `\n<${tag}>\nUse tabs.\n</${tag}>`;
 		const framed = { path: [0, "content"], text: "output", frame: { before: "Result:\n", after } };
 		const results = [{ ...resultOf("a"), texts: [framed] }, resultOf("b", "other output")];

@@ -36,7 +36,7 @@ async function folders() {
 	return { users, sources: { workingDirectory: work, home, environment: {}, platform: "linux" as const } };
 }
 
-it("refuses code named by a policy file that nobody chose: opening a project runs nothing", async () => {
+it("refuses code named by a policy file that the user did not choose: opening a project runs nothing", async () => {
 	const { users, sources } = await folders();
 	const file = path.join(sources.workingDirectory, "palimpsest.toml");
 	for (const text of [named.replace("#", ":"), named]) {

@@ -36,8 +36,8 @@ describe("The placeholder (docs/specs/observation-masking.md#placeholder)", () =
 		["a function that is null", { type: "function", function: null }, "inconnu"],
 		["an empty function", { type: "function", function: {} }, "inconnu"],
 		["a name that is not a text", { type: "function", function: { name: 7, arguments: "{}" } }, "inconnu"],
-		["its name beside its id", { name: "ls", arguments: "{}" }, "ls"],
-		["its name beside its id, as LangChain has it", { type: "tool_call", name: "ls", args: { path: "." } }, "ls"],
+		["its name next to its id", { name: "ls", arguments: "{}" }, "ls"],
+		["its name next to its id, as LangChain has it", { type: "tool_call", name: "ls", args: { path: "." } }, "ls"],
 	])("uses the name of the tool when the call has one: a call with an id and %s", async (_, rest, name) => {
 		const asked = { role: "assistant", content: null, tool_calls: [{ id: "call_1", ...rest }] };
 		const answer = openaiMessages(results({ id: "call_1", content: outputOf("output") }), toolTurn("last", "ok"));

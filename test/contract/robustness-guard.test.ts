@@ -35,7 +35,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 		expect((await at(49)).max_messages).toEqual({ limit: 50, messages: 49, reached: false });
 	});
 
-	it("compacts nothing and asks nobody when it is not allowed", async () => {
+	it("compacts nothing and asks no model when it is not allowed", async () => {
 		const summariser = standInSummariser();
 		const conversation = chat(60);
 		const outcome = await guard(conversation, { policy: trim, contextWindow, summariser });
@@ -80,7 +80,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 		expect(compacted.report.summary).toMatchObject({ by: "caller", messages: 45 });
 	});
 
-	it("with nobody to ask (`none`), the guard hides and drops instead, and reports it", async () => {
+	it("with no model to ask (`none`), the guard hides and drops instead, and reports it", async () => {
 		const policy: PolicyLayer = { ...allowed, compaction: { answered_by: ["none"] } };
 		const { conversation, report } = await guard(chat(50), { policy, contextWindow: 1_000 });
 		expect(conversation.length).toBeLessThan(50);

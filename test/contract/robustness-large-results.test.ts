@@ -72,7 +72,7 @@ describe("In a JSON result only the text in `content` is cut, with `_truncated: 
 
 	it.each([
 		["content within the limit", { content: textOfLength(7_990), path: "x".repeat(50) }],
-		["content within the limit beside more", { content: "short", more: long }],
+		["content within the limit next to more", { content: "short", more: long }],
 		["a list in content", { content: [long] }],
 		["no content", { text: long }],
 	])("keeps an object: %s", async (_, object) => {

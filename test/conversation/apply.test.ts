@@ -72,7 +72,7 @@ describe("applyPlan", () => {
 		expect(applyPlan("old", [replace([], "new")])).toBe("new");
 	});
 
-	it("keeps a `__proto__` key as data, beside the edits and in their paths", () => {
+	it("keeps a `__proto__` key as data, next to the edits and in their paths", () => {
 		const hostile = JSON.parse('{"a": "old", "__proto__": {"polluted": true}, "constructor": 1}') as object;
 		const after = applyPlan(hostile, [replace(["a"], "new")]);
 		expect(JSON.stringify(after)).toBe('{"a":"new","__proto__":{"polluted":true},"constructor":1}');

@@ -111,7 +111,7 @@ describe("isPlainJson", () => {
 		["an object of a class", [new Own()]],
 		["a hole at the end", Object.assign([1], { length: 2 })],
 		["a list with a name", Object.assign([1], { a: 1 })],
-		["a wrong value behind others", [undefined, 1, { a: [2, () => 1] }]],
+		["a wrong value after others", [undefined, 1, { a: [2, () => 1] }]],
 		["a wrong value before others", { a: () => 1, b: 1 }],
 	])("refuses %s", (_, value) => {
 		expect(isPlainJson(value)).toBe(false);

@@ -77,7 +77,7 @@ describe("a draft", () => {
 		expect(made.add(replace([0, "a"], { reason: "thinking", after: size(1, 1) }))).toBe(true);
 	});
 
-	it("keeps insertions at any place, also behind a drop, and refuses edits behind one", () => {
+	it("keeps insertions at any place, also after a drop, and refuses edits after one", () => {
 		const insert: Edit = {
 			...{ kind: "insert", reason: "append", path: [0], message: 0, inserts: "message", value: "x" },
 			...{ before: noSize, after: size(8, 4) },

@@ -73,7 +73,7 @@ describe("a report", () => {
 		expect(notesOn(transcriptOf(messageOf({ results: [resultOf("a")] }), messageOf()))).toEqual([]);
 	});
 
-	it("names unknown roles as they stand in a message, or in the record around it", () => {
+	it("names unknown roles as they are spelled in a message, or in the record around it", () => {
 		const other = messageOf({ role: "other" });
 		const notes = (...document: unknown[]) => notesOnRoles(document, transcriptOf(...document.map(() => other)));
 		const behind = " These messages are counted, but nothing in them is masked or truncated.";
@@ -160,7 +160,7 @@ describe("what differs between two documents", () => {
 	it.each<[string, unknown, unknown, string[]]>([
 		["nothing", { m: [{ content: "a", b: 1 }] }, { m: [{ content: "x", b: 1 }] }, []],
 		["another text", { m: [{ content: "a" }] }, { m: [{ content: "y" }] }, ["/m/0/content"]],
-		["a value beside it", { m: [{ content: "a", b: 1 }] }, { m: [{ content: "x", b: 2 }] }, ["/m/0/b"]],
+		["a value next to it", { m: [{ content: "a", b: 1 }] }, { m: [{ content: "x", b: 2 }] }, ["/m/0/b"]],
 		["an additional item", { m: [{ content: "a" }] }, { m: [{ content: "x" }, 1] }, ["/m"]],
 		["an item in place of another", { m: [{ content: "a" }, 1] }, { m: [{ content: "x" }, 2] }, ["/m/1"]],
 		["a list in place of an object", { m: [{ content: "a" }] }, { m: [["x"]] }, ["/m/0"]],
@@ -174,7 +174,7 @@ describe("what differs between two documents", () => {
 		expect(differences(shared(before), shared(after), [planned])).toEqual(places);
 	});
 
-	it("an insertion and a removal move the items behind them", () => {
+	it("an insertion and a removal move the items after them", () => {
 		const insert: Edit = { ...planned, kind: "insert", path: ["m", 1], inserts: "message", value: { new: 1 } };
 		const remove: Edit = { ...planned, kind: "remove", path: ["m", 0] };
 		const items = [{ a: 1 }, { b: 1 }, { c: 1 }];

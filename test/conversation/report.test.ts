@@ -109,7 +109,7 @@ describe("economicsOf", () => {
 		expect(economicsOf([{ ...edit(1, 1_000, 0), unsent: true }], context)).toMatchObject(none);
 	});
 
-	it("costs nothing when cache writes are no dearer than reads, and never pays without savings", () => {
+	it("costs nothing when cache writes cost as much as reads, and never pays without savings", () => {
 		const flat = { ...prices, cache_read: 1, cache_write: 1 };
 		const context = { measurement, scale: exactScale };
 		expect(economicsOf([edit(1, 100, 20)], { ...context, prices: flat }).calls_to_break_even).toBe(0);

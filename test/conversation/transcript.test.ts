@@ -50,7 +50,7 @@ describe("parseJsonPointer", () => {
 		expect(parseInsertPointer("0", ["x"])).toBeUndefined();
 	});
 
-	it("finds the item beside an insert: the one there, or the last one, or the empty list", () => {
+	it("finds the item next to an insert: the one there, or the last one, or the empty list", () => {
 		expect(itemBeside(["x", "y"], [0])).toBe("x");
 		expect(itemBeside(["x", "y"], [2])).toBe("y");
 		expect(itemBeside({ list: [] }, ["list", 0])).toEqual([]);
@@ -73,7 +73,7 @@ describe("childPath", () => {
 describe("withoutFrame", () => {
 	const framed = { path: [0], text: "old", frame: { before: "<ab>", after: "</a>" } };
 
-	it("is what stands within the frame", () => {
+	it("is the text within the frame", () => {
 		expect(withoutFrame(framed, "<ab>new</a>")).toBe("new");
 		expect(withoutFrame(framed, "<ab></a>")).toBe("");
 		expect(withoutFrame({ path: [0], text: "old" }, "new")).toBe("new");

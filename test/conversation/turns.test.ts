@@ -32,7 +32,7 @@ describe("callArguments", () => {
 		expect(callArguments(messageOf({ counted: ["", "x"] }))).toEqual([]);
 	});
 
-	it("finds none before those of an earlier call, and none behind the last text", () => {
+	it("finds none before those of an earlier call, and none after the last text", () => {
 		const counted = ["b", "{b}", "a", "{a}"];
 		expect(callArguments(messageOf({ calls: named("x", "a", "b"), counted }))).toEqual([undefined, undefined, "{b}"]);
 		expect(locateCallArguments(messageOf({ calls: named("ls"), counted: ["x", "ls"] }))).toEqual([undefined]);

@@ -45,7 +45,7 @@ describe("verify, of words that hold calls and results,", () => {
 
 	it.each<[string, unknown]>([
 		["without the frame", "[masked]"],
-		["that is no text", [{ type: "text", text: "[masked]" }]],
+		["that is not text", [{ type: "text", text: "[masked]" }]],
 	])("refuses a replacement %s", (_, replacement) => {
 		const lost = "only_tool_results_edited: /2/content loses its surrounding text";
 		expect(found(mask(replacement), messages)).toEqual([lost]);

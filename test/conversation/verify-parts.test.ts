@@ -76,10 +76,10 @@ describe("a part that is put into a message", () => {
 		["of the assistant, at the end", 1, [1, "content", 1], "append", true],
 		["of the assistant, as a summary", 1, [1, "content", 1], "summary", false],
 		["of a tool", 2, [2, "content", 1], "append", false],
-		["of nobody", 7, [7, "content", 1], "append", false],
+		["of no message", 7, [7, "content", 1], "append", false],
 		["for another reason", 0, [0, "content", 1], "mask", false],
 		["that is named, but at another one", 0, [1, "content", 1], "append", false],
-		["that is named, but beside it", 0, [0], "append", false],
+		["that is named, but next to it", 0, [0], "append", false],
 	])("%s is accepted or not", (_, message, path, reason, isAccepted) => {
 		expect(isTaken(message, path, reason)).toBe(isAccepted);
 	});
@@ -88,7 +88,7 @@ describe("a part that is put into a message", () => {
 describe("a message that is put in", () => {
 	const plain = { role: "user", content: "More." };
 
-	it("is plain, stands in the list of messages and was planned", () => {
+	it("is plain, is in the list of messages and was planned", () => {
 		expect(found(messages, [insert(5, plain)])).toEqual([]);
 		expect(found(messages, [insert(5, { role: "assistant", content: "More." })])).toEqual([]);
 		expect(found(messages, [insert(5, { role: "critic", content: "More." })])).toEqual([
@@ -263,7 +263,7 @@ describe("links, system messages and pairs", () => {
 		expect(found(named, [relink, remove(4)])).toEqual(wrong);
 	});
 
-	it("system messages stay where they are, as they are", () => {
+	it("system messages stay in their places, unchanged", () => {
 		const two = [...openaiMessages(system("S")), ...messages];
 		expect(found(two, [remove(0)])).toEqual(["system_messages_kept: 1 of them where 2 should stay as they are"]);
 		expect(found(two, [remove(5)])).toEqual([]);
@@ -369,7 +369,7 @@ describe("where a message of the result comes from", () => {
 		expect(found(messages, [replace([3, "content"]), remove(4), critic])).toEqual(expected);
 	});
 
-	it("is no message twice, nor in another order", () => {
+	it("is never the same message twice, nor in another order", () => {
 		const before = read(messages);
 		const as = (change: (list: readonly Message[]) => readonly Message[]) => {
 			const after = { ...before, transcript: { ...before.transcript, messages: change(before.transcript.messages) } };

@@ -12,7 +12,7 @@ it("texts are found word for word, in order, within others and more than once", 
 	expect(missingWords(said, ["Yes.Yes."])).toHaveLength(1);
 });
 
-it("a text that is missing, changed or behind its place is named by number and size alone", () => {
+it("a text that is missing, changed or after its place is named by number and size alone", () => {
 	const said = transcript("Mend it.", "Never push.");
 	expect(missingWords(said, ["Mend it.", "never push."])).toEqual(["text 1 of 2, with 11 characters"]);
 	expect(missingWords(said, ["Never push.", "Mend it."])).toEqual(["text 1 of 2, with 8 characters"]);

@@ -342,7 +342,7 @@ describe.each([
 		["its content", [0, "content"]],
 		["a missing result", [0, "content", results]],
 		["a missing text", [...last, texts, "text"]],
-		["beside a text", [...last, 0, "type"]],
+		["next to a text", [...last, 0, "type"]],
 		["another message", [1, "content", 0]],
 	])("it may not edit %s", (_, path) => {
 		expect(wrongTargets(transcript, replacing(last, path))).toEqual([expect.stringContaining("is not a tool result")]);

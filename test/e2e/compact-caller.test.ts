@@ -129,7 +129,7 @@ describe("a client without a model of its own", () => {
 		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
 	});
 
-	it("is not asked when the policy asks nobody: the guard fits the conversation into the window instead", async () => {
+	it("is not asked when the policy asks no model: the guard fits the conversation into the window instead", async () => {
 		const nobody = { messages, strategy: "llm-summary", policy: { compaction: { answered_by: ["none"] } } };
 		const { report } = contentOf(await call({ ...nobody, context_window: 12_000 }));
 		expect(report).toMatchObject({ result: "guarded", fits: true, budget_tokens: 3_808 });
@@ -155,7 +155,7 @@ describe("a conversation in a file", () => {
 		expect(summaryAt2(after)).toBe(handover);
 	});
 
-	it("is written beside the input by default", async () => {
+	it("is written next to the input by default", async () => {
 		const request = await requested({ path: "chat.json" });
 		const { output_path: written, messages: inline } = contentOf(await answered(request));
 		expect([written, inline]).toEqual([join(session.folder, "chat.compacted.json"), undefined]);

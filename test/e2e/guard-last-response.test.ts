@@ -131,7 +131,7 @@ describe("a truncated tool call", () => {
 	it.each([
 		["OpenAI", ofOpenai("length", partial, call('{"command": "ls"}'), call('{"comm')), 1],
 		["Anthropic", ofAnthropic("max_tokens", use({ command: "ls" }), text), 0],
-	])("of %s beside a complete one appends nothing", async (_what, answer, broken_calls) => {
+	])("of %s with a complete one appends nothing", async (_what, answer, broken_calls) => {
 		const { messages: after, report } = await guard(answer);
 		expect(after).toEqual(messages);
 		expect(report).toMatchObject({ changed: false });

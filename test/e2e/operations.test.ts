@@ -93,7 +93,7 @@ describe("metrics", () => {
 		expect((await send(`${url}/readyz`)).text).toBe('{"status":"ready"}');
 	});
 
-	it("get an address of their own when one is set, without a token, beside health", async () => {
+	it("get an address of their own when one is set, without a token, and health with them", async () => {
 		const server = await httpServer(["--metrics", "127.0.0.1:0", "--auth-tokens", await tokensFile()]);
 		const [own = ""] = (await vi.waitUntil(() => /http:\S+(?=\/metrics)/.exec(server.stderr()), patience)) ?? [];
 		await callThrice(server.url, bearer);

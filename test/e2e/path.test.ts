@@ -152,7 +152,7 @@ describe("output_path", () => {
 });
 
 describe("by default, the result for a file", () => {
-	it("goes into a new file beside it, and the answer holds its path and the report", async () => {
+	it("goes into a new file next to it, and the answer holds its path and the report", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.jsonl"), lines);
 		const result = await mask(session, { path: "chat.jsonl" });

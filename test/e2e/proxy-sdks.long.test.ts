@@ -170,7 +170,7 @@ async function playThrough(name: string, way: { readonly streams: boolean; reado
 
 const ways = Object.keys(loops).flatMap((name) => [[name, false] as const, [name, true] as const]);
 
-describe("an SDK behind the proxy", () => {
+describe("an SDK with the proxy", () => {
 	it.each(ways)(
 		"%s gets the same last answer for fewer tokens and a smaller bill, streamed: %s",
 		async (name, streams) => {

@@ -70,7 +70,7 @@ describe("original://{ref}", () => {
 		expect(structured<RecalledAnswer>(part).text).toBe("all of it\nall of it\n");
 	});
 
-	it("gets at most ten links in a tool answer, and none beside edits", async () => {
+	it("gets at most ten links in a tool answer, and none with edits", async () => {
 		const session = await recallSession({ parameters: ["--set", "mask.window_turns=1"] });
 		const linksOf = async (name: string, parameters: object) => {
 			const { content } = await session.call(name, { ...parameters });

@@ -21,7 +21,7 @@ function answerIn({ structuredContent, isError, content }: CallToolResult): Repo
 const conversation = workingConversation();
 
 describe("guard_context with a report", () => {
-	it("reports the contents of the window beside its result, like the library", async () => {
+	it("reports the contents of the window with its result, like the library", async () => {
 		const session = await stdioSession();
 		await session.client.listTools();
 		const given = { messages: conversation, context_window: 12_000, reserve_tokens: 1_000 };

@@ -21,7 +21,7 @@ const refused: [string, string, Record<string, unknown>, RegExp][] = [
 	],
 	["messages as a number", guard, { messages: 7, context_window: 9 }, /^\[invalid_argument\] .* - messages: expected/],
 	["an object without messages", mask, { messages: { text: secret } }, /^\[not_a_conversation\] .*object without/],
-	["messages that are no list", mask, { messages: { messages: secret } }, /^\[not_a_conversation\] .*got a string/],
+	["messages that are not a list", mask, { messages: { messages: secret } }, /^\[not_a_conversation\] .*got a string/],
 	["a list of texts", mask, { messages: [secret] }, /^\[not_a_conversation\] .*message 0 .*object with `role`/],
 	[
 		"a message without a role",

@@ -123,7 +123,7 @@ describe("an invalid path is refused", () => {
 	it.each<[string, string, string]>([
 		["empty", "", "invalid_argument"],
 		["with a NUL", "chat.json\0.png", "invalid_argument"],
-		["a NUL behind a path outside", "../outside/chat.json\0", "invalid_argument"],
+		["a NUL after a path outside", "../outside/chat.json\0", "invalid_argument"],
 		["a home folder by ~", "~/chat.json", "unreadable_file"],
 		["only ~", "~", "unreadable_file"],
 		["a URL", "file:///etc/hostname", "unreadable_file"],

@@ -70,7 +70,7 @@ describe("a file is written", () => {
 	});
 });
 
-describe("a file is written beside another", () => {
+describe("a file is written next to another", () => {
 	const beside = (path: string) => folders.access.writeBeside(path, "masked", "new text é");
 
 	it.each([

@@ -35,7 +35,7 @@ describe("the usage of Anthropic's API", () => {
 });
 
 describe("other usages", () => {
-	it("ignore values that are no numbers of tokens", () => {
+	it("ignore values that are not numbers of tokens", () => {
 		expect(cacheApartUsage({ input: "5", cacheRead: null, cacheWrite: -1, model: 7 })).toBeUndefined();
 		expect(cacheApartUsage({ input: 5, cacheRead: -1, cacheWrite: Number.NaN, model: 7 })).toEqual({
 			inputTokens: 5,

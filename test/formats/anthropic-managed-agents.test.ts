@@ -26,7 +26,7 @@ const session = [
 ];
 
 describe("Claude Managed Agents sessions", () => {
-	it("reads tools of each kind, and the usage that stands behind an answer", () => {
+	it("reads tools of each kind, and the usage that comes after an answer", () => {
 		const { format, transcript } = readConversation(session);
 		expect(format).toBe(managedAgents);
 		expect(transcript.messages.map(({ role }) => role)).toEqual([

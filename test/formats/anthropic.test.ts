@@ -121,7 +121,7 @@ describe("media in Anthropic Messages", () => {
 		expect(message?.results[0]?.media).toHaveLength(1);
 	});
 
-	it("masks documents in results with their texts; texts beside them stay", async () => {
+	it("masks documents in results with their texts; texts next to them stay", async () => {
 		const text = { type: "text", text: outputOf("beside") };
 		const conversation = conversationOf(text, documentOf(pdf), documentOf(plain), documentOf(blocks));
 		const { conversation: after, report, edits, error } = await mask(conversation);
@@ -204,7 +204,7 @@ describe("Anthropic Messages", () => {
 		expect((outcome.conversation as unknown[])[0]).toBe(thoughtful);
 	});
 
-	it("several results in one message are masked separately; a text beside them stays", async () => {
+	it("several results in one message are masked separately; a text next to them stays", async () => {
 		const [call, answer] = writeMessages("anthropic-messages", [
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 			results({ id: "a", content: outputOf("a") }, { id: "b", content: `Traceback ${outputOf("b")}` }),
@@ -269,7 +269,7 @@ describe("Anthropic Messages", () => {
 		expect(message?.counted).toEqual(content.map((block) => JSON.stringify(block)));
 	});
 
-	it("a system prompt beside the messages indicates this format", () => {
+	it("a system prompt next to the messages indicates this format", () => {
 		const document = { system: "Be brief.", messages: [{ role: "user", content: "Hello" }] };
 		expect(readConversation(document).format.name).toBe("anthropic-messages");
 	});

@@ -55,7 +55,7 @@ describe("streams of the Claude Agent SDK", () => {
 		expect(transcript.messages.map(({ role }) => role)).toEqual(["assistant", "user", "assistant", "user"]);
 	});
 
-	it("masks every result of a session that stands beside the stream of the same run", async () => {
+	it("masks every result of a session that is next to the stream of the same run", async () => {
 		const link = (record: object, index: number) => ({
 			...record,
 			sessionId: "s",
@@ -96,7 +96,7 @@ describe("streams of the Claude Agent SDK", () => {
 			["one after the other", [...session, ...streamed]],
 			["the stream first", [...streamed, ...session]],
 			["in turn", alternating],
-		])("%s: masks each old result wherever it stands, and restores every byte", async (_, records) => {
+		])("%s: masks each old result in any place, and restores every byte", async (_, records) => {
 			const text = records.map((record) => `${JSON.stringify(record)}\n`).join("");
 			const { outcome, masked, restored } = await thereAndBack(text, masking);
 			expect(outcome.error).toBeUndefined();

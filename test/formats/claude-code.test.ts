@@ -159,7 +159,7 @@ describe("Claude Code sessions", () => {
 			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [1], [3], [4]]);
 		});
 
-		it("a result of another branch is no answer of a later call with its id", async () => {
+		it("a result of another branch is not the answer of a later call with its id", async () => {
 			const records = [
 				user("u1", null, "Go."),
 				answer("a1", "u1", "msg1", call("t1")),

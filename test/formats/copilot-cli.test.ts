@@ -77,7 +77,7 @@ describe("Copilot CLI: content sent to the model", () => {
 		]);
 	});
 
-	it("includes the last logged system prompt once, beside other system messages", () => {
+	it("includes the last logged system prompt once, next to other system messages", () => {
 		const developer = event("system.message", { role: "developer", content: "Rules." });
 		const messages = texts([
 			system("Old."),

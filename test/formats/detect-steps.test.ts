@@ -9,7 +9,7 @@ const messages = [
 ];
 const sample = (id: number) => ({ id, epoch: 1, messages });
 
-describe("a log with a list of steps beside its conversation", () => {
+describe("a log with a list of steps next to its conversation", () => {
 	it.each([
 		["plan", { steps: [{ solver: "a" }], config: {} }],
 		[

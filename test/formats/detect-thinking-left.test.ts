@@ -71,7 +71,7 @@ describe("reasoning that cannot be removed", () => {
 		expect(JSON.stringify(outcome.conversation).match(/sig-./g)).toEqual(["sig-a", "sig-b", "sig-c", "sig-d"]);
 	});
 
-	it("includes reasoning that a gateway passes beside the content", async () => {
+	it("includes reasoning that a gateway passes next to the content", async () => {
 		const conversation = ["a", "b", "c", "d"].flatMap((id) => [
 			{
 				role: "assistant",

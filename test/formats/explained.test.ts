@@ -61,7 +61,7 @@ describe("a list that is read", () => {
 	/** What SWE agents keep beside each result is no part of the request. */
 	const withRaw = conversation.map((message) => ({ ...message, extra: { raw_output: outputOf("raw") } }));
 
-	it("is explained whatever its records hold beside it", () => {
+	it("is explained with any other values in its records", () => {
 		const { transcript, located } = readConversation(withRaw);
 		const { read, all } = explainedBy(transcript, located);
 		expect(read / all).toBeGreaterThan(0.8);

@@ -16,7 +16,7 @@ const read = (...messages: readonly unknown[]) => readConversation(messages).tra
 describe("PydanticAI messages", () => {
 	const opening = request(part("system-prompt", "Act."), part("user-prompt", "Look."));
 
-	it("reads a system prompt beside the user's prompt as a message that stays", () => {
+	it("reads a system prompt next to the user's prompt as a message that stays", () => {
 		const { messages } = read(opening, response(call("a")), request(returned("a"), part("user-prompt", "And?")));
 		expect(messages.map(({ role, paths }) => [role, paths])).toEqual([
 			["system", [[0, "parts", 0]]],

@@ -115,7 +115,7 @@ describe("Gemini CLI chats", () => {
 		expect(messages[1]?.results.map(({ isError }) => isError)).toEqual([true, true, undefined]);
 	});
 
-	it("reads files beside the response of a call, and the usage of an answer", () => {
+	it("reads files next to the response of a call, and the usage of an answer", () => {
 		const image = { inlineData: { mimeType: "image/png", data: "AAAA" } };
 		const result = [{ functionResponse: { response: { output: "Read." } } }, image, { text: "beside" }];
 		const [, message] = sent([

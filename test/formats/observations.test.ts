@@ -29,7 +29,7 @@ describe("whether observations are read (docs/specs/observation-masking.md#obser
 
 	it.each<[string, readonly unknown[], Observations, number]>([
 		["`auto`, in a conversation without other results", spoken, "auto", 1],
-		["`auto`, with other results behind the first observation", [...spoken, ...native], "auto", 2],
+		["`auto`, with other results after the first observation", [...spoken, ...native], "auto", 2],
 		["`auto`, with a result before the first observation", [...native, ...spoken], "auto", 1],
 		["`true`, with a result before the first observation", [...native, ...spoken], true, 2],
 		["`false`", spoken, false, 0],
@@ -58,7 +58,7 @@ describe("whether observations are read (docs/specs/observation-masking.md#obser
 		}
 	});
 
-	it("an action that nothing answers is no call", () => {
+	it("an action that nothing answers is not a call", () => {
 		const { transcript } = readConversation([...spoken, { role: "assistant", content: sample.action("g.py") }]);
 		expect(transcript.messages.map(({ calls }) => calls.length)).toEqual([0, 1, 0, 0]);
 	});
@@ -187,14 +187,14 @@ describe("pairing by position", () => {
 		expect(assistant?.calls.map(({ input }) => input)).toEqual(['{"path":"a"}', '{"path":"b"}']);
 	});
 
-	it("other messages of the user may stand between", () => {
+	it("other messages of the user may come between", () => {
 		const [task, action, observation] = protocolConversation(sample, [output]);
 		expect(pairsOf([task, action, { role: "user", content: "One moment." }, observation])).toMatchObject([
 			{ from: 1, to: 3 },
 		]);
 	});
 
-	it("the demonstrations of SWE-agent and the task behind them stay", () => {
+	it("the demonstrations of SWE-agent and the task after them stay", () => {
 		const prompt = "\n(Open file: n/a)\n(Current directory: /r)\nbash-$";
 		const run = [
 			{ role: "assistant", content: "```\nls\n```", action: "ls", is_demo: true },
@@ -241,7 +241,7 @@ describe("patterns of one's own", () => {
 		expect(pairsOf(turn("Go.", `OUT ${output}`), [pattern])).toMatchObject([{ text: output }]);
 	});
 
-	it("the other characters stand for themselves", () => {
+	it("the other characters match themselves", () => {
 		const pattern = { before: "a.b+(c)[d]{2}|^$\\/-? " };
 		expect(pairsOf(turn("Go.", `a.b+(c)[d]{2}|^$\\/-? ${output}`), [pattern])).toMatchObject([{ text: output }]);
 		expect(pairsOf(turn("Go.", `axb+(c)[d]{2}|^$\\/-? ${output}`), [pattern])).toEqual([]);

@@ -84,7 +84,7 @@ describe("Ollama: detection", () => {
 		["ollama", "a call without an id", [user, calls(call("ls"))]],
 		["ollama", "a call with its number", [user, calls(chatCall({}, { index: 0 })), chatAnswer]],
 		["ollama", "a result with the tool's name alone", [user, calls(chatCall({})), answer("ls", "x")]],
-		["ollama", "images beside the content, before any call", [{ ...user, images: ["iVBORw0KGgo="] }]],
+		["ollama", "images next to the content, before any call", [{ ...user, images: ["iVBORw0KGgo="] }]],
 		["openai-chat", "images that a gateway hands through", [{ ...user, images: [{ type: "image_url" }] }]],
 		["openai-chat", "no images", [{ ...user, images: [] }]],
 		[

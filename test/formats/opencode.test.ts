@@ -104,7 +104,7 @@ describe("opencode: content sent to the model", () => {
 		expect(read(user("msg_0", ...parts)).messages[0]?.counted).toEqual(["The following tool was executed by the user"]);
 	});
 
-	it("includes files of a user message, except those with their text beside them", () => {
+	it("includes files of a user message, except those with their text next to them", () => {
 		const file = (mime: string) => ({ type: "file", mime, url: `data:${mime};base64,AAAA` });
 		expect(read(user("msg_0", file("image/png"))).messages[0]?.mediaTokens).toBeGreaterThan(500);
 		expect(read(user("msg_0", text("x"), file("text/plain"))).messages[0]?.mediaTokens).toBe(0);

@@ -90,7 +90,7 @@ describe("failures returned by an MCP server", () => {
 });
 
 describe("objects around one text", () => {
-	it("null beside the text is ignored, as Python clients write it", async () => {
+	it("null next to the text is ignored, as Python clients write it", async () => {
 		const { turn, at } = apis[0];
 		const conversation = [...turn({ result: outputOf("one"), error: null }), ...turn({ result: "ok" })];
 		const outcome = await maskConversation({ conversation, policy: masking });

@@ -44,7 +44,7 @@ describe("Aider's chat history", () => {
 		expect(readAiderHistory(history.replaceAll("\n", "\r\n"))).toEqual(expected);
 	});
 
-	it("is no other Markdown", () => {
+	it("does not include other Markdown", () => {
 		expect(readAiderHistory("# Notes\n\n#### Go.\n")).toBeUndefined();
 		expect(readAiderHistory(`Intro.\n${history}`)).toBeUndefined();
 		expect(readAiderHistory("# aider chat started at 2026-01-02 03:04:05\n")).toEqual([]);

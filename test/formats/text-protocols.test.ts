@@ -106,7 +106,7 @@ describe("the words of a person in an observation of Cline or Roo Code", () => {
 		],
 		["the state of the editor", "<environment_details>\n# Current Time\nnow\n</environment_details>"],
 		["a message", "New instructions for task continuation:\n<user_message>\nGo on.\n</user_message>"],
-	])("%s behind it stays", (_, words) => {
+	])("%s after it stays", (_, words) => {
 		const together = observed("<read_file>", `${header}\n${output}\n\n${words}`);
 		expect(together).toMatchObject([{ text: `${output}\n`, frame: { before: `${header}\n`, after: `\n${words}` } }]);
 		const apart = observed("<read_file>", header, `${output}\n\n${words}`, words);
@@ -119,12 +119,12 @@ describe("the words of a person in an observation of Cline or Roo Code", () => {
 		["feedback on the result", "[attempt_completion] Result:", output],
 		["a refusal with a reason as JSON", header, `{"status":"denied","feedback":"${"No, not that one. ".repeat(50)}"}`],
 		["the state of the editor alone", header, `<environment_details>\n${output}\n</environment_details>`],
-	])("%s is no observation", (_, first, second) => {
+	])("%s is not an observation", (_, first, second) => {
 		expect(observed("<tool>", first, second)).toEqual([]);
 		expect(observed("<tool>", `${first}\n${second}`)).toEqual([]);
 	});
 
-	it("a text beside it stays", () => {
+	it("a text next to it stays", () => {
 		const [one, ...others] = observed(
 			"<read_file>",
 			header,
@@ -165,7 +165,7 @@ describe("no observation", () => {
 		expect(observed("```\nsubmit\n```", text)).toEqual([]);
 	});
 
-	it("an `Observation:` behind words without an action", () => {
+	it("an `Observation:` after words without an action", () => {
 		expect(observed("How are the stars?", `Observation: ${output}`)).toEqual([]);
 	});
 

@@ -89,7 +89,7 @@ describe("trajectories of Harbor", () => {
 		expect(restored).toBe(text);
 	});
 
-	it("pairs results without ids by their place, and counts what is told beside no call", () => {
+	it("pairs results without ids by their place, and counts observations without a call", () => {
 		const { messages } = readConversation(
 			trajectory([
 				step(2, {

@@ -119,7 +119,7 @@ describe("Vercel AI SDK: CoreMessage of v4", () => {
 });
 
 describe("Vercel AI SDK: messages", () => {
-	it("a tool run by the provider has its result beside its call, in one turn", async () => {
+	it("a tool run by the provider has its result next to its call, in one turn", async () => {
 		const inline = {
 			role: "assistant",
 			content: [
@@ -152,7 +152,7 @@ describe("Vercel AI SDK: messages", () => {
 		expect(transcript.messages[2]?.counted.join("")).toContain("Sure.");
 	});
 
-	it("reads reasoning: tied when signed, fixed when its provider requires it beside the next part", () => {
+	it("reads reasoning: tied when signed, fixed when its provider requires it with the next part", () => {
 		const content = [
 			{ type: "reasoning", text: "a" },
 			{ type: "reasoning", text: "b", providerOptions: { anthropic: { signature: "c2ln" } } },

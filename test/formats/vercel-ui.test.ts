@@ -62,7 +62,7 @@ describe("Vercel AI SDK UI messages: steps", () => {
 		]);
 	});
 
-	it("a message of one step is one message, with any display parts beside it", () => {
+	it("a message of one step is one message, with any display parts next to it", () => {
 		const source = { type: "source-url", sourceId: "s", url: "https://example.org" };
 		const { messages } = read(user, assistant(source, start, tool("a"), start, { type: "data-x", data: 1 }));
 		expect(messages.map(({ paths }) => paths)).toEqual([[[0]], [[1]]]);

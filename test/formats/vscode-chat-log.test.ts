@@ -69,7 +69,7 @@ describe("the log of a chat of VS Code", () => {
 		["a list of messages", [{ role: "user", content: "Hi" }]],
 		["changes without a snapshot", [{ kind: 2, k: ["requests"], v: [request("two")] }]],
 		["a snapshot of something else", [{ kind: 0, v: { items: [] } }]],
-		["other records behind a snapshot", [snapshot, { kind: 9 }]],
+		["other records after a snapshot", [snapshot, { kind: 9 }]],
 		["an object", snapshot],
 	])("is not %s", (_, records) => {
 		expect(readChatLog(records)).toBeUndefined();

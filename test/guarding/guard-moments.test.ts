@@ -73,10 +73,10 @@ describe("with a target, messages are dropped", () => {
 	const dropsOf = (plan: readonly Edit[]) => plan.filter(({ reason }) => reason === "drop");
 
 	it.each<[string, ("truncate" | "mask" | "drop")[]]>([
-		["behind truncation", ["truncate", "drop"]],
-		["behind masking", ["mask", "drop"]],
-		["behind both", ["truncate", "mask", "drop"]],
-	])("%s when it does not suffice any more, and down to the target", (_, ladder) => {
+		["after truncation", ["truncate", "drop"]],
+		["after masking", ["mask", "drop"]],
+		["after both", ["truncate", "mask", "drop"]],
+	])("%s when it no longer suffices, and down to the target", (_, ladder) => {
 		let gone = new Set<number>();
 		let acts = 0;
 		for (let end = 4; end <= transcript.messages.length; end += 2) {
@@ -103,7 +103,7 @@ describe("with a target, messages are dropped", () => {
 	});
 });
 
-it("what people wrote stands together since the first of their messages was dropped", () => {
+it("the words of people are together since the first of their messages was dropped", () => {
 	const script = Array.from({ length: 30 }, (_, turn) => [
 		{ role: "user", content: `Word ${turn}.` },
 		{ role: "assistant", content: `Step ${turn}. `.padEnd(400, "x y ") },

@@ -14,12 +14,12 @@ it.each([
 	'{\n  "__proto__": { "hooks": ["mine"] }\n}\n',
 	'{\n  "\\u005f_proto__": "mine"\n}\n',
 	'{\n  // mine\n  "theme": [{ "__proto__": null }],\n}\n',
-])("settings with a member named __proto__ are left as they are: %j", (text) => {
+])("settings with a member named __proto__ are left unchanged: %j", (text) => {
 	expect(() => withHook(text, target)).toThrow(/`__proto__`.*left unchanged/);
 	expect(withoutHook(text, target)).toBe(text);
 });
 
-it("a hook is entered without laying out the lines of others anew", () => {
+it("a hook is added without reformatting other lines", () => {
 	const text = '{\n  "theme": { "dark":   true },\n  "model": { "name": "x" }\n}\n';
 	const entered = withHook(text, target).split("\n");
 	expect(text.split("\n").filter((line) => !entered.includes(line))).toEqual([]);
@@ -29,7 +29,7 @@ it("a hook is entered without laying out the lines of others anew", () => {
 it.each([
 	'{ "hooks": true, "hooks": { "PostToolUse": [] } }',
 	'{ "hooks": { "PostToolUse": [1] }, "hooks": { "PostToolUse": [] } }',
-])("a file with two members of one name is left as it is: %s", (text) => {
+])("a file with two members of one name is left unchanged: %s", (text) => {
 	expect(() => withHook(text, target)).toThrow(expect.objectContaining({ code: "invalid_json" }));
 });
 

@@ -8,7 +8,7 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 
 const where = { homeFolder: "/home/me", environment: {} };
 
-it("a plugin's file stands where the host looks for it", () => {
+it("a plugin's file is where the host looks for it", () => {
 	expect(pluginFile("opencode", where)).toBe("/home/me/.config/opencode/plugins/palimpsest.js");
 	expect(pluginFile("opencode", { ...where, environment: { XDG_CONFIG_HOME: "/etc/me" } })).toBe(
 		"/etc/me/opencode/plugins/palimpsest.js",

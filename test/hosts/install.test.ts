@@ -80,11 +80,11 @@ describe("content on the lines of a removed server", () => {
 	const own = '"palimpsest": {"command": "npx"}';
 	it.each([
 		[
-			"another behind it, below a comment",
+			"another after it, below a comment",
 			`{"mcpServers": {\n  // mine\n  ${own}, "other": {"command": "y"}\n}}\n`,
 			'"other"',
 		],
-		["the end of the list, behind a comment", `{"mcpServers": {\n  "other": {}, // mine\n  ${own} }\n}\n`, '"other"'],
+		["the end of the list, after a comment", `{"mcpServers": {\n  "other": {}, // mine\n  ${own} }\n}\n`, '"other"'],
 		["another before its comma", `{"mcpServers": {"other": {} // mine\n , ${own}\n}}\n`, '"other"'],
 		[
 			"a comment on the next table",

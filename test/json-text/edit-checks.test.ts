@@ -59,13 +59,13 @@ describe("arguments that are refused", () => {
 		expect(() => applyEdits(text as string, edits as PortableEdit[])).toThrow(refusal("invalid_argument", words));
 	});
 
-	it("a text that is no JSON", () => {
+	it("a text that is not JSON", () => {
 		expect(() => applyEdits("[1", [])).toThrow(
 			refusal("invalid_json", "Expected JSON; the text is not valid at line 1"),
 		);
 	});
 
-	it("an answer that is no plain JSON", () => {
+	it("an answer that is not plain JSON", () => {
 		expect(() => invertEdits({ text: 1n } as never)).toThrow(refusal("invalid_argument", "argument of `invertEdits`"));
 		for (const answer of [null, undefined, { text: "x", inverse: { sha256_after: "x" } }, { text: 1, inverse: {} }]) {
 			expect(() => invertEdits(answer as never)).toThrow(refusal("invalid_argument", "Expected what `applyEdits`"));
@@ -158,14 +158,14 @@ describe("items of a list", () => {
 
 	it.each<[string, string, PortableEdit[], string]>([
 		["before the first", "[1, 2]", [insert("/0", 1, 0)], "[0,1, 2]"],
-		["behind the last", "[1, 2 ]", [insert("/2", 2, 3)], "[1, 2,3 ]"],
+		["after the last", "[1, 2 ]", [insert("/2", 2, 3)], "[1, 2,3 ]"],
 		["two at a place", "[1, 2]", [insert("/1", 2, "a"), insert("/1", 2, "b")], '[1, "a","b",2]'],
-		["two behind the last", "[1]", [insert("/1", 1, 2), insert("/1", 1, 3)], "[1,2,3]"],
+		["two after the last", "[1]", [insert("/1", 1, 2), insert("/1", 1, 3)], "[1,2,3]"],
 		["into an empty list", '{"a": [ ]}', [insert("/a/0", [], 1), insert("/a/0", [], 2)], '{"a": [1,2 ]}'],
 		["in place of all", "[ 1, 2 ]", [remove("/0", 1), remove("/1", 2), insert("/1", 2, 3)], "[ 3 ]"],
 		["before removed ones", "[1, 2, 3]", [remove("/0", 1), remove("/1", 2), insert("/0", 1, 0)], "[0,3]"],
-		["behind a removed last", "[1, 2]", [remove("/1", 2), insert("/2", 2, 3)], "[1,3]"],
-		["beside a replaced one", "[1, 2]", [replace("/0", 1, "one"), insert("/0", 1, 0)], '[0,"one", 2]'],
+		["after a removed last", "[1, 2]", [remove("/1", 2), insert("/2", 2, 3)], "[1,3]"],
+		["next to a replaced one", "[1, 2]", [replace("/0", 1, "one"), insert("/0", 1, 0)], '[0,"one", 2]'],
 		["into a list within the list", "[[1], 2]", [insert("/0/1", 1, 9), insert("/2", 2, 3)], "[[1,9], 2,3]"],
 	])("are inserted: %s", (_, text, edits, expected) => {
 		const edited = applyEdits(text, edits);
@@ -184,9 +184,9 @@ describe("records", () => {
 		["all", text, [remove("/0", one), remove("/1", two), remove("/2", three)], "\n"],
 		["the second of a line", '{"n":1} {"n":2}\n{"n":3}\n', [remove("/1", two)], '{"n":1}\n{"n":3}\n'],
 		["the first of a line", '{"n":1} {"n":2}\n{"n":3}\n', [remove("/0", one)], '{"n":2}\n{"n":3}\n'],
-		["behind a blank line", '{"n":1}\n\n{"n":2}\n{"n":3}\n', [remove("/1", two)], '{"n":1}\n\n{"n":3}\n'],
+		["after a blank line", '{"n":1}\n\n{"n":2}\n{"n":3}\n', [remove("/1", two)], '{"n":1}\n\n{"n":3}\n'],
 		["one put in front", text, [insert("/0", one, 0)], '0\n{"n":1}\n{"n":2}\n{"n":3}\n'],
-		["two put behind", text, [insert("/3", three, 4), insert("/3", three, 5)], `${text.trimEnd()}\n4\n5\n`],
+		["two put after it", text, [insert("/3", three, 4), insert("/3", three, 5)], `${text.trimEnd()}\n4\n5\n`],
 		[
 			"one in place of all",
 			text,
@@ -201,7 +201,7 @@ describe("records", () => {
 		expect(invertEdits(edited)).toBe(before);
 	});
 
-	it("that are a list in a text are no records", () => {
+	it("that are a list in a text are not records", () => {
 		expect(applyEdits('[{"n":1} ,\n{"n":2} ,{"n":3}]', [remove("/1", two)]).text).toBe('[{"n":1} ,\n{"n":3}]');
 		expect(applyEdits("[[1,2],[3]]", [remove("/0/1", 2), insert("/1/1", 3, 4)]).text).toBe("[[1],[3,4]]");
 		expect(applyEdits('{"a":[1]}\n{"a":[2]}\n', [insert("/1/a/1", 2, 3)]).text).toBe('{"a":[1]}\n{"a":[2,3]}\n');

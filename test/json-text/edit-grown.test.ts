@@ -47,7 +47,7 @@ describe("a text that grows", () => {
 		expect(reused).toBeGreaterThan(20);
 	});
 
-	it.each(["thinking", "messages"])("with a second `%s` is written by the last one, as it is read", (name) => {
+	it.each(["thinking", "messages"])("with a second `%s` is written by the last one, which is also the one read", (name) => {
 		const edits: ValueEdit[] = [
 			{ kind: "replace", path: ["messages", 0], replacement: "x" },
 			{ kind: "replace", path: ["thinking", 0], replacement: "y" },

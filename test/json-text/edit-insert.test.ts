@@ -164,7 +164,7 @@ describe("edits of one list in any order", () => {
 		).toBe('[1,"a","c"]');
 	});
 
-	it("keep the lines of records, also where two stand on one", () => {
+	it("keep the lines of records, also where two are on one", () => {
 		const text = '{"n":1}\n{"n":2} {"n":3}\n{"n":4}\n';
 		const removed = (at: number): PortableEdit => ({
 			kind: "remove",

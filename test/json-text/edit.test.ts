@@ -37,7 +37,7 @@ describe("applyEdits", () => {
 		["an inherited member", [{ ...replaceOne, path: "/o/constructor" }]],
 		["a path without its slash", [{ ...replaceOne, path: "a/0" }]],
 		["a path into a text", [{ ...replaceOne, path: "/a/0/0" }]],
-		["one good edit beside a stale one", [removeSecond, { ...replaceOne, sha256_before: "" }]],
+		["one good edit next to a stale one", [removeSecond, { ...replaceOne, sha256_before: "" }]],
 	])("refuses as stale: %s", (_what, edits) => {
 		expect(() => applyEdits(text, edits)).toThrow(expect.objectContaining({ code: "stale_edit" }));
 	});
@@ -91,7 +91,7 @@ describe("invertEdits of an altered answer", () => {
 
 	it.each<[string, unknown[]]>([
 		["a place before the text", [{ ...splice, start: -1 }]],
-		["a place behind the text", [{ ...splice, start: 900, end: 901 }]],
+		["a place after the text", [{ ...splice, start: 900, end: 901 }]],
 		["an end before the start", [{ ...splice, start: 5, end: 4 }]],
 		["a place between characters", [{ ...splice, start: 0.5 }]],
 		[
@@ -116,7 +116,7 @@ describe("invertEdits of an altered answer", () => {
 });
 
 describe("spellings", () => {
-	it("of values that are no compact JSON are kept, in JSON and in JSON Lines", () => {
+	it("of values that are not compact JSON are kept, in JSON and in JSON Lines", () => {
 		const spelled = (source: string, paths: (string | number)[][]) =>
 			[...spellingsOf(readTextDocument(source, "the text"), paths)].map(([path, spelling]) => [
 				path.join("/"),

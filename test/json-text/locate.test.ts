@@ -55,7 +55,7 @@ describe("locateValues", () => {
 		expect(textAt(`{"deep":${deep},"after":"here"}`, ["after"])).toBe('"here"');
 	});
 
-	it("finds the place behind a deep path without a stack", () => {
+	it("finds the place after a deep path without a stack", () => {
 		const depth = 20_000;
 		const path = new Array<number>(depth).fill(0);
 		expect(textAt(`${"[".repeat(depth)}7${"]".repeat(depth)}`, path)).toBe("7");
@@ -102,7 +102,7 @@ describe("locateValues", () => {
 		expect(textAt(text, path)).toBe(expected);
 	});
 
-	it("begins where it is told to, and ends behind the value", () => {
+	it("begins where it is told to, and ends after the value", () => {
 		const tree = pathTree([["a"]]);
 		expect(locateValues('xx {"a":1} {"a":2}', 2, tree)).toEqual({ start: 3, end: 10 });
 		expect(nodeAt(tree, ["a"])).toMatchObject({ span: { start: 8, end: 9 } });

@@ -45,7 +45,7 @@ it.each([
 	["a record and half of one", '{"a":1}\n{"a":2} {"a":'],
 	["two records and half of one", '{"a":1}\n{"a":2} {"a":3} {"a":'],
 	["words", "[1]\nnope"],
-])("%s are no records", (_, text) => {
+])("%s are not records", (_, text) => {
 	expect(() => read(text)).toThrow(PalimpsestError);
 });
 
@@ -120,7 +120,7 @@ describe("refused, without quoting the text", () => {
 		["two ends", `{"${secret}": 1}¦}`],
 		["a comma between two objects", `{"${secret}": 1}¦, {"a": 2}`],
 		["a comment between two objects", `{"${secret}": 1} ¦/* and */ {"a": 2}`],
-		["a comma behind it all", `["${secret}"]¦,`],
+		["a comma after it all", `["${secret}"]¦,`],
 		["a nested object closed as a list", `{"a": [{"${secret}": 1¦]}`],
 		["half a word before the end", `["${secret}", ¦tru]`],
 		["a word in capitals at the end", `["${secret}", ¦TRUE`],

@@ -15,7 +15,7 @@ describe("salvageRecords", () => {
 	it.each([
 		["a line of NULs", whole(...lines.slice(0, 3), "\0".repeat(400), ...lines.slice(3)), 1],
 		["a block of NULs at the end", whole(...lines) + "\0".repeat(5_000), 1],
-		["a record with NULs behind it", whole(...lines.slice(0, 3), `${line(3)}${"\0".repeat(90)}`, ...lines.slice(4)), 1],
+		["a record with NULs after it", whole(...lines.slice(0, 3), `${line(3)}${"\0".repeat(90)}`, ...lines.slice(4)), 1],
 		["NULs before a record", whole(...lines.slice(0, 3), `${"\0".repeat(90)}${line(3)}`, ...lines.slice(4)), 1],
 		[
 			"half a record in front of a whole one",
@@ -35,7 +35,7 @@ describe("salvageRecords", () => {
 			1,
 		],
 		["several damages", whole(...lines.slice(0, 5), "\0\0", ...lines.slice(5), line(1).slice(0, 30)), 2],
-	])("finds all whole records beside %s", (_, text, skipped) => {
+	])("finds all whole records next to %s", (_, text, skipped) => {
 		expect(salvageRecords(text)).toEqual({ text: whole(...lines), skipped });
 	});
 
@@ -44,7 +44,7 @@ describe("salvageRecords", () => {
 	});
 
 	it.each([
-		["text that is no session", "ERROR at 3\nERROR at 4\n{}\n"],
+		["text that is not a session", "ERROR at 3\nERROR at 4\n{}\n"],
 		["undamaged records", whole(...lines)],
 		["one JSON value that was cut off", JSON.stringify(lines, null, 1).slice(0, -30)],
 		["more damage than records", whole(line(0), line(1).slice(0, 30), line(2).slice(0, 30), "x")],

@@ -41,7 +41,7 @@ describe("a key that is entered", () => {
 			'{\n  "x": {\n    "a": 1,\n    "y": 1\n  }\n}',
 		],
 		["in an inner empty object", '{\n  "x": {}\n}', ["x", "a"], 1, '{\n  "x": {\n    "a": 1\n  }\n}'],
-		["behind a comment", '{ // mine\n  "x": 1\n}', ["a"], 1, '{\n  "a": 1, // mine\n  "x": 1\n}'],
+		["after a comment", '{ // mine\n  "x": 1\n}', ["a"], 1, '{\n  "a": 1, // mine\n  "x": 1\n}'],
 		[
 			"in place of another",
 			'{\n  "x": {"y": 1}, "z": 2\n}',

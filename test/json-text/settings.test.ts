@@ -87,7 +87,7 @@ describe("settings", () => {
 		expect(() => enterJson('{"a": 1}', ["a", "b"], 2)).toThrow(refusal("`a` is not an object"));
 	});
 
-	it("stay as they are if the value is there, or is not there to be removed", () => {
+	it("stay unchanged if the value is there, or if a value to remove is absent", () => {
 		const text = '{ "a": {"b": 1} }';
 		expect(enterJson(text, ["a"], { b: 1 })).toBe(text);
 		expect(removeFromJson(text, ["a", "c"])).toBe(text);
@@ -110,7 +110,7 @@ describe("settings", () => {
 });
 
 describe("an item added to a list of settings", () => {
-	it("goes behind the others, or into a new list", () => {
+	it("goes after the others, or into a new list", () => {
 		expect(appendItem('{ // all\n  "list": [\n    1\n  ]\n}', ["list"], 2)).toBe(
 			'{ // all\n  "list": [\n    1,\n    2\n  ]\n}',
 		);

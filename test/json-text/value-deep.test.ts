@@ -14,13 +14,13 @@ const deepTexts = {
 };
 
 describe.each(Object.entries(deepTexts))("10 000 levels of %s", (_what, text) => {
-	it("are written as they were read", () => {
+	it("are written unchanged", () => {
 		expect(() => JSON.stringify(JSON.parse(text))).toThrow(RangeError);
 		expect(compactJson(JSON.parse(text))).toBe(text);
 		expect(sha256Of(JSON.parse(text))).toBe(sha256Of(text));
 	});
 
-	it("stay unchanged beside an edit, and can be replaced and removed", () => {
+	it("stay unchanged next to an edit, and can be replaced and removed", () => {
 		const source = `[ ${text} , "old", ${text}]`;
 		const edited = applyEdits(source, [
 			{ kind: "replace", path: "/1", sha256_before: sha256Of("old"), replacement: JSON.parse(text) },

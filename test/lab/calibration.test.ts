@@ -118,7 +118,7 @@ describe("the edges of the rules of calibration", () => {
 		expect(calibrated([user(0), messageOf({ role: "assistant" })])).toEqual([]);
 	});
 
-	it("takes the first interruption that is no fork, before all other causes", () => {
+	it("takes the first interruption that is not a fork, before all other causes", () => {
 		expect(second(usage(9_900, 9_000, { model: "n" }), ["fork", "restart", "compaction"])?.cause).toBe("restart");
 		expect(second(usage(9_900, 9_000), ["compaction", "restart"])?.cause).toBe("compaction");
 		expect(second(usage(19_900, 12_000), ["fork"])?.cause).toBe("fork");

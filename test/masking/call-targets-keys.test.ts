@@ -29,7 +29,7 @@ describe("a shell", () => {
 		expect(target(name, "cat a")).toEqual(readsA);
 	});
 
-	it.each(["runner", "shellfish", "crash", "other"])("is no tool with the name %s", (name) => {
+	it.each(["runner", "shellfish", "crash", "other"])("is not a tool with the name %s", (name) => {
 		expect(target(name, { script: "cat a" })).toEqual(noTarget);
 		expect(target(name, "cat a")).toEqual(noTarget);
 	});

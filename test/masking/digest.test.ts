@@ -43,7 +43,7 @@ describe("digestOf", () => {
 		expect(digest(`${far.slice(0, -12)}middleName ${far}`)).toBe("middleName");
 	});
 
-	it("has at most 2000 characters with a separator behind each name", () => {
+	it("has at most 2000 characters with a separator after each name", () => {
 		const name = (number: number, length: number) => `aB${number}`.padEnd(length, "x");
 		const names = Array.from({ length: 24 }, (_, number) => name(number + 10, 79));
 		const shown = (last: string) => digest([...names, last].join(" "), 10_000).split(" ");

@@ -190,7 +190,7 @@ describe("walk", () => {
 });
 
 describe("startView", () => {
-	it("caches what is as it was in the last call", () => {
+	it("caches the part that is unchanged since the last call", () => {
 		const view = startView(history);
 		expect([view.total(), view.prefix(), view.isCold()]).toEqual([3, 0, false]);
 		view.append(0);

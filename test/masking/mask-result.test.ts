@@ -93,7 +93,7 @@ describe("masking media", () => {
 		expect(maskResult(paired({ media: [media({ tokens: 5 }), media()] }), parameters)).toHaveLength(1);
 	});
 
-	it("is done on request only, and where the result is no text", () => {
+	it("is done on request only, and where the result is not text", () => {
 		expect(maskResult(paired({ media: [media()] }), { ...parameters, media: "keep" })).toBe("not_text");
 		expect(maskResult(paired({ media: [] }), parameters)).toBe("not_text");
 		const both = maskResult(paired({ ...textOf(long), media: [media()] }), parameters);

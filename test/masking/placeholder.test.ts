@@ -134,7 +134,7 @@ describe("placeholderReader", () => {
 		expect(placeholderReader([placeholder])(written)).toMatchObject(expected);
 	});
 
-	it("recognises a template that opens with a variable beside one that does not", () => {
+	it("recognises a template that opens with a variable next to one that does not", () => {
 		expect(["ls!", "hidden", "other"].map(recogniser(["{tool_name}!", "hidden"]))).toEqual([true, true, false]);
 	});
 

@@ -42,7 +42,7 @@ const scheduleOf = (history: ReplayHistory, policy: ReturnType<typeof policyOf>,
 const before = (schedule: Schedule, moment: number) =>
 	Float64Array.from(schedule, (one) => (one < moment ? one : never));
 
-describe("a history as it was sent", () => {
+describe("a history that was sent", () => {
 	test.prop([sessions, policies, fc.constantFrom(undefined, 4_000)], { numRuns: 300 })(
 		"is decided on as in a replay, if it was sent as the replay says",
 		(transcript, policy, budget) => {

@@ -39,7 +39,7 @@ const affectedBy = (
 ) => affectedThinking(transcript, plan, momentOf).map(({ message, block }) => [message, block.path[2]]);
 
 describe("affectedThinking", () => {
-	it("finds the bound thoughts behind an edit", () => {
+	it("finds the bound thoughts after an edit", () => {
 		expect(affectedBy([editAt(1, 0)])).toEqual([
 			[2, 0],
 			[2, 2],
@@ -50,7 +50,7 @@ describe("affectedThinking", () => {
 		expect(affectedBy([])).toEqual([]);
 	});
 
-	it("finds thoughts of the same message behind the edited item", () => {
+	it("finds thoughts of the same message after the edited item", () => {
 		expect(affectedBy([editAt(2, 1)])).toEqual([
 			[2, 2],
 			[4, 0],

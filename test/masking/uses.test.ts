@@ -67,7 +67,7 @@ describe("findUses", () => {
 		expect(fresh).toEqual([1, 1, 0, 0, 0]);
 	});
 
-	it("leaves out the reminders that Claude Code puts behind a result", () => {
+	it("leaves out the reminders that Claude Code puts after a result", () => {
 		const left = "Tokens left in this session: 118204 of 200000";
 		const reminder = `<system-reminder>\n<total_tokens>${left}</total_tokens>\n</system-reminder>`;
 		const outputs = [`see loadUserTable ${padding}\n\n${reminder}`, `${line}\n${reminder}\n${reminder}\n`];
@@ -99,7 +99,7 @@ describe("findUses", () => {
 		expect(findUses(transcriptFrom(again)).touches[6]).toEqual([{ result: 0, weight: 1 }]);
 	});
 
-	it("does not count a repeated name that is no path", () => {
+	it("does not count a repeated name that is not a path", () => {
 		const named = JSON.stringify(turnsOf([padding, padding], ["a", "As loadUserTable says."]));
 		const again = JSON.parse(named.replace("src/file-0.ts", "loadUserTable")) as unknown[];
 		expect(findUses(transcriptFrom(again)).touches[4]).toEqual([]);

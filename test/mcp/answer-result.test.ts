@@ -76,7 +76,7 @@ describe("the text of an answer", () => {
 	});
 });
 
-describe("content beside an answer", () => {
+describe("content next to an answer", () => {
 	const link = { type: "resource_link", uri: "original://x", name: "x" } as const;
 
 	it("own text replaces the JSON, and blocks follow", async () => {

@@ -147,7 +147,7 @@ describe("errors over the protocol", () => {
 		expect(text.replace("TOPSECRET_1", "")).not.toContain("TOPSECRET");
 	});
 
-	it("leaves other errors as they are", async () => {
+	it("leaves other errors unchanged", async () => {
 		expect((await send("tools/call", { name: "none" })).error?.message).toContain("Unknown tool. Known:");
 		expect((await send("no/such", {})).error).toMatchObject({ code: -32_601 });
 	});

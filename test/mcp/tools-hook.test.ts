@@ -41,7 +41,7 @@ describe("shorten_result", () => {
 		expect(byCall.isError).toBeUndefined();
 	});
 
-	it("answers a hook of Codex, which hands over values as they are", async () => {
+	it("answers a hook of Codex, which hands over values unchanged", async () => {
 		const session = await stdioSession({ parameters });
 		const response = { content: [{ type: "text", text: long }] };
 		const call = { host: "codex", tool_name: "mcp__big__log", tool_input: {}, tool_response: response };
@@ -69,7 +69,7 @@ describe("shorten_result", () => {
 			"a result of which the host shows a preview",
 			claudeCodeCall("Bash", command, { ...bashResponse(long), persistedOutputPath: "/p/tool-results/b1.txt" }),
 		],
-	])("leaves %s as it is", async (_what, call) => {
+	])("leaves %s unchanged", async (_what, call) => {
 		expect(await answered(await stdioSession({ parameters }), call)).toEqual({});
 	});
 

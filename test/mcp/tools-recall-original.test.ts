@@ -62,7 +62,7 @@ describe("the answer", () => {
 		expect(first.length).toBeLessThan(250);
 	});
 
-	it("is an image beside its facts, without image data in the structured content", () => {
+	it("is an image with its facts, without image data in the structured content", () => {
 		const image = { mediaType: "image/png", data: "aaaa", bytes: 3 };
 		const answer = recalledAnswer({ kind: "image", listing: { ...listing, kind: "media" }, image });
 		expect(answer[beside]?.blocks).toEqual([{ type: "image", data: "aaaa", mimeType: "image/png" }]);

@@ -11,7 +11,7 @@ describe("a conversation with very little between the task and the last messages
 	const conversation = openaiMessages(user("Go."), toolTurn("a", "ok"), assistant("Done."), user("Thanks."));
 	const options = { policy, strategy: "llm-summary", force: true } as const;
 
-	it("stays unchanged, and nobody is asked for a summary that could not be shorter", async () => {
+	it("stays unchanged, and no model is asked for a summary that could not be shorter", async () => {
 		const summariser = standInSummariser();
 		for (const given of [{ summariser }, {}]) {
 			const outcome = await compact(conversation, { ...options, ...given });

@@ -62,7 +62,7 @@ describe("the strategy of a call", () => {
 		expect(events).toEqual([{ level: "info", message: "Done.", data: { event: "strategy", strategy } }]);
 	});
 
-	it("is refused if it has no usable name, or nobody can load it", async () => {
+	it("is refused if it has no usable name, or cannot be loaded", async () => {
 		const code = { code: "invalid_policy", message: expect.stringMatching(/cannot be used: .{20}/) };
 		const own = policyOf({ compaction: { strategy: "./own.js#Own" } });
 		await expect(strategyOfCall({ named: undefined, policy: own, answer: none })).rejects.toMatchObject(code);

@@ -118,7 +118,7 @@ describe("provider usage", () => {
 		await expect(report(answered, { usage: { output_tokens: 5 } })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	it("of a conversation that begins with its only answer is left aside", async () => {
+	it("of a conversation that begins with its only answer is ignored", async () => {
 		const conversation = [{ role: "assistant", content: "Hello." }];
 		const { method, notes } = await report(conversation, { usage: { input_tokens: 50 } });
 		expect(method).toBe("exact");

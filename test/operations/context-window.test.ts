@@ -52,7 +52,7 @@ describe("the window", () => {
 		expect(await contextWindowOfCall({ policy: policyOf(), model: undefined })).toBeUndefined();
 	});
 
-	it("that nobody knows is an error, unless the policy leaves such conversations or has no guard", async () => {
+	it("that is unknown is an error, unless the policy leaves such conversations or has no guard", async () => {
 		await expect(open({})).rejects.toMatchObject({ code: "context_window_unknown" });
 		const long = `m${"x".repeat(200)}`;
 		await expect(open({}, { model: long })).rejects.toThrow(`"m${"x".repeat(79)}":`);

@@ -23,7 +23,7 @@ const conversationOf = (turns: number) => [
 const masked = (conversation: unknown, thinking: Setting) =>
 	maskConversation({ conversation, policy: policyWith(thinking) });
 
-describe("reasoning behind an edit", () => {
+describe("reasoning after an edit", () => {
 	it("is counted with the places of the first 20, and advice on a provider that refuses it", async () => {
 		const { report, error } = await masked(conversationOf(24), "keep");
 		expect(error).toBeUndefined();

@@ -117,7 +117,7 @@ describe("a count that is calibrated", () => {
 		expect(by(10 + 33.36 * 3)).toMatchObject({ scale: { factor: 1.001 } });
 	});
 
-	it("notes a number that is too large to be explained, and leaves an impossible one aside", () => {
+	it("notes a number that is too large to be explained, and ignores an impossible one", () => {
 		expect(by(10 + 110)?.notes).toEqual([]);
 		expect(by(10 + 111)?.notes).toEqual([expect.stringMatching(/^The usage given is larger/)]);
 		expect(by(10 + 20)?.method).toBe("calibrated");
@@ -137,7 +137,7 @@ describe("a count that is calibrated", () => {
 describe("the reference of a shortened text", () => {
 	const notice = "[Output shortened: 7 of 9 lines left out (70 of 90 characters), ref=abc12345]";
 
-	it("stands in a notice at its top, or behind the command of a hook", () => {
+	it("is in a notice at its top, or after the command of a hook", () => {
 		expect(shortenedRef(`${notice}\nline`)).toBe("abc12345");
 		expect(shortenedRef(`[Exit code 1 after 2.0 s. All of it: palimpsest recall abc-12345]\nx`)).toBe("abc-12345");
 		expect(shortenedRef(`line\n${notice}`)).toBeUndefined();

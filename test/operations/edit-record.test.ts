@@ -50,7 +50,7 @@ describe("the record of an edit", () => {
 		expect("ref" in record({ kind: "remove", path: ["messages", 1], reason: "drop" })).toBe(false);
 	});
 
-	it("of an insertion names the item before which it stands, or the last one", () => {
+	it("of an insertion names the item after it, or the last one", () => {
 		const insert = (index: number) =>
 			record({
 				kind: "insert",

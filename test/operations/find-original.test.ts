@@ -40,7 +40,7 @@ const found = (text: string, by: "ref" | "call", name: string) => ({
 });
 
 describe("a text below a notice with a reference", () => {
-	it("is the original of its call, or of a result without an id, wherever the notice stands", async () => {
+	it("is the original of its call, or of a result without an id, for a notice in any place", async () => {
 		const ref = await keep(whole, "a");
 		for (const text of [`${notice(90, ref)}\none line`, `Before it:\n${notice(90, ref)}\none line`]) {
 			expect(await find(text)).toEqual(found(whole, "ref", ref));
@@ -55,7 +55,7 @@ describe("a text below a notice with a reference", () => {
 		expect(await find(`Before it:\n${notice(90, ref)}\none line`)).toBeUndefined();
 	});
 
-	it("is no cut of an original of another length", async () => {
+	it("is not a cut of an original of another length", async () => {
 		const ref = await keep(whole, "a");
 		for (const chars of [89, 91]) expect((await find(`${notice(chars, ref)}\none line`))?.kind).toBeUndefined();
 		const coloured = await keep(`\u001b[31m${whole}\u001b[0m`, "a");
@@ -68,7 +68,7 @@ describe("a text below a notice with a reference", () => {
 		expect(await find(short)).toEqual(found(whole, "ref", ref));
 	});
 
-	it("is missing where its original is, whatever else stands in the text", async () => {
+	it("is missing if its original is, with any other text around it", async () => {
 		const ref = await keep(whole, "b");
 		const both = `${notice(90, ref)}\n${notice(90, "abcd2345")}`;
 		expect(await find(both)).toEqual({ kind: "missing", name: "abcd2345" });
@@ -92,7 +92,7 @@ describe("a text below a notice without a reference", () => {
 		expect(nameless).toEqual({ kind: "unnamed", name: "a result without an id" });
 	});
 
-	it("is found only where it stands at the top and its length fits, and nothing else fits", async () => {
+	it("is found only if it is at the top and its length fits, and nothing else fits", async () => {
 		await keep(whole, "a");
 		expect(await find(`Before it:\n${text}`, { byCallId: true })).toBeUndefined();
 		expect((await find(`${notice(91)}\none line`, { byCallId: true }))?.kind).toBe("unnamed");
@@ -102,7 +102,7 @@ describe("a text below a notice without a reference", () => {
 		expect(await find(text, { byCallId: true })).toEqual({ kind: "ambiguous", name: "a" });
 	});
 
-	it("is no group, and no place, of its call", async () => {
+	it("is neither a group nor a place of its call", async () => {
 		await keep(whole, "a", "group");
 		await keep(whole, "a", "places");
 		expect((await find(text, { byCallId: true }))?.kind).toBe("unnamed");
@@ -124,7 +124,7 @@ describe("the text between the ends of a marker without a reference", () => {
 describe("a marker with a reference", () => {
 	const marker = (ref: string) => `\\n\\n... [9 characters truncated, ref=${ref}] ...\\n\\n`;
 
-	it("in the content of a JSON object stands for the object, however that is spaced", async () => {
+	it("in the content of a JSON object counts for the object, however that is spaced", async () => {
 		const object = JSON.stringify({ content: whole, more: 1 });
 		const ref = await keep(object, "a");
 		for (const flag of ['"_truncated":true', '"_truncated" : true']) {
@@ -133,7 +133,7 @@ describe("a marker with a reference", () => {
 		}
 	});
 
-	it("does not stand for a text without such content", async () => {
+	it("does not count for a text without such content", async () => {
 		const ref = await keep(whole, "a");
 		expect(await find(`{"content":"${marker(ref)}","_truncated":true}`)).toEqual({ kind: "ambiguous", name: ref });
 	});

@@ -210,7 +210,7 @@ describe("a follow-up", () => {
 		]);
 	});
 
-	it("recognises the answer beside reasoning", () => {
+	it("recognises the answer next to reasoning", () => {
 		const thinking = { type: "thinking", thinking: "Hm.", signature: "s" };
 		const said = {
 			role: "assistant",
@@ -222,7 +222,7 @@ describe("a follow-up", () => {
 		expect(planFor([{ role: "user", content: "Go." }, chat], cut("One"))).toMatchObject({ edits: [{}, {}] });
 	});
 
-	it("does not mistake another's text, or text beside calls, for the answer", () => {
+	it("does not mistake another's text, or text next to calls, for the answer", () => {
 		expect(planFor([{ role: "user", content: "One" }], cut("One"))).toMatchObject({ edits: [{}, {}] });
 		const ran = { type: "tool-ls", toolCallId: "a", state: "output-available", input: {}, output: "x" };
 		const parts = [{ type: "step-start" }, { type: "text", text: "One" }, ran];
@@ -246,7 +246,7 @@ describe("a follow-up", () => {
 		expect(planFor(document, cut("One"))).toMatchObject({ edits: [{}, {}] });
 	});
 
-	it("is refused behind calls of which only others are answered", () => {
+	it("is refused after calls of which only others are answered", () => {
 		const call = (id: string) => ({ id, function: { name: "ls", arguments: "{}" } });
 		const called = { role: "assistant", content: null, tool_calls: [call("a"), call("b")] };
 		const answered = (id: string) => ({ role: "tool", tool_call_id: id, content: "x" });

@@ -171,7 +171,7 @@ describe("a value inserted by the first round", () => {
 		for (const link of links) expect(link).not.toHaveProperty("message");
 	});
 
-	it("is archived as it was before, though its summary is dropped", async () => {
+	it("is archived with its text before, though its summary is dropped", async () => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const document = [
 			...openaiMessages(user("Go.")),

@@ -26,7 +26,7 @@ describe("a guard that may compact first", () => {
 		["does not compact", { auto_compact: false, max_messages: 1 }],
 		["has no limit of messages", { auto_compact: true }],
 		["has a limit above the messages", { auto_compact: true, max_messages: document.length + 1 }],
-	])("leaves a small conversation as it is if it %s", async (_, guard) => {
+	])("leaves a small conversation unchanged if it %s", async (_, guard) => {
 		const { report, conversation } = await guarded(guard);
 		expect(report).not.toHaveProperty("compaction");
 		expect(conversation).toBe(document);
@@ -69,7 +69,7 @@ describe("a guard that may compact first", () => {
 		expect(report.compaction).not.toHaveProperty("summary");
 	});
 
-	it("passes on an error that is no refusal", async () => {
+	it("passes on an error that is not a refusal", async () => {
 		const mistake = new TypeError("A mistake.");
 		const request = guardWithCompaction({
 			conversation: document,

@@ -201,7 +201,7 @@ describe("guardConversation", () => {
 		}
 	});
 
-	it("leaves a conversation as it is without a known window if the policy says so, and logs that", async () => {
+	it("leaves a conversation unchanged without a known window if the policy says so, and logs that", async () => {
 		const events: LogEvent[] = [];
 		const left = policyOf({ guard: { unknown_window: "leave" } });
 		const outcome = await guardConversation({ conversation: messages, policy: left, log: (one) => events.push(one) });

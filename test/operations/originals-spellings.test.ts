@@ -46,7 +46,7 @@ describe("a session that several programs write in turn", () => {
 	const plain = JSON.stringify(openaiMessages(user("Go."), toolTurn("a", `é/${outputOf("a")}`), last));
 	const [escaped, indented] = [plain.replaceAll("é", "\\u00e9"), plain.replaceAll("/", "\\/")];
 
-	it("comes back as it was written last, however often the spelling changes", async () => {
+	it("comes back in its last spelling, however often that changes", async () => {
 		for (const text of [escaped, plain, escaped, indented, plain, indented, escaped]) {
 			const { text: back, report } = await restored(await edited(text));
 			expect(back).toBe(text);
@@ -92,7 +92,7 @@ describe("a session that several programs write in turn", () => {
 	});
 });
 
-describe("the values beside a result", () => {
+describe("the values next to a result", () => {
 	const line = (type: string, payload: object) => ({ timestamp: "2026-01-01T00:00:00.000Z", type, payload });
 	const turn = (id: string) => [
 		line("response_item", { type: "function_call", name: "exec_command", arguments: '{"cmd":"ls"}', call_id: id }),
@@ -100,7 +100,7 @@ describe("the values beside a result", () => {
 		line("event_msg", { type: "exec_command_end", call_id: id, aggregated_output: outputOf(id), exit_code: 0 }),
 	];
 
-	it("come back in a record behind that of the result", async () => {
+	it("come back in a record after that of the result", async () => {
 		const meta = line("session_meta", { id: "s", cwd: "/", base_instructions: { text: "You are Codex." } });
 		const conversation = [meta, ...turn("a"), ...turn("b")];
 		const masked = await maskConversation({ conversation, policy: policyOf(masking), archive });
@@ -122,7 +122,7 @@ describe("a redacted value", () => {
 
 	it.each([
 		["an archived image", [image]],
-		["what stands beside an archived text", texts],
+		["the values next to an archived text", texts],
 	])("is reported: %s", async (_, content) => {
 		archive = (await openArchive({ where: "memory", redact: ["word\\d"] })) as Archive;
 		const conversation = openaiMessages(user("Go."), toolTurn("a", content), last);

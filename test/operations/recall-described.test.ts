@@ -34,7 +34,7 @@ describe("a part with a line before it", () => {
 		expect(part.next).toMatchObject({ max_tokens: 300 });
 	});
 
-	it("gets half of its limit, rounded up, beside a longer line", async () => {
+	it("gets half of its limit, rounded up, with a longer line", async () => {
 		const { part, own } = await described(5_000, 301);
 		expect(own).toBeLessThanOrEqual(151);
 		expect(own).toBeGreaterThan(140);
@@ -103,7 +103,7 @@ describe("a reference", () => {
 		(ref: string) => `réf = ${ref}`,
 		(ref: string) => `original://${ref}`,
 		(ref: string) => `  ${ref}  `.trim(),
-	])("is read with what stands around it: %s", async (write) => {
+	])("is read with the text around it: %s", async (write) => {
 		const given = await archived({ text: "x", kind: "text" });
 		const recalled = await recallOriginal({ ...given, ref: write(given.ref) });
 		expect(recalled).toMatchObject({ part: { text: "x" } });

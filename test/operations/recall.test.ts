@@ -86,7 +86,7 @@ describe("recallOriginal", () => {
 		await expect(altered).rejects.toMatchObject({ code: "original_not_found" });
 	});
 
-	it("refuses two references in one text, and reads one that stands there twice", async () => {
+	it("refuses two references in one text, and reads one that occurs twice", async () => {
 		const { archive, refs } = await archiveOf([{ text: "x", kind: "result", toolCallId: "c" }]);
 		const [ref = ""] = refs;
 		for (const given of [

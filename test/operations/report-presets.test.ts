@@ -59,7 +59,7 @@ describe("the budget of a report", () => {
 });
 
 describe("a message of the user with a result", () => {
-	it("counts as the tool's beside an empty text", async () => {
+	it("counts as the tool's next to an empty text", async () => {
 		const given = [
 			{ role: "user", content: "Go." },
 			{ role: "assistant", content: [{ type: "tool_use", id: "a", name: "look", input: {} }] },

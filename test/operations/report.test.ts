@@ -45,7 +45,7 @@ describe("the contents of the window", () => {
 		expect(shareOf("system", withTools)?.tokens).toBe((shareOf("system")?.tokens ?? 0) + more);
 	});
 
-	it("counts results in user messages as the tool's, and text beside them as the user's", async () => {
+	it("counts results in user messages as the tool's, and text next to them as the user's", async () => {
 		const conversation = workingConversation("anthropic-messages");
 		const { by_role, by_tool } = await report(conversation);
 		expect(by_role.map(({ role, messages }) => [role, messages])).toEqual([

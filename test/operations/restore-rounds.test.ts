@@ -36,12 +36,12 @@ const mask = async (conversation: unknown, given = policy) =>
 const restore = (conversation: unknown, byCallId = false) =>
 	restoreConversation({ conversation, archive, policy, byCallId });
 
-describe("what is archived beside the text, so that it comes back to the byte", () => {
+describe("parts that are archived with the text, so that it comes back to the byte", () => {
 	it.each<[string, unknown, OriginalKind[]]>([
 		["a string", outputOf("a"), ["result"]],
 		["a list of one text", texts("a"), ["result"]],
 		["a list of two texts", texts("a", "b"), ["places", "result"]],
-		["an image beside a text", [...texts("a"), image], ["media", "places"]],
+		["an image next to a text", [...texts("a"), image], ["media", "places"]],
 	])("of %s", async (_, content, kinds) => {
 		const conversation = conversationOf("a", content);
 		const { conversation: masked } = await mask(conversation);
@@ -51,7 +51,7 @@ describe("what is archived beside the text, so that it comes back to the byte", 
 		expect(report).toMatchObject({ missing: [], ambiguous: [], without_reference: [], redacted: [], summaries: [] });
 	});
 
-	it("has the place of an observation, which stands in other words", async () => {
+	it("has the place of an observation, which is within other words", async () => {
 		const [sample] = protocolSamples;
 		if (!sample) throw new Error("Expected a protocol.");
 		const conversation = protocolConversation(sample);
@@ -138,7 +138,7 @@ describe("a marker between a head and a tail", () => {
 		["shorter than its ends, which overlap", "head tai", false],
 		["with another beginning", "Head and a middle and tail", false],
 		["with another end", "head and a middle and tail.", false],
-	])("stands for an original only where that is %s", async (_, original, fits) => {
+	])("counts for an original only if that is %s", async (_, original, fits) => {
 		const content = marked("head ", await ref(original), "tail");
 		expect((await back(content)).text).toBe(fits ? original : content);
 	});

@@ -41,7 +41,7 @@ describe("the content of a JSON object", () => {
 		["no text", JSON.stringify({ content: [long] }), false],
 		["nothing", JSON.stringify({ text: long }), false],
 		["a content that was cut before", JSON.stringify({ content: long, _truncated: true }), false],
-		["a short content beside a long field", JSON.stringify({ content: "short", text: long }), false],
+		["a short content next to a long field", JSON.stringify({ content: "short", text: long }), false],
 	])("stays where there is %s", (_, text, isLeft) => {
 		const whole = { text, truncated: false, originalChars: text.length, omittedChars: 0, omitted: undefined };
 		expect(cut(text)).toEqual(isLeft ? undefined : whole);

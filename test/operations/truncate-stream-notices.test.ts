@@ -142,15 +142,18 @@ describe("a short output", () => {
 		expect(events).toEqual([{ level: "warning", message, data }]);
 	});
 
-	it.each([chars, ends])("that cannot be archived is an error, or passes as it is, or is cut: $kind", async (limit) => {
-		const archive = await failing(lost);
-		await expect(shorten({ archive, limit })).rejects.toBe(lost);
-		const passed = await shorten({ archive, limit, letThrough: true });
-		expect(passed).toEqual({ kind: "whole", bytes: Buffer.from(lines), failure: lost });
-		const cut = await shorten({ archive, limit, policy: without });
-		expect(cut).toMatchObject({ kind: "shortened" });
-		expect((cut as { text: string }).text).not.toContain("recall");
-	});
+	it.each([chars, ends])(
+		"that cannot be archived is an error, or passes unchanged, or is cut: $kind",
+		async (limit) => {
+			const archive = await failing(lost);
+			await expect(shorten({ archive, limit })).rejects.toBe(lost);
+			const passed = await shorten({ archive, limit, letThrough: true });
+			expect(passed).toEqual({ kind: "whole", bytes: Buffer.from(lines), failure: lost });
+			const cut = await shorten({ archive, limit, policy: without });
+			expect(cut).toMatchObject({ kind: "shortened" });
+			expect((cut as { text: string }).text).not.toContain("recall");
+		},
+	);
 
 	it("passes on every other error of the archive", async () => {
 		for (const error of [refused, new TypeError("A mistake.")]) {
@@ -267,7 +270,7 @@ describe("an output too long to be held", () => {
 		expect(unnamed.kind).toBe("shortened");
 	});
 
-	it("passes on an error that is no failure of the archive", async () => {
+	it("passes on an error that is not a failure of the archive", async () => {
 		const mistake = new TypeError("A mistake.");
 		await expect(shorten({ ...recorder("putInPieces", mistake), pieces: longPieces() })).rejects.toBe(mistake);
 	});

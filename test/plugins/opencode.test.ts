@@ -43,7 +43,7 @@ async function playedTo(count: number, hooks: Awaited<ReturnType<typeof load>>) 
 }
 
 describe("a session in opencode 1.x", () => {
-	it("is sent with old results masked, and what opencode stores stays as it is", async () => {
+	it("is sent with old results masked, and what opencode stores stays unchanged", async () => {
 		const hooks = await load();
 		await playedTo(29, hooks);
 		const stored = storedSession(turnsOf(30, 6_000));
@@ -94,7 +94,7 @@ describe("a session in opencode 1.x", () => {
 		expect(again).toEqual(sent);
 	});
 
-	it("is sent as it came when the policy is broken, and the log says so once", async () => {
+	it("is sent unedited when the policy is broken, and the log says so once", async () => {
 		await writeFile(join(folder, "palimpsest.toml"), "[mask]\nwindow_turns = true\n");
 		const hooks = await load();
 		const messages = await sentAfter(24, hooks);
@@ -156,7 +156,7 @@ describe("a session in opencode 2.x", () => {
 			content.flatMap(({ result }) => (result === undefined ? [] : [String((result as { value: unknown }).value)])),
 		);
 
-	it("is sent with old results masked, and its messages stay as they are", async () => {
+	it("is sent with old results masked, and its messages stay unchanged", async () => {
 		const call = await hooksOf();
 		for (let count = 1; count < 30; count += 1) {
 			const messages = modelMessages(turnsOf(count, 6_000));

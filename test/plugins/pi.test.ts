@@ -90,7 +90,7 @@ describe.each([
 	["responses", "openai-responses"],
 	["gemini", "google-generative-ai"],
 ] as const)("a request of pi by %s", (name, api) => {
-	it("is sent with old results masked, which stay so, and what pi holds stays as it is", async () => {
+	it("is sent with old results masked, which stay so, and what pi holds stays unchanged", async () => {
 		const { call, recall, play } = load();
 		await play(name, api, [1, 29]);
 		const payload = payloadOf(name, 30);
@@ -107,12 +107,12 @@ describe.each([
 		expect(later.slice(0, masked.length)).toEqual(masked);
 	});
 
-	it("is sent as it came while little would be saved", async () => {
+	it("is sent unedited while little would be saved", async () => {
 		expect(await load().call("before_provider_request", { payload: payloadOf(name, 2) }, api)).toBeUndefined();
 	});
 });
 
-it("a request by another API is sent as it came", async () => {
+it("a request by another API is sent unedited", async () => {
 	const payload = payloadOf("anthropic", 24);
 	expect(await load().call("before_provider_request", { payload }, "bedrock-converse-stream")).toBeUndefined();
 });
@@ -230,7 +230,7 @@ describe("a compaction", () => {
 		});
 	});
 
-	it("is pi's own where nobody wrote anything", async () => {
+	it("is pi's own if no person wrote anything", async () => {
 		const nothing = preparation({ messagesToSummarize: [] });
 		expect(await load().call("session_before_compact", { preparation: nothing })).toBeUndefined();
 	});

@@ -140,7 +140,7 @@ placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_ca
 		});
 	});
 
-	it("is refused beside mask", () => {
+	it("is refused together with mask", () => {
 		expect(problems({ observation_masking: { schema1: {} }, mask: {} })).toEqual([
 			"observation_masking.schema1: is another name of mask, which is set too. Keep one of the two.",
 		]);

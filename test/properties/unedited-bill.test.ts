@@ -67,7 +67,7 @@ function play({ turns, scale, model }: Session) {
 	return claimed / honest;
 }
 
-describe("what random sessions would have billed as they came", () => {
+describe("the unedited bill of random sessions", () => {
 	it("is what they do bill at a provider that expires, loses and resumes", () => {
 		let sessions = 0;
 		fc.assert(

@@ -43,7 +43,7 @@ function cachingProvider(prefixOf = (body: string) => body) {
 
 const statusOf = async (url: string) => JSON.parse((await send(url, { path: "/palimpsest/status" })).body.toString());
 
-describe("the bill of the requests as they came", () => {
+describe("the bill of the unedited requests", () => {
 	it("goes on after a resume in another process where the provider's cache is", async () => {
 		const [provider, plain] = [cachingProvider(), cachingProvider()];
 		const upstream = await startUpstream(provider.answer);

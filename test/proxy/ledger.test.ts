@@ -61,7 +61,7 @@ async function status(url: string) {
 }
 
 describe.each(sessionApis)("the ledger of a session (%s)", (api) => {
-	it("holds the provider's own bill, and beside it that of the requests as they came", async () => {
+	it("holds the provider's own bill, and that of the unedited requests", async () => {
 		const provider = cachingProvider(api);
 		const upstream = await startUpstream(provider.answer);
 		const archive = await openArchive({ where: "memory" });
@@ -128,7 +128,7 @@ describe("usage", () => {
 
 	it.each(
 		sessionApis.flatMap((api) => (["identity", "gzip", "br"] as const).map((encoding) => [api, encoding] as const)),
-	)("is read from a stream of %s (%s), whose bytes pass as they are, in pieces of any size", async (api, encoding) => {
+	)("is read from a stream of %s (%s), whose bytes pass unchanged, in pieces of any size", async (api, encoding) => {
 		const plain = Buffer.from(streams[api]);
 		const bytes =
 			encoding === "gzip" ? zlib.gzipSync(plain) : encoding === "br" ? zlib.brotliCompressSync(plain) : plain;

@@ -35,7 +35,7 @@ describe("the route of a request", () => {
 		expect(of({ authorization: "Bearer k" })).toBe("openai");
 	});
 
-	it("has the model that stands in the path", () => {
+	it("has the model of the path", () => {
 		const path = "/v1beta/models/gemini-2.5-pro:generateContent";
 		expect(routeOf({ method: "POST", path, headers: {} }, all)?.model).toBe("gemini-2.5-pro");
 	});

@@ -27,7 +27,7 @@ describe("a request that the proxy does not edit", () => {
 		["POST", "/v1/responses", '{ "input": "only a string",\n "model": "m" }'],
 		["POST", "/v1/messages?beta=true", "no JSON at all"],
 		["POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", '{"contents":[]}'],
-	])("reaches the upstream as it came: %s %s", async (method, path, body) => {
+	])("reaches the upstream unedited: %s %s", async (method, path, body) => {
 		const upstream = await startUpstream((_, response) => response.writeHead(201, { "X-Kept": "Yes" }).end("answer"));
 		const proxy = await startProxyTo(upstream.url);
 		const headers = { "X-Odd-Case": "1", Authorization: "Bearer key", "Content-Length": String(body.length) };
@@ -130,7 +130,7 @@ describe("a request that the proxy does not edit", () => {
 		expect(upstream.received).toHaveLength(1);
 	});
 
-	it("is sent behind the path of its upstream, with the version once", async () => {
+	it("is sent after the path of its upstream, with the version once", async () => {
 		const upstream = await startUpstream();
 		const proxy = await startProxyTo(upstream.url, { upstreams: { openai: `${upstream.url}/gateway/v1` } });
 		await send(proxy.url, { path: "/v1/models" });
@@ -304,7 +304,7 @@ describe("the proxy", () => {
 		expect(headers["content-security-policy"]).toBe(policy);
 	});
 
-	it("takes its upstreams from nobody: an absolute target is refused, and an API without one is not found", async () => {
+	it("takes its upstreams from no request: an absolute target is refused, and an API without one is not found", async () => {
 		const upstream = await startUpstream();
 		const other = await startUpstream();
 		const proxy = await startProxyTo(upstream.url, { upstreams: { anthropic: upstream.url } });

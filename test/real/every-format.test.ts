@@ -72,7 +72,7 @@ describe.skipIf(!hasRealData)("every real conversation, whatever its format", ()
 		}
 	});
 
-	it("masks the observations of Roo Code, and nothing of what stands beside them", async () => {
+	it("masks the observations of Roo Code, and no text next to them", async () => {
 		for (const file of files.filter((one) => one.includes("roo-code"))) {
 			const given = JSON.parse(readFileSync(file, "utf8"));
 			const textsIn = ({ messages }: { messages: readonly { content: readonly { text?: string }[] }[] }) =>

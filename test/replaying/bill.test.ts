@@ -119,7 +119,7 @@ describe("a history in plain numbers", () => {
 		expect(contextByPart(history, [9, 9, 9]).at(-1)).toMatchObject({ results: 180, placeholders: 0 });
 	});
 
-	it("leaves a result as it is that cannot be masked, whatever the schedule says", () => {
+	it("leaves a result that cannot be masked unchanged, for any schedule", () => {
 		const kept = plainHistory([user(10), answer(), tool([100, 0]), answer()]);
 		expect(contextByPart(kept, [3])).toEqual(contextByPart(kept, [Number.POSITIVE_INFINITY]));
 	});

@@ -15,7 +15,7 @@ const turnsOf = (...sizes: readonly number[]): PlainMessage[] =>
 const scheduleOf = (messages: readonly PlainMessage[], rival: Rival) =>
 	Array.from(rivalSchedule(plainHistory(messages), rival));
 
-it("the text of each program stands in the place of a result", () => {
+it("the text of each program replaces a result", () => {
 	expect(rivalPlaceholders).toEqual({
 		clear: "[cleared]",
 		last: "Old environment output: (40 lines omitted)",

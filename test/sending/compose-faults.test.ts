@@ -410,7 +410,7 @@ describe("a body that is not a plain conversation passes by its bytes:", () => {
 		expect(upstream.received[0]?.body).toEqual(body);
 	});
 
-	it("one whose digest stands in the headers", async () => {
+	it("one whose digest is in the headers", async () => {
 		const { proxy, bodies } = await startEditing();
 		await send(proxy.url, { ...edited, headers: { ...edited.headers, "Content-Digest": "sha-256=:abc=:" } });
 		expect(bodies()).toEqual([edited.body]);

@@ -34,7 +34,7 @@ describe("a conversation", () => {
 		expect(conversationKey(transcriptOf([long], "The same, reworded by the host."))).toBe(key);
 	});
 
-	it("with ids that stand in any conversation is known by its task too", () => {
+	it("with ids that any conversation has is known by its task too", () => {
 		const key = conversationKey(transcriptOf([short]));
 		expect(conversationKey(transcriptOf([short], "Another task."))).not.toBe(key);
 		expect(conversationKey(transcriptOf([["call_1", "ls -l", "a b c"]]))).not.toBe(key);
@@ -54,7 +54,7 @@ describe("a result", () => {
 		expect(resultKeys(transcriptOf([short]), "another")[0]).not.toBe(key);
 	});
 
-	it("is known with what stands around it, which its placeholder repeats", () => {
+	it("is known with the text around it, which its placeholder repeats", () => {
 		const text = (name: string) => ({ role: "user", content: `[read_file for '${name}'] Result:\nthe same` });
 		const messages = [
 			{ role: "user", content: "Task." },

@@ -253,7 +253,7 @@ it("a memory without a folder knows results in other conversations too", () => {
 	expect(memory.recall("another").states.size).toBe(0);
 });
 
-it("the memory stands beside an archive of files, under a name of no namespace", async () => {
+it("the memory is next to an archive of files, under a name that no namespace can have", async () => {
 	const folder = await scratchFolder();
 	expect(memoryFolderOf(await openArchive({ where: folder, namespace: "mine" }))).toBe(
 		join(folder, "mine.conversations"),

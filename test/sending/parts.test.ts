@@ -46,7 +46,7 @@ describe("the parts of a request", () => {
 	it.each([
 		["first", [header("a1"), prompt], [header("b2", { cache_control: { type: "ephemeral" } }), prompt]],
 		["last", [prompt, header("a1")], [prompt, header("b2")]],
-	])("stay the same when the billing header of Claude Code changes, which stands %s in `system`", (_, one, other) => {
+	])("stay the same when the billing header of Claude Code changes, which is %s in `system`", (_, one, other) => {
 		expect(partsOfBody(one)[0]?.key).toBe(partsOfBody(other)[0]?.key);
 	});
 

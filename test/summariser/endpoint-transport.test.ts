@@ -62,7 +62,7 @@ describe("a connection that fails", () => {
 		expect(asked.delays).toEqual([2]);
 	});
 
-	it("fails when nobody listens", async () => {
+	it("fails when no server listens", async () => {
 		const closed = createServer();
 		await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
 		const { port } = closed.address() as { port: number };

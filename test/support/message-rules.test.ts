@@ -98,7 +98,7 @@ describe("breakpoints", () => {
 		expect(shapeOf([...results, ...marks(mark)], { tools, system, cache_control: mark })).toBe(five);
 	});
 
-	it("of an hour do not come behind those of five minutes, in the order tools, system, messages", () => {
+	it("of an hour do not come after those of five minutes, in the order tools, system, messages", () => {
 		const late = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.";
 		expect(shapeOf(marks(hour, hour, mark))).toBeUndefined();
 		expect(shapeOf(marks(hour, mark, hour))).toContain(`messages.0.content.2.cache_control.ttl: ${late}`);
@@ -106,7 +106,7 @@ describe("breakpoints", () => {
 		expect(shapeOf(marks(mark), { tools: [{ name: "a", cache_control: hour }] })).toBeUndefined();
 	});
 
-	it("are no part of thinking", () => {
+	it("are not part of thinking", () => {
 		const messages = [user(text("a")), assistant({ ...thought, cache_control: mark }, text("b")), user(text("c"))];
 		expect(shapeOf(messages)).toBe("messages.1.content.0.thinking.cache_control: Extra inputs are not permitted");
 	});

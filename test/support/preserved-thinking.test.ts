@@ -19,7 +19,7 @@ import {
 
 const headerSentence = ` That setting requires the \`${bindingBeta}\` value in the \`anthropic-beta\` header.`;
 
-describe("a conversation that is sent as it was", () => {
+describe("a conversation that is sent unchanged", () => {
 	it("keeps all its thinking valid", () => {
 		const { check, play } = startSession();
 		const accepted = acceptedOf(check.check(request(play(5)), [bindingBeta]));
@@ -109,7 +109,7 @@ describe("a conversation that is sent as it was", () => {
 });
 
 describe("a changed result", () => {
-	it("makes the thinking behind it invalid, and not that before it", () => {
+	it("makes the thinking after it invalid, and not that before it", () => {
 		const { check, play } = startSession();
 		const messages = withResult(play(5), 3, "[cut]");
 		expect(refusalOf(check, messages)?.message).toBe(bound("messages.7.content.0"));
@@ -124,7 +124,7 @@ describe("a changed result", () => {
 		expect(refusalOf(check, play(0), { system: "x" })?.message).toBe(bound("messages.1.content.0") + system);
 	});
 
-	it("leaves thinking valid that is produced behind it", () => {
+	it("leaves thinking valid that is produced after it", () => {
 		const { check, play, answer } = startSession();
 		const messages = without(withResult(play(4), 2, "[cut]"), 3, 4);
 		messages.push(...answer(messages));
@@ -144,7 +144,7 @@ describe("thinking that is left out", () => {
 		expect(refusalOf(check, without(play(6), ...turns))).toBeUndefined();
 	});
 
-	it("between other thinking invalidates what comes behind it", () => {
+	it("between other thinking invalidates the thinking after it", () => {
 		const { check, play } = startSession();
 		const messages = without(play(5), 3);
 		const refusal = refusalOf(check, messages);
@@ -256,7 +256,7 @@ describe("drop_block", () => {
 		expect(refusalOf(check, messages)?.message).toBe(bound("messages.3.content.0"));
 	});
 
-	it("leaves out what is behind a gap", () => {
+	it("leaves out thinking after a gap", () => {
 		const { check, play } = startSession();
 		const accepted = acceptedOf(check.check(request(without(play(4), 2), drops), [bindingBeta]));
 		expect(accepted.transformations?.map(({ path }) => path)).toEqual(["messages.5.content.0", "messages.7.content.0"]);
@@ -267,7 +267,7 @@ describe("valid blocks that are not sent", () => {
 	const lost = (check: PreservedThinking, messages: readonly Message[]) =>
 		acceptedOf(check.check(request(messages))).lost;
 
-	it("are counted where they would be valid beside those that are sent", () => {
+	it("are counted if they would be valid together with those that are sent", () => {
 		const { check, play } = startSession();
 		const messages = play(6);
 		expect(lost(check, messages)).toBe(0);

@@ -25,7 +25,7 @@ function startCache() {
 }
 
 describe("breakpoints", () => {
-	it("write what stands before them, and read it in the next request", () => {
+	it("write the text before them, and read it in the next request", () => {
 		const { anthropic } = startCache();
 		const first = anthropic(request(block(500, "a"), block(300, "b", mark), block(50, "c")));
 		expect(first).toEqual({ uncached: 50, cacheRead: 0, written: 800, writtenForAnHour: 0 });
@@ -72,7 +72,7 @@ describe("breakpoints", () => {
 		expect(anthropic(long)).toMatchObject({ cacheRead: 0, writtenForAnHour: 100 });
 	});
 
-	it("may stand on the request itself; a text is one block; without any, nothing is cached", () => {
+	it("may be on the request itself; a text is one block; without any, nothing is cached", () => {
 		const { anthropic } = startCache();
 		const text = block(100, "a").text;
 		const plain = { messages: [{ role: "user", content: text }] };
@@ -81,7 +81,7 @@ describe("breakpoints", () => {
 		expect(anthropic(request(block(100, "a", mark))).cacheRead).toBe(100);
 	});
 
-	it("follow the order tools, system, messages, wherever these stand in the JSON", () => {
+	it("follow the order tools, system, messages, for any order in the JSON", () => {
 		const { anthropic } = startCache();
 		const [tools, system, messages] = [
 			[{ name: "t" }],

@@ -38,7 +38,7 @@ const cutsFrom = (first: number): Rewrite => {
 		});
 };
 
-describe("a session that nobody changes", () => {
+describe("a session that is not changed", () => {
 	const clean = { refused: 0, blocksLost: 0, blocksDropped: 0, stripped: 0 };
 
 	it("ends with the right answer, all its thinking and no cache break", async () => {
@@ -117,7 +117,7 @@ describe("a session that nobody changes", () => {
 });
 
 describe("a session whose old result somebody cuts", () => {
-	it("dies at the first request with thinking behind it", async () => {
+	it("dies at the first request with thinking after it", async () => {
 		const provider = await start();
 		const played = await play(provider, {}, cutsFrom(4));
 		expect(played).toMatchObject({ isRight: false, repairs: 0, answers: [undefined] });
@@ -143,7 +143,7 @@ describe("a session whose old result somebody cuts", () => {
 		});
 	});
 
-	it("ends well with a host that takes out what is named, as long as it is named", async () => {
+	it("ends well with a host that takes out the named blocks, as long as they are named", async () => {
 		const provider = await start();
 		expect(await play(provider, { repairs: "named" }, cutsFrom(4))).toMatchObject({ isRight: true, repairs: 1 });
 		expect(provider.totals()).toMatchObject({ refused: 1, stripped: 0, blocksLost: 0, blocksGone: 2 });

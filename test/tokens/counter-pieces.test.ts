@@ -121,7 +121,7 @@ describe("a remembered piece", () => {
 		}
 	});
 
-	it("is found whatever text stands behind it in the counter's buffer", () => {
+	it("is found with any text after it in the counter's buffer", () => {
 		for (let length = 3; length <= 15; length++) {
 			const ask = counting();
 			const piece = "!".repeat(length);

@@ -202,7 +202,7 @@ describe("contextWindowOfModel", () => {
 		["says a long size in front of its kind", "gemini-4-flash-4.55v"],
 		["is older than each of its family", "kimi-k1.5"],
 		["says a length and no version", "grok-4k"],
-		["holds the family's name behind a letter", "xgpt-9"],
+		["holds the family's name after a letter", "xgpt-9"],
 		["ends with the family and a colon", "gpt:9"],
 	])("assumes no window for a name that %s: %s", async (_, model) => {
 		expect(await contextWindowOfModel(model)).toBeUndefined();

@@ -84,7 +84,7 @@ describe("the hash of a piece", () => {
 		}
 	});
 
-	it("depends on each byte and on the length, and on nothing behind", () => {
+	it("depends on each byte and on the length, and on nothing after it", () => {
 		for (let length = 1; length <= 21; length++) {
 			const piece = "p".repeat(length);
 			const hash = hashBytes(viewOf(piece), 0, length);
@@ -122,7 +122,7 @@ describe("the bytes of a piece", () => {
 		expect([bytes.length, view.byteLength, capacity]).toEqual([21, 21, 5]);
 	});
 
-	it("are masked behind the last one", () => {
+	it("are masked after the last one", () => {
 		expect([1, 2, 3, 4].map(lastWordMask)).toEqual([0xff, 0xffff, 0xffffff, 0xffffffff]);
 	});
 });

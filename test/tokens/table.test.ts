@@ -61,7 +61,7 @@ describe("createTokenTable", () => {
 		expect(isToken(table, 256, viewOf("abc"), 0, 2)).toBe(false);
 	});
 
-	it("reads hardly any place of the table for a piece that is no token, and few for one that is", () => {
+	it("reads hardly any place of the table for a piece that is not a token, and few for one that is", () => {
 		const tokens = Array.from({ length: 4_000 }, (_, index) => `token ${index * 7}`);
 		const { slots, ...rest } = tableOf(tokens);
 		let reads = 0;

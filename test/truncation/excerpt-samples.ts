@@ -99,7 +99,7 @@ export const samples: Readonly<Record<string, string>> = {
 	JSON: JSON.stringify(nested),
 	"indented JSON": JSON.stringify(nested, null, 2),
 	"JSON Lines": records.join("\n"),
-	"JSON behind a line": `Found these:\n${JSON.stringify(nested.items)}\nDone.`,
+	"JSON after a line": `Found these:\n${JSON.stringify(nested.items)}\nDone.`,
 	"one long line": `${`${word(1)} `.repeat(900)}error: no space left on device ${`${word(2)} `.repeat(300)}`,
 	"states of a progress bar": `Downloading\n${lines(300, (index) => `${index} of 300 kB`).join("\r")}\r\nerror: disk full\r\nExit code 1\r\n`,
 	"minified code": "function a(b){return c.d(b,function(){e.f=g;h.i(j)})};".repeat(120),

@@ -13,7 +13,7 @@ describe("a line in the least words", () => {
 		expect(summaryLines.length).toBeGreaterThan(20);
 	});
 
-	it("is read to 600 characters from both ends, and to its last character that is no blank", () => {
+	it("is read to 600 characters from both ends, and to its last character that is not a blank", () => {
 		const failing = "Segmentation fault";
 		const around = (before: number, behind: number) => `${"z ".repeat(before / 2)}${failing}${" z".repeat(behind / 2)}`;
 		expect(failureSign(around(500, 900))).toBe("sure");

@@ -73,7 +73,7 @@ describe("what a logger writes before a message", () => {
 		"[debug]",
 		"notice:",
 		"   2026-11-23 warning:",
-	])("is not passed over where it says that the line is no error: %s", (level) => {
+	])("is not passed over where it says that the line is not an error: %s", (level) => {
 		expect(failureSign(`${level} ${message}`)).not.toBe("sure");
 	});
 

@@ -243,7 +243,7 @@ describe("the lines that come first", () => {
 		expect(matchesOf("maybe it failed 1s\nx\nmaybe it failed 2s", "output", "likely")).toEqual(["0-0 0"]);
 	});
 
-	it("are three lines behind a failure, up to a blank one", () => {
+	it("are three lines after a failure, up to a blank one", () => {
 		expect(matchesOf("ERROR: full\n1\n2\n3\n4", "output", "behind")).toEqual(["1-1 1", "2-2 2", "3-3 3"]);
 		expect(matchesOf("ERROR: full\n1\n \n3", "output", "behind")).toEqual(["1-1 1"]);
 		expect(matchesOf("1\nERROR: full", "output", "behind")).toEqual([]);
@@ -251,7 +251,7 @@ describe("the lines that come first", () => {
 		expect(matchesOf(`ERROR: full\n${"word ".repeat(210)}\nb`, "output", "behind")).toEqual(["1-4 1"]);
 	});
 
-	it("are lines with words of failure too, beside failures, but no single names", () => {
+	it("are lines with words of failure too, next to failures, but no single names", () => {
 		const rest = "\n1\n2\n3\n\nit  failed\nfailed.ts\n  error.log\nerror.md  \nagain it failed";
 		expect(matchesOf(`ERROR: full${rest}`, "output", "likely")).toEqual(["5-5 5", "9-9 9"]);
 		expect(matchesOf(rest, "log", "likely")).toEqual(["5-5 5", "9-9 9"]);
@@ -279,7 +279,7 @@ describe("the lines that come first", () => {
 		expect(oddOf(57, ["12 !", "one"])).toEqual([1]);
 	});
 
-	it("are odd with a first word that stands in three lines at most", () => {
+	it("are odd with a first word that occurs in three lines at most", () => {
 		const times = (count: number) => Array.from({ length: count }, (_, index) => `skipped ${index}`);
 		expect(oddOf(57, times(3)).sort()).toEqual([0, 1, 2]);
 		expect(oddOf(57, times(4))).toEqual([]);
@@ -459,7 +459,7 @@ describe("failures in JSON", () => {
 		expect(failuresIn({ first: "y".repeat(90), error: "x" })).toEqual(["0: rank 0, leaf 2 ", "2: rank 0, leaf 2 "]);
 	});
 
-	it("are strings, numbers or words, and need a key if they are no lines of failure", () => {
+	it("are strings, numbers or words, and need a key if they are not lines of failure", () => {
 		expect(failuresIn({ error: { code: 1 } })).toEqual([]);
 		expect(failuresIn([".go:7:7: x"])).toEqual([]);
 	});
@@ -513,7 +513,7 @@ describe("a failure in a file", () => {
 		...["12→- ", "12: - ", "12:- ", "12| - ", "12|- ", "12\t- "],
 		...["// ", "/* ", "#include ", "import ", "return ", "@param ", "7→\treturn "],
 		...["12→import ", "12: import ", "12:import ", "12| import ", "12|import ", "12\timport "],
-	])("is doubtful behind %j, as in prose or code", (before) => {
+	])("is doubtful after %j, as in prose or code", (before) => {
 		expect(kindOf(`${before}ERROR: disk full`)).toBe("doubtful");
 	});
 

@@ -95,7 +95,7 @@ describe("the words of a focus", () => {
 });
 
 describe("words of a focus in a text", () => {
-	it("are found once beside other writing", () => {
+	it("are found once next to other writing", () => {
 		expect([found("vu", "déjà—vu vu"), found("ab", "—"), found("ab", "—ab")]).toEqual([["vu"], [], ["ab"]]);
 	});
 

@@ -48,7 +48,7 @@ describe("where a text can be cut", () => {
 		]);
 	});
 
-	it("before a line feed and behind a carriage return that stand alone", () => {
+	it("before a lone line feed and after a lone carriage return", () => {
 		expect([edges("a\nb", 0), edges("a\rb", 0)]).toEqual(["0 1 2 3 3", "0 1 2 3 3"]);
 	});
 

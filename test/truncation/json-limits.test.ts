@@ -170,7 +170,7 @@ describe("a failure deep inside", () => {
 		[0, 700],
 		[1, 700],
 		[4, 700],
-	])("is shown with its parents, behind %i others in %i characters", (count, max) => {
+	])("is shown with its parents, after %i others in %i characters", (count, max) => {
 		const { text } = shortened([...others(count), deep, ...others(5 - count)], max);
 		expect(text.length).toBeLessThanOrEqual(max);
 		expect(text).toContain("ERROR: full\\n");

@@ -109,7 +109,7 @@ describe("where the inside of a JSON string can be cut", () => {
 		expect(jsonStringEdge("e\u0301x", 0, 1)).toBe(0);
 	});
 
-	it("behind an escape or a character", () => {
+	it("after an escape or a character", () => {
 		const after = edges.map((_, from) => jsonStringEdgeAfter(escapes, 0, from, escapes.length));
 		expect(after).toEqual(
 			edges.map((edge, at) => (edge === at ? at : edges.find((one, place) => place > at && one === place))),

@@ -175,7 +175,7 @@ describe("the units of a text", () => {
 		]);
 	});
 
-	it("end behind the last blank, comma, semicolon or brace of 320 characters", () => {
+	it("end after the last blank, comma, semicolon or brace of 320 characters", () => {
 		expect(
 			[" ", ",", ";", "}", "x"].map((sign) =>
 				unitsOf(`abcdef${sign}`.repeat(160)).map(([text]) => String(text).length),
@@ -183,7 +183,7 @@ describe("the units of a text", () => {
 		).toEqual([...[" ", ",", ";", "}"].map(() => [315, 315, 315, 175]), [320, 320, 320, 160]]);
 	});
 
-	it("may begin behind what was read before", () => {
+	it("may begin after text that was read before", () => {
 		expect([3, 4].map((from) => Array.from(textUnits("ab\ncd\nef", from, true).start).slice(0, 2))).toEqual([
 			[3, 6],
 			[4, 6],
@@ -350,7 +350,7 @@ describe("the worth of lines", () => {
 		]);
 	});
 
-	it("of stack frames behind a failure is at least five", () => {
+	it("of stack frames after a failure is at least five", () => {
 		const sixth = (line: string) => worthInLog(`ERROR: full\na\nb\nc\nd\ne\n${line}`, "")[0] as number[];
 		const frames = [" at f", " 12: f", " 1: f", "from lib/a.rb:12", "❯ f", "› f", "--> a", "... 12 more", '  File "a"'];
 		for (const line of frames) expect(sixth(line)[6], line).toBe(5);
@@ -401,7 +401,7 @@ describe("the worth of lines", () => {
 		expect(worthInDiff("all", text)).toEqual([20, 0.05, 20, 20, 0.05, 20]);
 	});
 
-	it("of the headers of files behind those of a commit", () => {
+	it("of the headers of files after those of a commit", () => {
 		const text = "diff --git a/x b/x\nFrom: me\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one";
 		expect(worthInDiff("all", text).slice(0, 5)).toEqual([20, 10, 0.05, 20, 30]);
 	});

@@ -115,7 +115,7 @@ describe("the units that are worth most", () => {
 			expect(unitsIn(units, select({ units, priority })(used + 1).text), `${used}`).toEqual(chosen);
 	});
 
-	it.each(worths.map((priority) => ({ priority })))("are kept beside both ends: $priority", ({ priority }) => {
+	it.each(worths.map((priority) => ({ priority })))("are kept with both ends: $priority", ({ priority }) => {
 		const units = linesOf(lengths);
 		for (const { used, units: chosen } of bestAtPrices(subsetsOf(units, [...lengths.keys()], priority, [0, 8]))) {
 			// The shares have room for the first and the last line only.
@@ -154,7 +154,7 @@ describe("the units that are worth most", () => {
 		}
 	});
 
-	it("are chosen beside a failure of no worth among very many", () => {
+	it("are chosen next to a failure of no worth among very many", () => {
 		const units = textUnits(Array.from({ length: 2_000 }, (_, unit) => (unit === 1_500 ? "F" : "x")).join("\n"));
 		const priority = Array.from({ length: 2_000 }, (_, unit) => (unit === 1_500 ? 0 : 1 + (unit % 7)));
 		expect(lettersOf({ units, priority, first: [failure(1_500)] }, 40)).toBe(".x.x.x.x.x.x.x.x.x.F.");
@@ -166,7 +166,7 @@ describe("the units that are worth most", () => {
 		expect(select({ units, priority, head: 1e-9 })(101).kept).toEqual([{ start: 0, end: 99 }]);
 	});
 
-	it("are no units that are worth nothing", () => {
+	it("are not units that are worth nothing", () => {
 		expect(lettersOf({ units: linesOf(lengths), priority: [0, 0, 1] }, 100)).toBe(".c.");
 	});
 });

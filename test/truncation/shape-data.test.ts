@@ -44,7 +44,7 @@ describe("the description of data", () => {
 		expect(shown("🦊".repeat(9), 1, { ref: "abc" })).toBe("…  0");
 	});
 
-	it("shows characters behind the readable ones only without a description", () => {
+	it("shows characters after the readable ones only without a description", () => {
 		expect(shown(`${dark}readable\0\0`, 60)).toBe("NOTICE|D19|readable 9-17 2");
 		expect(shown(`${dark}a\0b\0`, 60)).toBe("NOTICE|D13|.........a.b. 0-13 2");
 		expect(shown("\0\0", 2, { ref: "a" })).toBe("D2  1");

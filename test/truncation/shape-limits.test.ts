@@ -31,7 +31,7 @@ describe("HTML", () => {
 		expect(detectShape("<br>".repeat(20) + "x".repeat(8_000) + "<br>".repeat(40))).toBe("text");
 	});
 
-	it("begins with a tag, and is no Markdown", () => {
+	it("begins with a tag, and is not Markdown", () => {
 		expect(detectShape(`  ${"<br>".repeat(41)}`)).toBe("html");
 		expect([`x${"<br>".repeat(41)}`, `x ${"<br>".repeat(41)}`].map(detectShape)).toEqual(["text", "text"]);
 		expect(shapeOf("<br>".repeat(41), "- item", plain)).toBe("text");
@@ -101,7 +101,7 @@ describe("a diff", () => {
 		expect([1, 2].map(withOthers)).toEqual(["diff", "text"]);
 	});
 
-	it("is no trace of a shell", () => {
+	it("is not the trace of a shell", () => {
 		const lines = ["+++ b/x", "@@ -1 +1 @@", ...times(20, "+x")];
 		expect([shapeOf("+ git diff", lines), shapeOf("++ git diff", lines), shapeOf("+", lines)]).toEqual([
 			...["text", "text", "diff"],
@@ -210,13 +210,13 @@ describe("a table of columns", () => {
 describe("numbered lines and code", () => {
 	const stamped = "2026-03-01T10:00:00 step";
 
-	it("are no log if over half of the lines have numbers", () => {
+	it("are not a log if over half of the lines have numbers", () => {
 		const withNumbers = (count: number) => shapeOf(times(count, `12: ${stamped}`), times(20 - count, stamped));
 		expect([10, 11].map(withNumbers)).toEqual(["log", "text"]);
 		expect(shapeOf(times(9, `12: ${plain}`), times(2, "12: ERROR: full"))).toBe("text");
 	});
 
-	it("are no log if over 40 % of the lines are code", () => {
+	it("are not a log if over 40 % of the lines are code", () => {
 		const withCode = (count: number) => shapeOf(times(count, code), times(20 - count, stamped));
 		expect([8, 9].map(withCode)).toEqual(["log", "text"]);
 	});
@@ -232,7 +232,7 @@ describe("a run", () => {
 		expect(shapeOf(failures, times(39, plain))).toBe("text");
 	});
 
-	it("does not begin with code, and is no Markdown", () => {
+	it("does not begin with code, and is not Markdown", () => {
 		const withCode = (count: number) => shapeOf(times(count, code), times(60 - count, plain), failures);
 		expect([16, 17].map(withCode)).toEqual(["log", "text"]);
 		expect(shapeOf(times(9, "# Heading"), times(30, plain), failures)).toBe("text");
@@ -253,7 +253,7 @@ describe("code and prose", () => {
 		expect(isWrittenIn(times(9, `${sentence(80)} and then some`))).toBe(false);
 	});
 
-	it("are no beginnings of long lines", () => {
+	it("are not beginnings of long lines", () => {
 		expect(isWrittenIn(times(9, `${"x".repeat(399)}{${"x".repeat(99)}`))).toBe(false);
 		expect(isWrittenIn(times(9, `${"x".repeat(398)}{`))).toBe(true);
 		expect(isWrittenIn(times(80, plain), times(32, `${"many words of ".repeat(35)}.`))).toBe(false);
@@ -267,7 +267,7 @@ describe("code and prose", () => {
 });
 
 describe("JSON", () => {
-	it("may stand between blanks", () => {
+	it("may be between blanks", () => {
 		expect([' {"a":1}\n', '\n["a"]', '  "a"  '].map(detectShape)).toEqual(["json", "json", "json"]);
 	});
 

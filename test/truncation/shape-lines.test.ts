@@ -242,7 +242,7 @@ describe("JSON in a text", () => {
 	});
 });
 
-it("tells a program's uncaught error by the frames behind its message", () => {
+it("tells a program's uncaught error by the frames after its message", () => {
 	const error = "TypeError: orders is not a list of orders";
 	const frame = "    at load (src/orders.js:3:7)";
 	expect(shapeOf([error, frame, ...neutral].join("\n"))).toBe("log output");

@@ -26,7 +26,7 @@ const heldBetween = (lines: readonly string[]) => {
 const fillers = (count: number) => Array.from({ length: count }, (_, index) => filler(index));
 
 describe("between the start and the end of a stream", () => {
-	it("a failure and three lines behind it are held, up to a blank one", () => {
+	it("a failure and three lines after it are held, up to a blank one", () => {
 		expect(heldBetween(["1", "ERROR: full", "3", "4", "5", "6"])).toEqual([2, 3, 4, 5]);
 		expect(heldBetween(["1", "ERROR: full", "3", " ", "5", "6"])).toEqual([2, 3]);
 		expect(heldBetween([...fillers(70), "ERROR: full", "3", "4", "5", "6"])).toEqual([71, 72, 73, 74]);
@@ -77,7 +77,7 @@ describe("between the start and the end of a stream", () => {
 		expect(heldBetween([`${"word ".repeat(2_000)}ERROR: disk full`, "", "3"])).toEqual([1]);
 	});
 
-	it("a failure in a long line is held with as much before it as behind it", () => {
+	it("a failure in a long line is held with as much before it as after it", () => {
 		const before = "word ".repeat(6_000);
 		const start = Array.from({ length: 66 }, (_, index) => filler(index)).join("\n");
 		const passing = readPassing(1_000);

@@ -305,7 +305,7 @@ describe("JSON in a text", () => {
 		}
 	});
 
-	it("is shown as text if a failure is before it or behind it", () => {
+	it("is shown as text if a failure is before it or after it", () => {
 		for (const text of [cut(`ERROR: full\n${words}`, ""), cut("", `${words}\nERROR: full`)])
 			expect(text).toContain("\nERROR: full");
 	});

@@ -62,7 +62,7 @@ describe("the texts of a result", () => {
 		expect(plan({ texts: texts(60, 60), whole }, { countTokens })).toHaveLength(1);
 	});
 
-	it("are cut anew if escape sequences or HTML are treated otherwise", () => {
+	it("are cut again if escape sequences or HTML are treated otherwise", () => {
 		const byStrategy = { strategy: "head_tail", wording: noticesOf("en") } as const;
 		const text = `<html>\n${"\u001b[1mword\u001b[0m\n".repeat(60)}`;
 		const cutWith = (given: object) =>

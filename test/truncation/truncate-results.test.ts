@@ -30,7 +30,7 @@ describe("planTruncate", () => {
 		]);
 	});
 
-	it("cuts texts inside a list separately; an image beside them stays", () => {
+	it("cuts texts inside a list separately; an image next to them stays", () => {
 		const parts = [
 			{ type: "text", text: textOfLength(500) },
 			{ type: "image_url", image_url: { url: "data:" } },
@@ -53,7 +53,7 @@ describe("planTruncate", () => {
 		expect(planTruncate({ transcript, limits, countTokens })).toEqual([]);
 	});
 
-	it("cuts a remembered text anew when the limit, the strategy or the reference changed", () => {
+	it("cuts a remembered text again when the limit, the strategy or the reference changed", () => {
 		const lines = Array.from({ length: 90 }, (_, line) => `${line} ${textOfLength(line % 7)}`).join("\n");
 		const transcript = transcriptFrom(openaiMessages(toolTurn("a", lines)));
 		const { notices } = wordings(resolvePolicy([{ locale: "en" }]));

@@ -225,7 +225,7 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 // ---- The end of a job that no caller waits for ----
 
 /**
- * What a thread does with its job, shared with the server's thread. Node.js leaks a descriptor if a thread is terminated
+ * The phase of a thread's job, shared with the server's thread. Node.js leaks a descriptor if a thread is terminated
  * while it opens a file, so a job that no caller waits for ends in two ways: a thread that computes is terminated, and a
  * thread that reads or writes ends the job itself as soon as that is over.
  */

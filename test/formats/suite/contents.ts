@@ -66,7 +66,7 @@ export function describeContents(row: FormatRow): void {
 	describe(`${format.title}: an image in a result`, () => {
 		const withImage = image.beside(outputOf("one", 200));
 
-		it("stays with all content beside it, and is counted", async () => {
+		it("stays with all content next to it, and is counted", async () => {
 			expect((await maskFirst(withImage)).content).toEqual(withImage);
 			const tokens = (document: unknown) => read(document).messages.reduce((sum, one) => sum + one.mediaTokens, 0);
 			expect(tokens(write(toolTurn("a", withImage)))).toBeGreaterThan(200);
@@ -75,7 +75,7 @@ export function describeContents(row: FormatRow): void {
 			);
 		});
 
-		it("stays when a text beside it is cut", async () => {
+		it("stays when a text next to it is cut", async () => {
 			const policy = policyOf({
 				guard: { max_tool_result_chars: 1_000, truncate_head_chars: 50, truncate_tail_chars: 50 },
 			});

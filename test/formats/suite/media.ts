@@ -42,7 +42,7 @@ export function describeMedia(row: FormatRow): void {
 			["fr", `[Média masqué: image/png, ${pictureBytes} B, 1200×900 (tool_call_id=a, outil=screenshot)]`],
 			["en", `[Media masked: image/png, ${pictureBytes} B, 1200×900 (tool_call_id=a, tool=screenshot)]`],
 			["zh", `[媒体已隐藏: image/png, ${pictureBytes} B, 1200×900 (tool_call_id=a, 工具=screenshot)]`],
-		] as const)("names the removed %s; the text beside it and newer media stay", async (locale, placeholder) => {
+		] as const)("names the removed %s; the text next to it and newer media stay", async (locale, placeholder) => {
 			const { outcome } = await masked({ ...maskingMedia, locale }, user("Go."), old, recent);
 			const [first, second] = resultsOf(outcome.conversation);
 			expect(first?.texts[0]?.text).toBe(outputOf("beside"));
@@ -68,7 +68,7 @@ export function describeMedia(row: FormatRow): void {
 			expect(Math.abs(again.report.tokens.before - outcome.report.tokens.after)).toBeLessThan(100);
 		});
 
-		it("keeps them beside an apparent error, when errors are kept", async () => {
+		it("keeps them next to an apparent error, when errors are kept", async () => {
 			const failed = toolTurn("a", withPicture(`Traceback: ${outputOf("x")}`));
 			const { conversation, outcome } = await masked(maskingMedia, failed, recent);
 			expect(outcome.conversation).toBe(conversation);

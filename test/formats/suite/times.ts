@@ -27,7 +27,7 @@ export function describeTimes(row: FormatRow): void {
 			}
 		});
 
-		it("ignores values that are no times", () => {
+		it("ignores values that are not times", () => {
 			const broken = script.map((record) =>
 				JSON.parse(JSON.stringify(timed(record, start)), (key, value) =>
 					/^(?:timestamp|ts|sentAt|created|createdAt|processed_at|step_start_time|step_end_time)$/.test(key)

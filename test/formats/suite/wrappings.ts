@@ -32,7 +32,7 @@ export function describeWrappings(row: FormatRow): void {
 			expect(contents(conversation)).toEqual([expect.stringMatching(placeholder), outputOf("b")]);
 		});
 
-		it("counts the content of a request body beside the messages", () => {
+		it("counts the content of a request body next to the messages", () => {
 			expect(read({ ...body, [key]: messages }).surroundings).toHaveLength(Object.keys(body).length);
 			expect(read(messages).surroundings).toEqual([]);
 			expect(read({ session: extra, [key]: messages }).surroundings).toEqual([]);

@@ -214,8 +214,8 @@ describe("an issuer", () => {
 			"with keys over plain HTTP",
 			{ issuer: "https://i.example", audiences: [audience], jwks: "http://i.example/keys" },
 		],
-		["that is missing beside an audience", { audiences: [audience] }],
-		["that is missing beside a scope", { scopes: ["x"] }],
+		["that is missing with an audience", { audiences: [audience] }],
+		["that is missing with a scope", { scopes: ["x"] }],
 	])("%s is refused at the start", async (_what, options) => {
 		await expect(createAuthentication({ ...options, log })).rejects.toMatchObject({ code: "invalid_argument" });
 	});

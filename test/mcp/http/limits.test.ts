@@ -75,7 +75,7 @@ describe("requests a minute", () => {
 		expect((await health(url, bearer(bob))).status).toBe(404);
 	});
 
-	test("with wrong tokens are counted by their address, and use up nobody's quota", async () => {
+	test("with wrong tokens are counted by their address, and do not use up a user's quota", async () => {
 		const { url } = await startWithTokens({ quotas: { requestsPerMinute: 3 } });
 		const guess = (index: number) =>
 			health(url, { ...bearer(`${index}`.repeat(32)), "X-Forwarded-For": `1.2.3.${index}` });

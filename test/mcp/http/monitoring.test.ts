@@ -66,7 +66,7 @@ describe("metrics", () => {
 		);
 	});
 
-	it("belong to one server each, beside the process's own", async () => {
+	it("belong to one server each, in addition to the process's own", async () => {
 		const [one, other] = [await createMetrics({}), await createMetrics({})];
 		one.onCallEnd(end);
 		expect((await own(other.text())).join("\n")).not.toContain("mask_conversation");

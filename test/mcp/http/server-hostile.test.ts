@@ -130,8 +130,8 @@ describe.each(["/mcp", newer, "/messages"])("over %s", (path) => {
 
 	test.each([
 		["200 000 keys in the params of a ping", withParams("ping", keys(200_000))],
-		["200 000 keys beside a call's arguments", call(`,"_meta":{${keys(200_000)}}`)],
-		["200 000 keys beside the params", call("").replace("{", `{${keys(200_000)},`)],
+		["200 000 keys next to a call's arguments", call(`,"_meta":{${keys(200_000)}}`)],
+		["200 000 keys next to the params", call("").replace("{", `{${keys(200_000)},`)],
 		[
 			"200 000 keys in the arguments of a prompt",
 			withParams("prompts/get", `"name":"x","arguments":{${keys(200_000)}}`),

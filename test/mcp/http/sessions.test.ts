@@ -100,7 +100,7 @@ test("the longest idle time is not mistaken for the shortest", async () => {
 	expect((await post(url, session)).status).toBe(200);
 });
 
-test("no event has an id: a client that lost its stream calls again, and nobody gets the answer of another call", async () => {
+test("no event has an id: a client that lost its stream calls again, and no client gets the answer of another call", async () => {
 	let letGo = (): void => {};
 	let begun = 0;
 	const gate = new Promise<void>((resolve) => {
@@ -199,7 +199,7 @@ test("a session of one transport is unknown to the other", async () => {
 	expect((await post(url, sse)).status).toBe(404);
 });
 
-test("a request without a session is refused and leaves nothing behind", async () => {
+test("a request without a session is refused and leaves no trace", async () => {
 	const running = await start();
 	for (const method of ["GET", "DELETE"]) expect((await send(`${running.url}/mcp`, { method })).status).toBe(400);
 	const noInitialize = await send(`${running.url}/mcp`, { method: "POST", headers: jsonHeaders, body: ping });

@@ -68,7 +68,7 @@ describe("a cancelled job", () => {
 	});
 });
 
-it("a job that is over leaves no timer, and its cancellation does nothing any more", () => {
+it("a job that is over leaves no timer, and its cancellation no longer does anything", () => {
 	vi.useFakeTimers();
 	const [one, other] = [jobOf(), jobOf()];
 	one.cancel();

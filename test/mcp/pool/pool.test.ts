@@ -36,7 +36,7 @@ it("limits jobs and bytes, but accepts one of any size when none waits, and ever
 	expect(queue.size()).toBe(3);
 });
 
-it("keeps each owner's order, runs every job once, and makes nobody wait for more than one job of each other owner", () => {
+it("keeps each owner's order, runs every job once, and makes no owner wait for more than one job of each other owner", () => {
 	let removed = 0;
 	let contended = 0;
 	fc.assert(
