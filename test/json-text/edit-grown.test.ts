@@ -47,14 +47,17 @@ describe("a text that grows", () => {
 		expect(reused).toBeGreaterThan(20);
 	});
 
-	it.each(["thinking", "messages"])("with a second `%s` is written by the last one, which is also the one read", (name) => {
-		const edits: ValueEdit[] = [
-			{ kind: "replace", path: ["messages", 0], replacement: "x" },
-			{ kind: "replace", path: ["thinking", 0], replacement: "y" },
-		];
-		const before = '{"thinking":["a","b"],"messages":["a","b"]';
-		const first = writeGrown(readTextDocument(`${before}}`, "the text"), edits, undefined);
-		const grown = readTextDocument(`${before},"${name}":["c","d"]}`, "the text");
-		expect(writeGrown(grown, edits, first).written).toBe(writeValues(grown, edits));
-	});
+	it.each(["thinking", "messages"])(
+		"with a second `%s` is written by the last one, which is also the one read",
+		(name) => {
+			const edits: ValueEdit[] = [
+				{ kind: "replace", path: ["messages", 0], replacement: "x" },
+				{ kind: "replace", path: ["thinking", 0], replacement: "y" },
+			];
+			const before = '{"thinking":["a","b"],"messages":["a","b"]';
+			const first = writeGrown(readTextDocument(`${before}}`, "the text"), edits, undefined);
+			const grown = readTextDocument(`${before},"${name}":["c","d"]}`, "the text");
+			expect(writeGrown(grown, edits, first).written).toBe(writeValues(grown, edits));
+		},
+	);
 });

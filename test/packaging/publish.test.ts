@@ -100,7 +100,9 @@ describe("check-release.js", () => {
 		await writeFile(file, (await readFile(file, "utf8")).replace(version, "0.0.9"));
 		const { code, text } = await check("v9.9.9", folder);
 		expect(code).toBe(1);
-		expect(text).toContain(`plugins/codex/.codex-plugin/plugin.json: expected ${version}, as in package.json; got 0.0.9`);
+		expect(text).toContain(
+			`plugins/codex/.codex-plugin/plugin.json: expected ${version}, as in package.json; got 0.0.9`,
+		);
 		expect(text).toContain(`the tag: expected ${version}, as in package.json; got 9.9.9`);
 		expect(text).toContain(`CHANGELOG.md: expected a section "## ${version}"`);
 	});
