@@ -1,5 +1,6 @@
+import { asksPerson } from "../conversation/asking-tools.ts";
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
-import { locateCallArguments } from "../conversation/turns.ts";
+import { locateCallArguments, pairResults } from "../conversation/turns.ts";
 import { keepWithin, markWhole, writeWords } from "./kept-words.ts";
 import { readSummaryFrame } from "./summary.ts";
 
@@ -20,6 +21,20 @@ export function usersWords(written: readonly string[]): string | undefined {
 /** By message, the texts that people wrote. Those that an earlier summary keeps are the texts of its message. */
 export function usersTexts({ document, transcript }: Written): readonly (readonly string[])[] {
 	return transcript.messages.map((message) => textsOfMessage(document, message));
+}
+
+/** By message, what people answered to a tool that asked them. Placeholders of earlier calls are left out. */
+export function answersToTools(
+	transcript: Transcript,
+	isPlaceholder: (text: string) => boolean,
+): readonly (readonly string[])[] {
+	const answers: string[][] = transcript.messages.map(() => []);
+	for (const { call, result, message } of pairResults(transcript)) {
+		if (!asksPerson(call?.name)) continue;
+		const texts = result.texts.map(({ text }) => text).filter((text) => !isPlaceholder(text));
+		answers[message]?.push(...texts.flatMap(ownWords));
+	}
+	return answers;
 }
 
 interface Written {

@@ -1,3 +1,4 @@
+import { asksPerson } from "../conversation/asking-tools.ts";
 import type { JsonObject } from "../conversation/json.ts";
 import { stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -136,9 +137,6 @@ export function elementInput(words: string, tool: string, number: number): strin
 /** Tags at the start of a line with a person's words or the state of the editor. */
 const personsWords = /(?:^|\n)(?:[^\n]{0,200}:\n)?<(?:feedback|user_message|answer|environment_details|task)>/;
 
-/** Tools whose results are the words of a person. */
-const askingTools = /^(?:ask_followup_question|attempt_completion|plan_mode_respon[ds]e?|new_task)$/;
-
 /** Roo Code writes a person's words on a call as JSON. */
 const saidAsJson = /^\{"status":"(?:denied|approved|guidance)"/;
 
@@ -147,7 +145,7 @@ const xmlHeader = /^\[([\w.-]{1,100})(?:\]| (?:for|to|in|with) [\s\S]*?\]) Resul
 
 function observeXml(text: string): Observed | undefined {
 	const [header, tool = ""] = xmlHeader.exec(text) ?? [];
-	if (header === undefined || askingTools.test(tool)) return undefined;
+	if (header === undefined || asksPerson(tool)) return undefined;
 	const start = header.length;
 	return { start, tool, ...untilPersonsWords(text, start) };
 }

@@ -1,6 +1,7 @@
 import type { Archive, Listing } from "../archive/archive.ts";
 import { wordsWithin, writeWords } from "../compaction/kept-words.ts";
 import { ownWords } from "../compaction/users-words.ts";
+import { asksPerson } from "../conversation/asking-tools.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { readRegularFile } from "../files/access.ts";
 import { objectOf, objectsOf } from "../json-text/value.ts";
@@ -31,7 +32,8 @@ export async function answerCompaction(event: unknown, shell: HookShell): Promis
 	const bytes = await readRegularFile(event.transcript_path, mostBytes);
 	const records = recordsIn(bytes.toString("utf8"));
 	const originals = archive ? await listOriginals(records, { archive, command, locale }) : "";
-	const texts = records.flatMap(writtenIn).flatMap(ownWords);
+	const asking = askingCalls(records);
+	const texts = records.flatMap((record) => [...writtenIn(record), ...answersIn(record, asking)]).flatMap(ownWords);
 	const room = mostChars - originals.length - mostNoteChars;
 	const { text, short } = wordsWithin({ texts, mostChars: room, locale });
 	const ref = short > 0 ? await archiveWords(texts, shell) : undefined;
@@ -86,6 +88,21 @@ function writtenIn({ type, message, attachment, ...record }: JsonObject): readon
 	}
 	const isHosts = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"].some((mark) => record[mark] === true);
 	return type === "user" && !isHosts && isJsonObject(message) ? textsOf(message.content) : [];
+}
+
+/** The ids of calls that ask a person. */
+function askingCalls(records: readonly JsonObject[]): ReadonlySet<unknown> {
+	const blocks = records.flatMap(({ message }) => objectsOf(objectOf(message).content));
+	const calls = blocks.filter(({ type, name }) => type === "tool_use" && typeof name === "string" && asksPerson(name));
+	return new Set(calls.map(({ id }) => id));
+}
+
+/** What a person answered to a tool. */
+function answersIn({ message }: JsonObject, asking: ReadonlySet<unknown>): string[] {
+	const blocks = objectsOf(objectOf(message).content);
+	return blocks.flatMap(({ type, tool_use_id: id, content }) =>
+		type === "tool_result" && asking.has(id) ? textsOf(content) : [],
+	);
 }
 
 function textsOf(content: unknown): string[] {

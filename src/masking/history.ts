@@ -13,6 +13,7 @@ import {
 } from "./bound-reasoning.ts";
 import { type CacheTime, cacheSecondsOf, coldMoments, pricesFor } from "./cache-time.ts";
 import { withDigest } from "./digest.ts";
+import { usedUntil } from "./in-use.ts";
 import { findErrors, judgeResults } from "./judge-results.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
 import { findStale, type Staleness } from "./staleness.ts";
@@ -51,6 +52,8 @@ export interface ReplayResult {
 	readonly digest: readonly string[];
 	/** The message that resolves it as an error, `Infinity` if none does; -1 if it is not an error that stays. */
 	readonly staysUntil: number;
+	/** The message until which the selection by use keeps it, whatever it costs; -1 if it is like any other. */
+	readonly usedUntil: number;
 }
 
 /** Messages that a session compacted count as sent: a decision at their time may not depend on later messages. */
@@ -84,6 +87,7 @@ export function readHistory(
 	const judged = once(() => judgeResults(transcript));
 	const masked = new Set(outcomes.flatMap((outcome, place) => (outcome === "already_masked" ? [place] : [])));
 	const errors = isStructural ? findErrors(transcript, masked, judged()) : [];
+	const used = usedUntil(messages, paired, (place) => judged()[place]?.given);
 	const results = paired.map((one, place): ReplayResult => {
 		const outcome = outcomes[place] as ReplayResult["outcome"];
 		return {
@@ -95,6 +99,7 @@ export function readHistory(
 			outcome,
 			digest: typeof outcome === "string" ? none : itemsShown(how.digest?.(one), outcome),
 			staysUntil: errors[place] ? (errors[place].resolvedFrom ?? Number.POSITIVE_INFINITY) : -1,
+			usedUntil: used[place] as number,
 		};
 	});
 	const calls = callsOf(messages);

@@ -4,7 +4,8 @@ import { addedToFaults, readShare, startFaultCosts } from "./fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
 
 /**
- * Results that the window, a tool's rule or its last K keep, and errors that are not resolved, stay. By age all others
+ * Results that the window, a tool's rule or its last K keep, and errors that are not resolved, stay; by use, what people
+ * answered and the instructions of skills in use stay too, unless a rule names their tool. By age all others
  * may go; by use those whose room in the next calls costs more than the faults that masking them is expected to cause.
  */
 export function startSelector(
@@ -43,10 +44,11 @@ export function startSelector(
 		if (saves[place] !== 0) kept.push(place);
 	};
 	const isKept = (place: number) => {
-		const { turn = 0, toolName, staysUntil } = results[place] as ReplayResult;
+		const { turn = 0, toolName, staysUntil, usedUntil } = results[place] as ReplayResult;
 		const rule = rules[place];
 		if (turns - turn <= (rule === "always" ? 1 : policy.window_turns) || staysUntil >= next) return true;
 		if (rule === "always") return false;
+		if (rule === undefined && policy.selection === "use" && usedUntil >= next) return true;
 		const latest = typeof rule === "object" ? rule.keep_last : (policy.keep_last_k_per_tool ?? 0);
 		return (ofTool.get(toolName) as number) - (numbers[place] as number) <= latest;
 	};

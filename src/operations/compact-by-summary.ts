@@ -4,7 +4,8 @@ import { lostIdentifiers, textsOfMessages } from "../compaction/lost-identifiers
 import { writeHandoverPrompt } from "../compaction/prompt.ts";
 import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
 import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../compaction/summary.ts";
-import { usersTexts } from "../compaction/users-words.ts";
+import { answersToTools, usersTexts } from "../compaction/users-words.ts";
+import { asksPerson } from "../conversation/asking-tools.ts";
 import { compactJson } from "../conversation/json.ts";
 import { scaleTokens, type TokenScale } from "../conversation/measure.ts";
 import { addSizes, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
@@ -41,7 +42,7 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 		window_turns: policy.compaction.keep_tool_groups,
 		keep_errors: false,
 		keep_last_k_per_tool: null,
-		tools: {},
+		tools: policy.compaction.keep_user_text === false ? {} : answersStay(transcript),
 	};
 	const replaying = { meter: { countTokens, messageOverhead: 0 }, prices: policy.prices };
 	const { edits } = planMask({ ...opened, policy: mask, media: policy.media, countTokens, replaying });
@@ -105,13 +106,29 @@ function keepsWords({ policy, strategy }: CompactRequest): boolean {
 	return keeps === "summaries" ? strategy.name === "hiding-then-summary" : keeps;
 }
 
-function wordsOf(policy: Policy, { source, meter, contextWindow }: OpenedCompaction, { messages }: PickedRange) {
+function answersStay({ messages }: Transcript): MaskPolicy["tools"] {
+	const names = messages.flatMap(({ calls }) => calls.flatMap(({ name }) => name ?? []));
+	return Object.fromEntries(names.filter(asksPerson).map((name) => [name, "never"]));
+}
+
+/** The texts that people wrote in a range, and what they answered to tools there. */
+function wordsOf(
+	policy: Policy,
+	{ source, meter, contextWindow, isPlaceholder }: OpenedCompaction,
+	{ messages }: PickedRange,
+) {
 	const written = usersTexts(source);
 	const texts = markWhole(written.flat());
+	const answers = answersToTools(source.transcript, isPlaceholder);
+	let next = 0;
+	const byMessage = written.map((own, message) => {
+		const marked = texts.slice(next, next + own.length);
+		next += own.length;
+		return [...marked, ...(answers[message] ?? []).map((text) => ({ text, isWhole: false }))];
+	});
 	const isGone = new Set(messages);
-	const gone = written.flatMap((of, message) => of.map(() => isGone.has(message)));
 	const words = keepWithin({
-		texts: texts.filter((_, index) => gone[index]),
+		texts: byMessage.filter((_, message) => isGone.has(message)).flat(),
 		most: mostUserTokens(policy, contextWindow),
 		countTokens: meter.countTokens,
 		locale: policy.locale,

@@ -61,6 +61,17 @@ describe("after a compaction of Claude Code", () => {
 		expect(wordsIn(await given())).toEqual(["Fix the build.\nNever touch the lock file.", "Go on.", "Wait for me."]);
 	});
 
+	it("gives back what people answered to a tool", async () => {
+		const asked = { type: "tool_use", id: "q", name: "AskUserQuestion", input: { questions: [] } };
+		await write(
+			said("Fix the build."),
+			{ type: "assistant", message: { role: "assistant", content: [asked] } },
+			answered("q", 'User has answered: "Which?"="The small one."'),
+			answered("a", "output"),
+		);
+		expect(wordsIn(await given())).toEqual(["Fix the build.", 'User has answered: "Which?"="The small one."']);
+	});
+
 	it("names the largest originals that were archived on arrival, which are recalled whole", async () => {
 		const records = [said("Run them all.")];
 		const logs = Array.from({ length: 7 }, (_, at) => logOf(1_000 + 200 * at, { 500: `mark ${at}` }));

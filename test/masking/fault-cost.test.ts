@@ -45,7 +45,17 @@ function historyOf({
 		firstResult: Int32Array.from({ length: messages.length + 1 }, (_, index) => Math.floor(index / 2)),
 		opensTurn: Uint8Array.from(messages, (_, index) => 1 - (index % 2)),
 		results: results.map(([tokens, toolName], turn): ReplayResult => {
-			return { message: 2 * turn + 1, turn, toolName, tokens, saves: tokens, outcome: [], digest: [], staysUntil: -1 };
+			return {
+				message: 2 * turn + 1,
+				turn,
+				toolName,
+				tokens,
+				saves: tokens,
+				outcome: [],
+				digest: [],
+				staysUntil: -1,
+				usedUntil: -1,
+			};
 		}),
 		uses: () => ({
 			identifiers: taken(identifiers),

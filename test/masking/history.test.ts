@@ -107,6 +107,7 @@ describe("readHistory", () => {
 		expect(outcomeOf({ keep_errors: true, error_detection: "words" })).toMatchObject({
 			outcome: "error",
 			staysUntil: -1,
+			usedUntil: -1,
 		});
 		const structural = outcomeOf({ keep_errors: true, error_detection: "structural" });
 		expect(typeof structural?.outcome).toBe("object");

@@ -36,8 +36,9 @@ function plainCandidates(given: PlainHistory, { mask }: Policy, index: number, g
 		return saves > 0 && !gone.has(place) && ruleOf(toolName) !== "never";
 	});
 	const isYoung = (place: number) => {
-		const { turn = 0, toolName, staysUntil = -1 } = history.results[place] ?? {};
+		const { turn = 0, toolName, staysUntil = -1, usedUntil = -1 } = history.results[place] ?? {};
 		if (staysUntil >= index) return true;
+		if (mask.selection === "use" && ruleOf(toolName) === undefined && usedUntil >= index) return true;
 		if (ruleOf(toolName) === "always") return turn >= turns - 1;
 		return turn >= turns - mask.window_turns || latest(toolName).includes(place);
 	};

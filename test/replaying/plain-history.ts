@@ -39,7 +39,17 @@ export function plainHistory(messages: readonly PlainMessage[], surroundingToken
 			const { tokens, saves, digest = [], chars = 4 * tokens } = one;
 			const edit = { after: { chars: 1, tokens: tokens - saves }, before: { chars, tokens } };
 			const outcome = (saves > 0 ? [edit] : "no_saving") as ReplayResult["outcome"];
-			return { message, turn: turnAt(message), toolName: "t", tokens, saves, outcome, digest, staysUntil: -1 };
+			return {
+				message,
+				turn: turnAt(message),
+				toolName: "t",
+				tokens,
+				saves,
+				outcome,
+				digest,
+				staysUntil: -1,
+				usedUntil: -1,
+			};
 		}),
 	);
 	const usesOf = (kind: "identifiers" | "lines") =>
