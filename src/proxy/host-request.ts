@@ -46,6 +46,7 @@ export async function readRequest(
 	const decoded = encoding === undefined ? bytes : await decodeBody(bytes, encoding, mostEditedBytes);
 	if (!decoded) return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
 	const isLarge = decoded.length > mostBytesInTurn;
+	if (isLarge) await othersGoOn();
 	if (hasTooManyValues(decoded))
 		return { kind: "as_sent", problem: "it has more members and items than a conversation" };
 	if (isLarge) await othersGoOn();

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { openLoadClient } from "./load-client.ts";
 import { startPinger, startServer } from "./load-run.ts";
 import { atMost, duration, progress, type Section, short } from "./section.ts";
@@ -9,6 +10,11 @@ const seconds = 10;
 export interface HostileRequest {
 	readonly name: string;
 	readonly body: Uint8Array;
+}
+
+/** One whose body comes in chunks of a byte, each of which costs the server as much as one of 64 kB. */
+interface InTinyChunks extends HostileRequest {
+	readonly inTinyChunks?: true;
 }
 
 /** What one kind of request did to everybody else, each time in ms. */
@@ -36,17 +42,22 @@ export function hostileRequests(): HostileRequest[] {
 	];
 }
 
-/** How long others wait while one client sends messages of many keys outside of a call's arguments. */
+/** How long others wait while one client sends messages of many keys outside of a call's arguments, or tiny chunks. */
 export async function hostile(): Promise<Section> {
 	const all: HostileFigures[] = [];
-	for (const request of hostileRequests()) {
+	const inTinyChunks = {
+		name: "1 MB in chunks of a byte",
+		body: Buffer.alloc(1_000_000, " "),
+		inTinyChunks: true,
+	} as const;
+	for (const request of [...hostileRequests(), inTinyChunks]) {
 		progress(`hostile: ${request.name}`);
 		all.push(await underAttack(request));
 	}
 	return {
 		title: "One hostile client over HTTP",
 		notes: [
-			`\`npm run bench -- hostile\`: one client sends these requests one after the other for ${seconds} s, while a second one pings in its own session and a third one requests \`/healthz\`, each from a separate process. The server refuses them with 413 before any schema reads them.`,
+			`\`npm run bench -- hostile\`: one client sends these requests one after the other for ${seconds} s, while a second one pings in its own session and a third one requests \`/healthz\`, each from a separate process. The server refuses those of many keys with 413 before any schema reads them, and the one in chunks of a byte with 400 after 64 kB.`,
 		],
 		tables: [
 			{
@@ -71,20 +82,50 @@ export async function hostile(): Promise<Section> {
 	};
 }
 
-async function underAttack({ name, body }: HostileRequest): Promise<HostileFigures> {
+async function underAttack({ name, body, inTinyChunks }: InTinyChunks): Promise<HostileFigures> {
 	const server = await startServer("palimpsest");
 	const attacker = await openLoadClient(server.url);
 	const [pinger, health] = [startPinger(server.url), startPinger(server.url, { path: "/healthz" })];
+	const post = async () => (inTinyChunks ? statusOfChunks(server.url, body) : (await attacker.post(body)).status);
 	// The first times are those of processes that load what they need.
-	await attacker.post(body);
+	await post();
 	await Promise.all([pinger.times(), health.times()]);
 	const until = performance.now() + seconds * 1_000;
 	const statuses: number[] = [];
-	while (performance.now() < until) statuses.push((await attacker.post(body)).status);
+	while (performance.now() < until) statuses.push(await post());
 	const [pings, answers] = await Promise.all([pinger.times(), health.times()]);
 	for (const one of [pinger, health]) one.end();
 	attacker.close();
 	await server.end();
-	const refused = statuses.filter((status) => status === 413).length;
+	const refused = statuses.filter((status) => status >= 400).length;
 	return { name, megabytes: body.byteLength / 1e6, requests: statuses.length, refused, pings, health: answers };
+}
+
+/** Sends a body in chunks of a byte, and resolves with the status of the answer, which may come before the last of them. */
+function statusOfChunks(url: string, body: Uint8Array): Promise<number> {
+	const { hostname, port } = new URL(url);
+	const head = [
+		"POST /mcp HTTP/1.1",
+		`Host: ${hostname}`,
+		"Content-Type: application/json",
+		"Accept: application/json, text/event-stream",
+		"Transfer-Encoding: chunked",
+	];
+	const chunks = Buffer.from(
+		Buffer.from(body)
+			.toString("latin1")
+			.replace(/[\s\S]/g, "1\r\n$&\r\n"),
+		"latin1",
+	);
+	return new Promise((resolve, reject) => {
+		const socket = connect(Number(port), hostname);
+		socket.on("error", reject);
+		socket.on("data", (answer) => {
+			socket.destroy();
+			resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(String(answer))?.[1]));
+		});
+		socket.write(`${head.join("\r\n")}\r\n\r\n`);
+		socket.write(chunks);
+		socket.write("0\r\n\r\n");
+	});
 }

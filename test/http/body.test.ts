@@ -1,8 +1,8 @@
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type ArrivedBody, createBodyHold } from "../../src/http/body.ts";
+import { type ArrivedBody, createBodyHold, paceBody } from "../../src/http/body.ts";
 
 function request(headers: Readonly<Record<string, string>> = {}) {
 	const stream = new PassThrough();
@@ -75,4 +75,24 @@ test("a body that is whole counts until it is released", async () => {
 	expect(await kindOfNext()).toBe("no_room");
 	if (first.kind === "whole") first.release();
 	expect(await kindOfNext()).toBe("whole");
+});
+
+test("no more of a body is read in a turn in which a thousand pieces have arrived", async () => {
+	let reads = 0;
+	const read = () => {
+		reads += 1;
+	};
+	const incoming = new Readable({ read, highWaterMark: 1_000_000 });
+	paceBody(incoming as never);
+	incoming.resume();
+	await nextTurn();
+	const goesOn = Array.from({ length: 1_200 }, () => incoming.push("x"));
+	expect(goesOn.indexOf(false)).toBe(999);
+	const before = reads;
+	await Promise.resolve();
+	incoming.read(0);
+	expect(reads).toBe(before);
+	await nextTurn();
+	expect(reads).toBeGreaterThan(before);
+	expect(incoming.push("x")).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { request as sendRequest } from "node:http";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
@@ -270,6 +270,27 @@ describe("the proxy", () => {
 			["/v1/files/x", body],
 			["/v1/models", ""],
 		]);
+	});
+
+	it("ends a request at the upstream whose answer came before the end of its body, and reads on for the client", async () => {
+		const upstream = createServer();
+		const ended = new Promise<void>((resolve) => {
+			upstream.on("connection", (socket) => {
+				socket.once("data", () => socket.write("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"));
+				socket.on("error", () => {}).on("close", () => resolve());
+			});
+		});
+		await once(upstream.listen(0, "127.0.0.1"), "listening");
+		const proxy = await startProxyTo(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`);
+		const request = sendRequest(`${proxy.url}/v1/files`, { method: "POST" });
+		request.write("x".repeat(100_000));
+		const [response] = await once(request, "response");
+		expect(response.statusCode).toBe(413);
+		response.resume();
+		await ended;
+		request.end("x".repeat(1_000_000));
+		await once(request, "close");
+		upstream.close();
 	});
 
 	it("reads a body in pieces of a byte like any other", async () => {
