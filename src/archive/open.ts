@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
+import { constants, existsSync } from "node:fs";
+import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import type { Environment } from "../policy/layers.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Archive, defaultRetention, type Retention } from "./archive.ts";
-import type { Driver } from "./driver.ts";
+import { type Driver, usingPlace } from "./driver.ts";
 import { checkNamespace } from "./reference.ts";
 import { isRedisAddress, nameWithoutCredentials, saveAddress, savedAddress } from "./saved-address.ts";
 
@@ -142,6 +144,21 @@ export function nameForPrograms({ where }: Pick<ArchiveLocation, "where">): stri
 /** Keeps the credentials of an address for this user, so that its name leads to them. Throws `archive_unavailable`. */
 export function saveCredentials({ where, namespace }: ArchiveLocation): Promise<void> {
 	return saveAddress(where, { namespace, folder: addressFolder() });
+}
+
+/** One look-up, and for a folder whether it can be written or made. It stores nothing. Throws `archive_unavailable`. */
+export async function probeArchive(archive: Archive, { where }: Pick<ArchiveLocation, "where">): Promise<void> {
+	// No call has this id.
+	await archive.find("palimpsest:readiness");
+	const place = archivePlace(where);
+	if (place !== "files" && place !== "folder") return;
+	const { location } = archive;
+	await usingPlace(location, () => access(nearestFolder(path.resolve(location)), constants.W_OK));
+}
+
+function nearestFolder(folder: string): string {
+	const above = path.dirname(folder);
+	return above === folder || existsSync(folder) ? folder : nearestFolder(above);
 }
 
 /** The archive of a process. `use` opens it and keeps it open during the work. `end` closes it after the last use. */

@@ -1,10 +1,15 @@
+import { createCompactionSource } from "../config/compaction.ts";
 import { readPolicyFile } from "../config/config.ts";
+import { PalimpsestError } from "../errors.ts";
+import { guardConversation } from "../operations/guard.ts";
+import { truncateText } from "../operations/truncate.ts";
 import { policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import { policyReference } from "../policy/reference.ts";
-import { type CommonOptions, commandConfig, printJson, say } from "./input-output.ts";
+import type { Policy } from "../policy/schema.ts";
+import { type CommonOptions, commandConfig, printJson, say, withArchive } from "./input-output.ts";
 import { refuseUnknown } from "./usage.ts";
 
 /** `palimpsest policy show` */
@@ -31,11 +36,30 @@ export function showPolicySchema(): void {
 	printJson(policyJsonSchema(), 2);
 }
 
-/** `palimpsest policy check [FILE]` */
+/** `palimpsest policy check [FILE]`. Loads what the policy names, and uses it once: commands refuse more than the schema. */
 export async function checkPolicy(file: string | undefined, options: CommonOptions): Promise<void> {
-	if (file !== undefined) resolvePolicy([await readPolicyFile(file)]);
-	else await commandConfig(options);
+	const config = file === undefined ? await commandConfig(options) : undefined;
+	const policy = config?.policy ?? resolvePolicy([await readPolicyFile(file as string)]);
+	const compaction = createCompactionSource({
+		environment: process.env,
+		policyFile: () => config?.file ?? file ?? null,
+		workingDirectory: process.cwd(),
+	});
+	await compaction.check(policy);
+	await withArchive({ archive: "memory" }, policy, async () => {});
+	await truncateText({ text: "word\n".repeat(1_000), policy });
+	await tryGuard(policy);
 	say(`${file ?? "the configuration"} is valid`);
+}
+
+/** A window that only a call names is not known here. */
+async function tryGuard(policy: Policy): Promise<void> {
+	try {
+		const { error } = await guardConversation({ conversation: [{ role: "user", content: "Hello" }], policy });
+		if (error) throw error;
+	} catch (error) {
+		if (!(error instanceof PalimpsestError) || error.code !== "context_window_unknown") throw error;
+	}
 }
 
 /** `palimpsest policy reference` */

@@ -13,6 +13,7 @@ import {
 	addCommand,
 	helpHint,
 	policyFile,
+	portNumber,
 	repeatable,
 	seconds,
 	shareAboveZero,
@@ -121,7 +122,7 @@ function addServeCommand(program: Command): void {
 }
 
 function addProxyCommand(program: Command): void {
-	const port = ["--port <port>", "port of the proxy (default 8787)", wholeNumber] as const;
+	const port = ["--port <port>", "port of the proxy (default 8787)", portNumber] as const;
 	const proxy = program
 		.command("proxy")
 		.description("Mask old tool results in what agent programs send to their models.");

@@ -5,17 +5,19 @@ import { type IncomingMessage, request } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { archiveLocation, nameForPrograms } from "../archive/open.ts";
+import type { Archive } from "../archive/archive.ts";
+import { archiveLocation, nameForPrograms, probeArchive } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
-import { PalimpsestError } from "../errors.ts";
+import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
 import { ownCommand, ownCommandLine, shellArgument, shellWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
+import type { Log } from "../operations/edit-record.ts";
 import { logLevels } from "../policy/names.ts";
 import { billText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
-import { defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
+import { checkUpstreams, defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import {
@@ -73,6 +75,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			holdout,
 			log,
 		});
+		await warnIfUnusable(archive, { options, log });
 		const url = `http://127.0.0.1:${running.port}`;
 		// Before the announcement, whose readers may end the proxy.
 		const ended = untilSignal();
@@ -83,7 +86,22 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	});
 }
 
-/** The agent's shell may run in another folder, without our options. */
+/** Says at the start that the archive cannot be used: the proxy then sends everything on, and archives nothing. */
+async function warnIfUnusable(
+	archive: Archive | undefined,
+	{ options, log }: { readonly options: ArchiveCommandOptions; readonly log: Log },
+): Promise<void> {
+	if (!archive) return;
+	try {
+		await probeArchive(archive, archiveLocation({ ...options, environment: process.env }));
+	} catch (error) {
+		if (!(error instanceof PalimpsestError)) throw error;
+		const message = `${error.message} Until it can be used, no more results are masked.`;
+		log({ level: "warning", message, data: { event: "archive_unavailable", code: error.code } });
+	}
+}
+
+/** The agent's shell may run in another folder, without our options. Models read it. */
 function recallCommandOf({ archive, namespace }: ArchiveCommandOptions): string {
 	const named = [
 		...(archive === undefined ? [] : ["--archive", nameForPrograms({ where: archive })]),
@@ -157,8 +175,12 @@ interface LaunchOptions extends ArchiveCommandOptions {
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
 	const known = launchedPrograms.map((program) => program.name);
 	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
-	if (options.dryRun) return showPlan(program, parameters, options);
 	const policy = continuousPolicy(await commandConfig(options));
+	if (options.dryRun) {
+		// Refuses a policy as the launch does, and touches no archive.
+		await withArchive({ archive: "memory" }, policy, async () => {});
+		return showPlan(program, parameters, options);
+	}
 	await saveAddressOf(options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
@@ -176,14 +198,18 @@ export async function launch(name: string, parameters: readonly string[], option
 				recallCommand,
 				refusesThreads,
 			});
+			let started = false;
 			try {
+				await warnIfUnusable(archive, { options, log: logToStderr(() => policy.log_level) });
 				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
-				process.exitCode = await runBehind(program, { pointing, parameters, options, folder });
+				const ended = await runBehind(program, { pointing, parameters, options, folder });
+				started = ended.started;
+				process.exitCode = ended.exitCode;
 			} finally {
 				await proxy.close();
 			}
-			say(totalsText(proxy.totals()));
+			if (started) say(totalsText(proxy.totals()));
 		});
 	} finally {
 		await rm(folder, { recursive: true, force: true });
@@ -213,7 +239,7 @@ interface Launch {
 	readonly folder: string;
 }
 
-async function runBehind({ command, title }: LaunchedProgram, launch: Launch): Promise<number> {
+async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 	const { pointing, parameters, options, folder } = launch;
 	for (const [name, text] of Object.entries(pointing.files))
 		await writeFile(path.join(folder, name), text, { mode: 0o600 });
@@ -233,9 +259,9 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch): P
 	});
 	try {
 		const started = await startOf(child);
-		if (started.kind === "running") return await ended;
+		if (started.kind === "running") return { started: true, exitCode: await ended };
 		say(`cannot run ${command} (${title}): ${started.reason}`);
-		return started.exitCode;
+		return { started: false, exitCode: started.exitCode };
 	} finally {
 		keepSignals();
 	}
@@ -260,6 +286,7 @@ async function showPlan(
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
 	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
+	checkUpstreams(upstreams);
 	const variables = { ...environment, ...archiveVariables(options) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
@@ -267,7 +294,7 @@ async function showPlan(
 		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
 		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,
 	];
-	show(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`);
+	show(withoutCredentials(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`));
 }
 
 const unknownOrigin = "http://127.0.0.1:0";

@@ -1,17 +1,11 @@
 import { isIPv6 } from "node:net";
-import { type ArchiveLocation, createPrincipalArchives } from "../archive/open.ts";
+import { type ArchiveLocation, createPrincipalArchives, probeArchive } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../http/address.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
 import type { LogKind } from "../mcp/http/logs.ts";
-import {
-	createMetrics,
-	createReadiness,
-	type MetricsService,
-	probeArchive,
-	serveMetrics,
-} from "../mcp/http/monitoring.ts";
+import { createMetrics, createReadiness, type MetricsService, serveMetrics } from "../mcp/http/monitoring.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { Log } from "../operations/edit-record.ts";
@@ -66,7 +60,7 @@ export async function serveOverHttp(
 		log,
 	});
 	const archives = createPrincipalArchives({ location, policy: policySource.current });
-	const readiness = createReadiness({ probe: archive && probeArchive({ source: archive, location }) });
+	const readiness = createReadiness({ probe: archive && (() => archive.use((one) => probeArchive(one, location))) });
 	let service: HttpService | undefined;
 	let pool: CallPool | undefined;
 	const metrics =

@@ -1,10 +1,13 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { createCompactionSource } from "../config/compaction.ts";
 import { createPolicySource } from "../config/config.ts";
+import { PalimpsestError } from "../errors.ts";
 import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { toolsNamed } from "../mcp/tools.ts";
+import { quote } from "../policy/errors.ts";
 import { type LogLevel, logLevels } from "../policy/names.ts";
 import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./input-output.ts";
 import type { HttpServeOptions } from "./serve-http.ts";
@@ -23,6 +26,11 @@ export async function serve(options: ServeOptions): Promise<void> {
 	else if (options.hooks) refuseUsage("expected --hooks without --http: a hook belongs to a host on this machine");
 	const names = listOfNames(options.tools ?? process.env.PALIMPSEST_TOOLS);
 	const offered = names.length === 0 ? undefined : toolsNamed(names);
+	for (const folder of options.allowPath ?? []) {
+		if (existsSync(folder)) continue;
+		const message = `Expected --allow-path to name a folder that exists; got ${quote(folder)}.`;
+		throw new PalimpsestError("invalid_argument", message);
+	}
 	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
 	const kind = options.log ?? "text";

@@ -109,12 +109,14 @@ export function repeatable(value: string, all: readonly string[] = []): readonly
 
 export const wholeNumber = numberFrom(0);
 export const aboveZero = numberFrom(1);
+export const portNumber = numberFrom(0, 65_535);
 
-function numberFrom(least: number): (text: string) => number {
+function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+	const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
 	return (text) => {
 		const value = Number(text);
-		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
-		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
+		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+		throw new InvalidArgumentError(`Expected a whole number, ${range}.`);
 	};
 }
 

@@ -69,8 +69,8 @@ export function isFromOwnPage(headers: IncomingHttpHeaders, publicUrl?: URL): bo
 
 /** Returns the port, also for port 0. Throws `invalid_argument` if the address is not available. */
 export async function listen(server: Server, { host, port }: Address): Promise<number> {
-	server.listen(port, host);
 	try {
+		server.listen(port, host);
 		await once(server, "listening");
 	} catch (cause) {
 		const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";

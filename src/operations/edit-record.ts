@@ -83,8 +83,16 @@ export function planEvents(
 			data: { event: "dropped", messages, tokens },
 		});
 	}
-	if (summarised.messages > 0) {
-		const [messages, before, after] = [summarised.messages, tokensOf(summarised.before), tokensOf(summarised.after)];
+	const [before, after] = [tokensOf(summarised.before), tokensOf(summarised.after)];
+	if (dropped.messages > 0 && after > 0) {
+		// The guard summarises nothing: it moves what people wrote in the messages that it drops.
+		events.push({
+			level: "warning",
+			message: `Context guard: kept the words of people in dropped messages (${after} tokens)`,
+			data: { event: "words_kept", tokens: after },
+		});
+	} else if (summarised.messages > 0) {
+		const { messages } = summarised;
 		events.push({
 			level: "warning",
 			message: `Compaction: replaced ${messages} old messages (${before} → ${after} tokens)`,

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import type { PartRequest } from "../archive/part.ts";
 import { cacheTerms } from "../billing/terms.ts";
 import { readWords } from "../compaction/kept-words.ts";
 import { usersWords } from "../compaction/users-words.ts";
@@ -109,13 +110,17 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			properties: {
 				ref: { type: "string", description: "Copied from the placeholder." },
 				lines: { type: "string", description: "Such as 120-180, from 1 on." },
+				chars: { type: "string", description: "Such as 8000-12000, for long lines." },
 				grep: { type: "string", description: "Shows the lines that match this regular expression." },
+				context: { type: "integer", minimum: 0, description: "Lines around each match. Default: 2." },
+				head: { type: "integer", minimum: 1, description: "The first lines." },
+				tail: { type: "integer", minimum: 1, description: "The last lines." },
 				max_tokens: { type: "integer", minimum: 10, description: "Default: 2000." },
 			},
 		},
 		execute: async (_id: string, input: JsonObject, _signal: unknown, _update: unknown, context: Context) => {
-			const { ref, lines, grep, max_tokens: maxTokens } = input;
-			const part = { lines, grep, maxTokens } as { lines?: string; grep?: string; maxTokens?: number };
+			const { ref, max_tokens: maxTokens, lines, chars, grep, context: around, head, tail } = input;
+			const part = { lines, chars, grep, context: around, head, tail, maxTokens } as PartRequest;
 			try {
 				const text = await editorIn(context).recall(String(ref), part);
 				return { content: [{ type: "text", text }], details: {} };

@@ -258,7 +258,7 @@ export function billText(figures: ReturnType<typeof figuresOf>): string {
 	const number = (value: number) => value.toLocaleString("en");
 	return [
 		number(billed),
-		unedited === null ? "" : ` of ${number(unedited)} (${ratio} ×)`,
+		unedited === null || unedited === 0 ? "" : ` of ${number(unedited)} (${ratio} ×)`,
 		untold === 0 ? "" : `; for ${number(untold)} requests the unedited bill is unknown`,
 		uncached === 0
 			? ""
@@ -271,6 +271,7 @@ export function totalsText(totals: ProxyTotals): string {
 	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited } = totals;
 	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
 	const counted = (count: number) => Math.round(count).toLocaleString("en");
+	if (requests === 0) return "no requests to edit";
 	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
 	const untold = `${counted(untoldRequests)} requests whose unedited bill is unknown`;
 	return [

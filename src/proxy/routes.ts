@@ -65,10 +65,9 @@ export function checkUpstreams(upstreams: Upstreams): ReadonlyMap<Api, URL> {
 		const given = upstreams[api];
 		if (given === undefined) continue;
 		const url = URL.canParse(given) ? new URL(given) : undefined;
-		const isPlain =
-			url && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
-		if (!isPlain) {
-			const form = "the base URL of an API, with https or http and without a query or a password";
+		const isPlain = url && /^https?:$/.test(url.protocol);
+		if (!isPlain || `${url.search}${url.hash}${url.username}${url.password}` !== "") {
+			const form = "the base URL of an API, with https or http and without a query, a user or a password";
 			throw new PalimpsestError("invalid_argument", `Expected the upstream of ${api} to be ${form}.`);
 		}
 		checked.set(api, url);

@@ -1,5 +1,7 @@
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { archiveFolderOf, openArchive } from "../../src/archive/open.ts";
+import { archiveFolderOf, openArchive, probeArchive } from "../../src/archive/open.ts";
 import { refusePlaceholders } from "../../src/archive/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -59,5 +61,34 @@ describe("an archive that refuses placeholders", () => {
 		await expect(archive.put(batch)).rejects.toMatchObject({ code: "internal" });
 		expect((await inner.stats()).originals).toBe(0);
 		expect(await archive.put(batch.slice(0, 1))).toEqual([archive.refOf("original")]);
+	});
+});
+
+describe("the archive probe", () => {
+	const probe = async (where: string) => {
+		const archive = await openArchive({ where });
+		if (archive === undefined) throw new Error("no archive");
+		return probeArchive(archive, { where }).finally(archive.close);
+	};
+
+	it("succeeds for an archive in memory, in a folder, and in a missing folder, and creates nothing", async () => {
+		const folder = await scratchFolder();
+		await probe("memory");
+		await probe(folder);
+		await probe(join(folder, "not/made/yet"));
+		expect(await readdir(folder)).toEqual([]);
+	});
+
+	it("fails when the archive's folder is a file, lies in one, or is not writable, and when Redis is missing", async () => {
+		const folder = await scratchFolder();
+		await writeFile(join(folder, "file"), "");
+		await mkdir(join(folder, "closed"));
+		await chmod(join(folder, "closed"), 0o500);
+		const unusable = [join(folder, "file"), join(folder, "file/archive"), "redis://127.0.0.1:1"];
+		// Nothing is closed to root.
+		if (process.getuid?.() !== 0) unusable.push(join(folder, "closed/archive"));
+		for (const where of unusable) {
+			await expect(probe(where), where).rejects.toMatchObject({ code: "archive_unavailable" });
+		}
 	});
 });

@@ -90,6 +90,17 @@ describe.concurrent("refused input exits with 1, one line on standard error and 
 		["a missing file to check", ["policy", "check", "no.toml"], /^\[unreadable_file\] .*there is no such file/],
 		["a setting without a value", ["policy", "show", "--set", "locale"], /^\[invalid_policy\] .*expected key=value/],
 		["an unknown setting", ["policy", "show", "--set", "mask.windw=1"], /^\[invalid_policy\] .*unknown key/],
+		...(
+			[
+				['archive.redact=["("]', /regular expression in RE2's syntax/],
+				["truncate.max_tokens=3", /`?truncate\.max_tokens`? to leave room/],
+				["guard.context_window_override=100", /^\[no_budget\]/],
+				["compaction.strategy=./absent.mjs#X", /^\[invalid_policy\] .*no such module is found/],
+			] as const
+		).map(([set, words]): [string, string[], RegExp] => {
+			return [`a policy that no command takes (${set})`, ["policy", "check", "--set", set], words];
+		}),
+		["an absent folder to allow", ["serve", "--allow-path", "absent"], /--allow-path to name a folder that exists/],
 		["a bad policy for a server", ["serve", "--set", "locale=de"], /^\[invalid_policy\] .*locale: expected/],
 	])("%s", async (_what, parameters, words) => {
 		const { code, text, lines } = await runCli(parameters, { folder });

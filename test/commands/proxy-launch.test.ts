@@ -127,7 +127,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		const environment = { ...(await install("other", "")), PATH: join(folder, "bin") };
 		const { code, lines } = await runCli(["launch", "opencode"], { folder, environment });
 		expect(code).toBe(127);
-		expect(lines[0]).toBe("palimpsest: cannot run opencode (opencode): there is no such command");
+		expect(lines).toEqual(["palimpsest: cannot run opencode (opencode): there is no such command"]);
 	});
 
 	it("writes nothing next to the settings, and removes its temporary files", async () => {
@@ -188,4 +188,40 @@ describe("a dry run", () => {
 			expect(await readdir(folder)).toEqual(["settings.json"]);
 		},
 	);
+
+	it.each([
+		[
+			"an upstream with a password",
+			{ ANTHROPIC_BASE_URL: "http://:pa55word@gateway.example" },
+			[],
+			"[invalid_argument]",
+		],
+		[
+			"an upstream with a query",
+			{ ANTHROPIC_BASE_URL: "http://gateway.example/?key=pa55word" },
+			[],
+			"[invalid_argument]",
+		],
+		["a policy", {}, ["--set", "mask.nothing=1"], "[invalid_policy]"],
+		["a pattern", {}, ["--set", 'archive.redact=["("]'], "[invalid_argument]"],
+		["an archive", {}, ["--archive", "redis://:pa55/word@gateway.example"], "[invalid_argument]"],
+	])("refuses %s as the launch does", async (_, environment, options, words) => {
+		const { code, text, lines } = await runCli(["launch", "claude", "--dry-run", ...options], { folder, environment });
+		expect([code, text, lines]).toEqual([1, "", [expect.stringContaining(words)]]);
+		expect(lines.join()).not.toContain("pa55");
+	});
+
+	it("shows an archive and arguments without the credentials of their addresses, and saves none", async () => {
+		const parameters = [
+			"--archive",
+			"redis://joe:pa55word@db.example",
+			"claude",
+			"--",
+			"http://joe:pa55word@gateway.example",
+		];
+		const { code, text } = await runCli(["launch", "--dry-run", ...parameters], { folder });
+		expect([code, text]).toEqual([0, expect.stringContaining("set PALIMPSEST_ARCHIVE=saved:redis://db.example\n")]);
+		expect(text).not.toContain("pa55word");
+		expect(await readdir(folder)).toEqual([]);
+	});
 });

@@ -163,11 +163,19 @@ describe("palimpsest proxy", () => {
 		["an unknown API", ["--upstream", "other=https://api.example"], "--upstream"],
 		["an upstream that is not a URL", ["--upstream", "openai=nowhere"], "base URL"],
 		["a share over one", ["--holdout", "2"], "share from 0 to 1"],
+		["a port that is none", ["--port", "99999"], "'99999' is invalid. Expected a whole number, 0 to 65535."],
 	])("refuses %s", async (_, options, words) => {
 		const folder = await scratchFolder();
 		const { code, lines } = await runCli(["proxy", "--port", "0", ...options], { folder });
 		expect(code).not.toBe(0);
 		expect(lines.join("\n")).toContain(words);
+	});
+
+	it("says before it serves that its archive cannot be used", async () => {
+		const proxy = await startCommand(await scratchFolder(), "--archive", "redis://joe:pa55word@127.0.0.1:1");
+		const said = proxy.stderr().split("\n");
+		expect(said[0]).toMatch(/^palimpsest warning: The archive in redis:\/\/127\.0\.0\.1:1 cannot be used: /);
+		expect(said[1]).toContain("proxy at ");
 	});
 
 	it("status says so when no proxy answers", async () => {

@@ -107,6 +107,15 @@ describe("the log of a plan", () => {
 				data: { event: "summarised", messages: 1, tokens_before: 16, tokens_after: 2 },
 			},
 		]);
+		const longer = { before: { chars: 40, tokens: 12 }, after: { chars: 900, tokens: 300 } };
+		expect(eventsOf(dropped, edit("summary", 1, longer))).toMatchObject([
+			{ message: "Context guard: dropped 1 old messages (estimated 16 tokens)" },
+			{
+				level: "warning",
+				message: expect.stringMatching(/^Context guard: kept the words of people in dropped messages \(\d+ tokens\)$/),
+				data: { event: "words_kept" },
+			},
+		]);
 		expect(eventsOf(edit("mask", 0), edit("mask", 1))).toEqual([
 			{
 				level: "info",

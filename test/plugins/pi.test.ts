@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { recallOriginal } from "../../src/mcp/tools.ts";
 import { piExtension } from "../../src/plugins/pi.ts";
 import { outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -31,7 +32,11 @@ beforeEach(async () => {
 /** The extension as pi 0.74 loads it. */
 function load(active = ["read", "bash", "recall_original"]) {
 	const handles = new Map<string, Handle>();
-	const tools: { name: string; execute: (...given: unknown[]) => Promise<{ content: { text: string }[] }> }[] = [];
+	const tools: {
+		name: string;
+		parameters: { properties: object };
+		execute: (...given: unknown[]) => Promise<{ content: { text: string }[] }>;
+	}[] = [];
 	piExtension(
 		{
 			on: (event, handle) => void handles.set(event, handle as Handle),
@@ -195,6 +200,33 @@ describe("a result", () => {
 		["was recalled by command", result(outputOf(1, 60_000), { input: { command: "palimpsest recall ku193 --all" } })],
 	])("that %s stays", async (_, event) => {
 		expect(await load().call("tool_result", event)).toBeUndefined();
+	});
+});
+
+describe("the tool recall_original", () => {
+	it("takes every part that the server's tool takes of an original", () => {
+		const [tool] = load().tools;
+		const ofServer = Object.keys(recallOriginal.inputSchema.shape).filter((name) => name !== "tool_call_id");
+		expect(Object.keys(tool?.parameters.properties ?? {})).toEqual(ofServer);
+	});
+
+	it("reads a head, a tail, characters, and the surroundings of a match", async () => {
+		const { call, recall } = load();
+		const text = outputOf(2, 60_000);
+		const lines = text.split("\n");
+		const content = [{ type: "text", text }];
+		const answer = await call("tool_result", { toolName: "bash", toolCallId: "call_2", input: {}, content });
+		const ref = / recall (\w+)\]/.exec(JSON.stringify(answer))?.[1];
+		expect(await recall({ ref, head: 2 })).toBe(`${lines.slice(0, 2).join("\n")}\n`);
+		expect(await recall({ ref, tail: 2 })).toBe(lines.slice(-2).join("\n"));
+		expect(await recall({ ref, chars: "3-9" })).toBe(text.slice(3, 9));
+		const around = await recall({ ref, grep: "value 2005 ", context: 1 });
+		expect(
+			around
+				.trimEnd()
+				.split("\n")
+				.map((line) => line.split(/[:-]/, 1)[0]),
+		).toEqual(["4", "5", "6"]);
 	});
 });
 

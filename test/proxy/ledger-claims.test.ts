@@ -188,3 +188,9 @@ describe("a bill that cannot be told", () => {
 		expect(createLedger({ now: () => 0 }).status().edited).toMatchObject({ billed_unedited: 0, ratio: 1 });
 	});
 });
+
+it("a ledger without requests claims no bill", () => {
+	const ledger = createLedger({ now: () => 0 });
+	expect(totalsText(ledger.totals())).toBe("no requests to edit");
+	expect(billText(ledger.status().edited)).toBe("0");
+});

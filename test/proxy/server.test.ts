@@ -361,6 +361,8 @@ describe("the proxy", () => {
 		["no upstream", {}],
 		["a file", { openai: "file:///etc/passwd" }],
 		["a password", { openai: "https://me:secret@api.example" }],
+		["a password without a user", { openai: "https://:secret@api.example" }],
+		["a user", { openai: "https://me@api.example" }],
 		["a query", { openai: "https://api.example/v1?key=1" }],
 	])("refuses %s as its upstreams", async (_, upstreams) => {
 		await expect(startProxyTo("", { upstreams })).rejects.toMatchObject({ code: "invalid_argument" });

@@ -1,12 +1,8 @@
 import { once } from "node:events";
-import { constants, existsSync } from "node:fs";
-import { access } from "node:fs/promises";
 import { createServer } from "node:http";
-import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Router } from "express";
 import type { Gauge, Registry } from "prom-client";
-import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
 import type { Log } from "../../operations/edit-record.ts";
@@ -175,24 +171,6 @@ export function createReadiness(options: {
 			isShuttingDown = true;
 		},
 	};
-}
-
-/** One look-up, and for a folder whether it can be written or made. It stores nothing. */
-export function probeArchive({ source, location }: { source: ArchiveSource; location: ArchiveLocation }) {
-	return async (): Promise<void> => {
-		const place = await source.use(async (archive) => {
-			// No call has this id.
-			await archive.find("palimpsest:readiness");
-			return archive.location;
-		});
-		const isFolder = location.where !== "memory" && !/^rediss?:/.test(location.where);
-		if (isFolder) await access(nearestFolder(path.resolve(place)), constants.W_OK);
-	};
-}
-
-function nearestFolder(folder: string): string {
-	const above = path.dirname(folder);
-	return above === folder || existsSync(folder) ? folder : nearestFolder(above);
 }
 
 export function healthRoutes(readiness: ReadinessCheck): Router {

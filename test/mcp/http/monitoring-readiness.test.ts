@@ -1,10 +1,5 @@
-import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createArchiveSource } from "../../../src/archive/open.ts";
-import { createReadiness, probeArchive } from "../../../src/mcp/http/monitoring.ts";
-import { resolvePolicy } from "../../../src/policy/layers.ts";
-import { scratchFolder } from "../../support/scratch-folder.ts";
+import { createReadiness } from "../../../src/mcp/http/monitoring.ts";
 
 describe("server readiness", () => {
 	it("holds without an archive until shutdown", async () => {
@@ -52,37 +47,5 @@ describe("server readiness", () => {
 		readiness.beginShutdown();
 		answer();
 		expect(await found).toEqual({ ready: false, reason: "shutting_down" });
-	});
-});
-
-describe("the archive probe", () => {
-	const probeOf = (where: string) => {
-		const location = { where, namespace: "default" };
-		const source = createArchiveSource({ location, policy: () => resolvePolicy([]) });
-		if (!source) throw new Error("no archive");
-		return probeArchive({ source, location });
-	};
-
-	it("succeeds for an archive in memory, in a folder, and in a missing folder, and creates nothing", async () => {
-		const folder = await scratchFolder();
-		await probeOf("memory")();
-		await probeOf(folder)();
-		await probeOf(join(folder, "not/made/yet"))();
-		expect(await readdir(folder)).toEqual([]);
-	});
-
-	it("fails when the archive's folder is a file, lies in one, or is not writable", async () => {
-		const folder = await scratchFolder();
-		await writeFile(join(folder, "file"), "");
-		await expect(probeOf(join(folder, "file"))()).rejects.toThrow();
-		await expect(probeOf(join(folder, "file/archive"))()).rejects.toThrow();
-		await mkdir(join(folder, "closed"));
-		await chmod(join(folder, "closed"), 0o500);
-		// Nothing is closed to root.
-		if (process.getuid?.() !== 0) await expect(probeOf(join(folder, "closed/archive"))()).rejects.toThrow();
-	});
-
-	it("fails when Redis is missing", async () => {
-		await expect(probeOf("redis://127.0.0.1:1")()).rejects.toMatchObject({ code: "archive_unavailable" });
 	});
 });

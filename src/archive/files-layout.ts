@@ -1,0 +1,54 @@
+import path from "node:path";
+
+/**
+ * The names in the folder of a namespace:
+ *
+ * - `ab/ab12…` (SHA-256): a text, unchanged;
+ * - `ab/ab12….long`: an empty file: the text has a long reference, since another one has its short one;
+ * - `ab/ab12….{call}.json`: the record of the text for one tool call; `{call}` are 16 hex digits of the SHA-256 of the
+ *   call's id, or `none`;
+ * - `calls/cd/{call}.ab12…`: an empty file, which leads from a call to its texts;
+ * - `swept`: its time is that of the last automatic sweep;
+ * - `sweep-intent.json`: the intent of an automatic sweep that waits.
+ *
+ * No two processes change one file, so that they need no lock, and a torn write damages nothing else.
+ */
+export function layoutOf(folder: string) {
+	const textFolder = (hash: string) => path.join(folder, hash.slice(0, 2));
+	const calls = path.join(folder, "calls");
+	const callFolder = (call: string) => path.join(calls, call.slice(0, 2));
+	return {
+		folder,
+		textFolder,
+		text: (hash: string) => path.join(textFolder(hash), hash),
+		longMark: (hash: string) => path.join(textFolder(hash), `${hash}${longMark}`),
+		about: (hash: string, call: string) => path.join(textFolder(hash), `${hash}.${call}.json`),
+		callFolder,
+		call: (call: string, hash: string) => path.join(callFolder(call), `${call}.${hash}`),
+		sweepMarker: path.join(folder, "swept"),
+		sweepIntent: path.join(folder, "sweep-intent.json"),
+		calls,
+	};
+}
+
+export const longMark = ".long";
+
+export type Layout = ReturnType<typeof layoutOf>;
+
+const patterns = {
+	text: /^(?<hash>[0-9a-f]{64})$/,
+	about: /^(?<hash>[0-9a-f]{64})\.(?<call>[0-9a-f]{16}|none)\.json$/,
+	long: /^(?<hash>[0-9a-f]{64})\.long$/,
+	call: /^(?<call>[0-9a-f]{16})\.(?<hash>[0-9a-f]{64})$/,
+	"set-aside": /^(?<hash>[0-9a-f]{64})\.[0-9a-f-]{36}\.swept$/,
+	temporary: /^\.(?:palimpsest-)?[0-9a-f-]{36}\.tmp$/,
+};
+
+/** `hash` and `call` are empty where the name has none. */
+export function readName(name: string): { readonly [part in "is" | "hash" | "call"]: string } {
+	for (const [is, pattern] of Object.entries(patterns)) {
+		const match = pattern.exec(name);
+		if (match) return { is, hash: "", call: "", ...match.groups };
+	}
+	return { is: "other", hash: "", call: "" };
+}
