@@ -5,8 +5,8 @@ import { asCountedText, hasMember, idAt, objectOf, stringAt, timeAt } from "../j
 import { cacheApartUsage } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import { type Format, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
-import { readInlineMedia } from "./media.ts";
-import { hiddenTokens, MessageDraft, readOpenContent, type ToolContent, textContent } from "./parts.ts";
+import { readInlineMedia, readMedia } from "./media.ts";
+import { hiddenTokens, MessageDraft, mediaContent, readOpenContent, type ToolContent, textContent } from "./parts.ts";
 
 /** Members of a message that only Amp has. */
 const ownMembers = ["messageId", "dtwMessageID"];
@@ -70,10 +70,27 @@ const textKeys = ["output", "content", "stdout"];
 
 function readResult(value: unknown, path: Path): ToolContent {
 	const held = objectOf(value);
+	// What Amp read from an image.
+	if (held.isImage === true && isBase64(held.content)) {
+		const mediaType = stringAt(objectOf(held.imageInfo), "mimeType");
+		const node = readMedia({
+			path: [...path, "content"],
+			provider: "any",
+			data: held.content,
+			mediaType,
+			kind: "image",
+			write: (text) => text,
+		});
+		return { ...mediaContent(node), counted: [asCountedText({ ...held, content: "" })] };
+	}
 	const key = textKeys.find((one) => stringAt(held, one) !== undefined);
 	if (key === undefined) return readOpenContent(value, path, readInlineMedia);
 	const text = textContent(stringAt(held, key) ?? "", [...path, key]);
 	return { ...text, counted: [asCountedText({ ...held, [key]: "" })] };
+}
+
+function isBase64(content: unknown): boolean {
+	return typeof content === "string" && /^[\w+/]+=*$/.test(content);
 }
 
 const failures: ReadonlySet<string> = new Set(["error", "cancelled", "rejected-by-user"]);

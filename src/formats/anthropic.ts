@@ -41,16 +41,9 @@ import { outputCopies } from "./session-files.ts";
 
 const blockTypes = {
 	own: [
-		"tool_use",
-		"tool_result",
-		"thinking",
-		"redacted_thinking",
-		"server_tool_use",
-		"mcp_tool_use",
-		"mcp_tool_result",
-		"search_result",
-		"container_upload",
-		"compaction",
+		...["tool_use", "tool_result", "thinking", "redacted_thinking"],
+		...["server_tool_use", "mcp_tool_use", "mcp_tool_result"],
+		...["search_result", "container_upload", "compaction"],
 	],
 	foreign: ["image_url", "input_audio", "refusal", "input_text", "output_text"],
 };

@@ -75,7 +75,11 @@ function searchWords(value: unknown) {
 
 const exchangeTypes = /^(?:tool|function|mcp)[-_]?(?:call|use|result|response|return|output|request|invocation)/i;
 
-const exchangeKeys = ["functionCall", "functionResponse", "function_call", "toolUse", "toolResult", "tool_calls"];
+const exchangeKeys = [
+	...["functionCall", "functionResponse", "toolUse", "toolResult"],
+	...["function_call", "function_response", "tool_use", "tool_result"],
+	...["toolCalls", "toolUses", "toolResults", "tool_calls", "tool_uses", "tool_results"],
+];
 
 /** Whether a value is a call or a result of a tool, in any of the shapes that programs use. */
 function isExchange(value: unknown): boolean {
@@ -83,5 +87,5 @@ function isExchange(value: unknown): boolean {
 	const { type, role } = value;
 	if (typeof type === "string" && exchangeTypes.test(type)) return true;
 	if (role === "tool" || role === "function") return true;
-	return exchangeKeys.some((key) => typeof value[key] === "object" && value[key] !== null);
+	return exchangeKeys.some((key) => typeof value[key] === "object" && Object.keys(value[key] ?? {}).length > 0);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { mask } from "../../src/library.ts";
+import { pngOf } from "../support/media-samples.ts";
 import { outputOf } from "../support/sample-text.ts";
 
 const turn = (id: string, run: object) => [
@@ -28,6 +29,18 @@ describe("a thread of Amp", () => {
 			["a", "b", "c", "d"].map((one) => [outputOf(one)]),
 		);
 		expect(results.map(({ isError }) => isError)).toEqual([undefined, undefined, true, undefined]);
+	});
+
+	it("has the images that it read as media, which are masked once", async () => {
+		const content = pngOf(800, 600, 3_000);
+		const image = { absolutePath: "/w/a.png", content, isImage: true, imageInfo: { mimeType: "image/png" } };
+		const shown = { ...thread, messages: [...turn("i", { status: "done", result: image }), ...thread.messages] };
+		const [result] = readConversation(shown).transcript.messages[1]?.results ?? [];
+		expect(result).toMatchObject({ texts: [], media: [{ kind: "image", dimensions: { width: 800, height: 600 } }] });
+		const policy = { media: "mask", mask: { window_turns: 1 } } as const;
+		const masked = await mask(shown, { policy });
+		expect(JSON.stringify(masked.conversation)).not.toContain(content);
+		expect((await mask(masked.conversation, { policy })).conversation).toBe(masked.conversation);
 	});
 
 	it("keeps the exit code when it is masked", async () => {

@@ -35,6 +35,17 @@ const foreign: readonly (readonly [string, readonly unknown[]])[] = [
 		]),
 	],
 	[
+		"messages with calls and results in lists of their own",
+		texts.flatMap((text, index) => [
+			{ role: "user", segments: [{ type: "text", text }] },
+			{
+				role: "assistant",
+				tool_uses: [{ id: `c${index}` }],
+				tool_results: [{ tool_use_id: `c${index}`, content: text }],
+			},
+		]),
+	],
+	[
 		"UI messages with other names of parts",
 		texts.flatMap((text, index) => [
 			{ role: "assistant", parts: [{ type: "function-use", id: `c${index}`, about: text }] },
