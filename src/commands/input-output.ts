@@ -169,7 +169,7 @@ export async function readDocument(file: string, maxBytes: number): Promise<Text
 }
 
 function readOnly(file: string, read: Recording): PalimpsestError {
-	const message = `${inputName(file)} is a recording (${read.kind}): count, report and replay can read it, but nothing in it can be edited. To edit its conversation, put it into a JSON file of its own: a request body, or what the program exports.`;
+	const message = `${inputName(file)} is a recording (${read.kind}): count, report and replay can read it, but none of it can be edited. To edit its conversation, save it as a JSON file: a request body, or an export of the program.`;
 	return new PalimpsestError("read_only", message);
 }
 

@@ -287,7 +287,7 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 
 const price = z.number().min(0).max(1_000_000);
 
-const prices = section("What tokens cost.", {
+const prices = section("The prices of tokens.", {
 	input: field(price, 1, "Price of an input token."),
 	cache_read: field(price, 0.1, "Price of a token that the provider reads from its prompt cache."),
 	cache_write: field(
@@ -299,7 +299,7 @@ const prices = section("What tokens cost.", {
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,
-		"For models that bind their reasoning to what comes before it: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. This is an assumption, not a measurement.",
+		"For models that bind their reasoning to earlier messages: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. This is an assumption, not a measurement.",
 	),
 	fault: field(
 		price,
