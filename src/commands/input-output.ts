@@ -278,7 +278,7 @@ export function sayProgress(progress: SummaryProgress): void {
 	} else if (progress.phase !== "waiting") say(progress.phase.replaceAll("_", " "));
 }
 
-/** Without indentation if the value is nested too deeply. Escapes control characters that a terminal would act on. */
+/** Prints JSON, without indentation if the value is nested too deeply. Escapes control characters that a terminal would act on. */
 export function printJson(value: unknown, indent?: number): void {
 	let json: string;
 	try {

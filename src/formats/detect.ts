@@ -268,7 +268,7 @@ function refuseKnownShapes(located: LocatedMessages): void {
 /** Below this share of the words, calls and results of a foreign shape would be lost. */
 const leastShare = 0.5;
 
-/** In fewer characters there is too little to tell by. */
+/** Shorter texts have too few characters to judge. */
 const fewWords = 200;
 
 function checkExplained({ title }: Format, { read, all }: Explained): void {

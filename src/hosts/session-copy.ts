@@ -30,7 +30,7 @@ interface SessionProgram {
 	readonly renamed?: { readonly ids: RegExp; readonly newId: (old: string, sessionId: string) => string };
 }
 
-/** By the name of the session's format. */
+/** Programs by the name of the session's format. */
 const programs: Readonly<Record<string, SessionProgram>> = {
 	"claude-code": {
 		sessionId: (document) => lastText(document, "sessionId"),

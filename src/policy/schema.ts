@@ -143,7 +143,7 @@ const guard = section("Keeping a conversation within the model's context window.
 	unknown_window: field(
 		z.union([largeNumber.min(1), z.enum(["refuse", "leave"])]),
 		"refuse",
-		"If no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
+		"If no context window is known for the model: `refuse` the call, `leave` the conversation unchanged, or assume this many tokens.",
 	),
 	reserve_tokens: field(largeNumber, 8192, "Tokens of the window left free for the answer."),
 	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
@@ -328,7 +328,7 @@ export const policySchema = z.strictObject({
 	),
 	media: choice(
 		["keep", "mask"],
-		"Images, audio and documents in old tool results: left as they are, or replaced by a line that describes them.",
+		"Images, audio and documents in old tool results: left unchanged, or replaced by a line that describes them.",
 	),
 	thinking: absentOr(
 		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),

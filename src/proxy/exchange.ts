@@ -194,7 +194,7 @@ async function askOrRefuse(
 	}
 }
 
-/** In a shape that the clients of all three APIs can show. */
+/** Refuses a request in a shape that the clients of all three APIs can show. */
 export function refuse(
 	response: ServerResponse,
 	{ status, message }: { readonly status: number; readonly message: string },
