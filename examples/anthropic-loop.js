@@ -1,4 +1,4 @@
-// An agent loop over the Anthropic SDK. The history is kept whole; what is sent is what fits.
+// An agent loop over the Anthropic SDK. The history is kept whole; each request has only the part that fits.
 import Anthropic from "@anthropic-ai/sdk";
 import { guard, openArchive } from "palimpsest-mcp";
 import { description, parameters, readFile } from "./read-file.js";

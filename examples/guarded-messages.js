@@ -2,7 +2,7 @@ import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { guard } from "palimpsest-mcp";
 
 /**
- * LangChain's messages made to fit. They are objects of classes, so what is guarded is their plain form, numbered; each
+ * LangChain's messages made to fit. They are objects of classes, so their plain form is guarded, numbered; each
  * message comes back with its content replaced where that changed, or not at all where it was dropped.
  */
 export async function guardedMessages(messages, options) {

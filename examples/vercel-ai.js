@@ -1,4 +1,4 @@
-// The Vercel AI SDK: prepareStep is called before each step and may change what the model is sent.
+// The Vercel AI SDK: prepareStep is called before each step and may change the messages for the model.
 import { openai } from "@ai-sdk/openai";
 import { generateText, stepCountIs, tool } from "ai";
 import { guard, openArchive } from "palimpsest-mcp";

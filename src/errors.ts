@@ -33,12 +33,12 @@ export type SummariserErrorCode =
 	| "auth_error" // The key is missing, wrong, or not allowed to do this (HTTP 401, 403).
 	| "unknown"; // Anything else, such as an answer that cannot be used.
 
-/** Without control characters, which could move the cursor, and characters that change the direction of writing. */
+/** Removes control characters, which could move the cursor, and characters that change the direction of writing. */
 export function withoutControls(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 }
 
-/** Without the user, password and query of an address that somebody wrote where another word was expected. */
+/** Removes user, password and query of an address that a user wrote where another word was expected. */
 export function withoutCredentials(text: string): string {
 	return text
 		.replace(/(?<=:\/\/)[^\s"'`]{1,1000}@/g, "…@")

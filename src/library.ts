@@ -54,7 +54,7 @@ export interface CompactionOptions {
 	readonly strategy?: BuiltInStrategy | CompactionStrategy | undefined;
 	/** `createOpenAiCompatible` makes one. */
 	readonly summariser?: Summariser | undefined;
-	/** Ends calls of models; the conversation stays as it was. */
+	/** Ends calls of models; the conversation stays unchanged. */
 	readonly signal?: AbortSignal | undefined;
 	/** Receives each step of a model call and each retry. */
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;

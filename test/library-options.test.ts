@@ -180,6 +180,6 @@ describe("edits", () => {
 			{ text: "[]", inverse: { sha256_after: empty, splices: [{ start: 1, end: 9, replacement: "" }] } },
 		],
 	])("invertEdits refuses %s", async (_what, value) => {
-		await expectRefused(() => loose.invertEdits?.(value), "Expected what `applyEdits` answered");
+		await expectRefused(() => loose.invertEdits?.(value), "Expected the result of `applyEdits`");
 	});
 });

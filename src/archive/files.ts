@@ -262,7 +262,7 @@ const mostReadAtOnce = 1 << 20;
 /** Two changes within this time may have one time: file systems count it in steps of some ms. */
 const settledAfterMs = 100;
 
-/** Whether a file is as it was when it was last checked, or else passes the check now. Large files are left to `holds`. */
+/** Whether a file is unchanged since its last check, or else passes the check now. Large files are left to `holds`. */
 function isRight(
 	{ file, found, check }: { readonly file: string; readonly found: Stats; readonly check: (bytes: Buffer) => boolean },
 	{ checked, now }: Writing,

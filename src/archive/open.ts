@@ -70,7 +70,7 @@ export type ArchiveLocation = Readonly<Record<"where" | "namespace", string>>;
 
 const day = 24 * 3_600_000;
 
-/** With the retention and the redaction of a policy. Throws PalimpsestError as `openArchive` does. */
+/** Opens an archive with the retention and the redaction of a policy. Throws PalimpsestError as `openArchive` does. */
 export function openArchiveOfPolicy(location: ArchiveLocation, policy: Pick<Policy, "archive">) {
 	const { max_age_days, max_bytes, redact, redact_credentials: redactCredentials } = policy.archive;
 	const retention = { maxAgeMs: max_age_days * day, maxBytes: max_bytes };
@@ -87,7 +87,7 @@ export function archivePlace(where: string): "none" | "memory" | "files" | "fold
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** By default in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/). */
+/** Returns the folder of an archive, by default in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/). */
 export function archiveFolderOf(where: {
 	readonly platform: NodeJS.Platform;
 	readonly environment: Readonly<Record<string, string | undefined>>;

@@ -294,7 +294,7 @@ function writeAround(segment: Segment): string {
 	return `${segment.line}-${excerpt(segment, 0, aroundMatch)}`;
 }
 
-/** Of a long line the text around its first match, with its place. */
+/** Writes a long line as the text around its first match, with its place. */
 function writeMatch(segment: Segment, part: GrepPart): string {
 	if (!isLong(segment)) return `${segment.line}:${segment.text}`;
 	const matcher = part.pattern.matcher(segment.text);

@@ -82,7 +82,7 @@ const rememberedChars = 4_000_000;
 const longestRemembered = 16_000;
 let hashes = createTextMemory<string>(rememberedChars);
 
-/** In hex, of the text as UTF-8, in which each lone surrogate is U+FFFD. Remembered (`npm run bench -- proxy`). */
+/** Hashes the text as UTF-8, in which each lone surrogate is U+FFFD, and returns hex digits. Remembers them (`npm run bench -- proxy`). */
 export function sha256(text: string): string {
 	if (text.length > longestRemembered) return crypto.hash("sha256", text, "hex");
 	const known = hashes.find(text);

@@ -28,7 +28,7 @@ export interface CacheTerms {
 }
 
 /**
- * By the model of the request (`docs/prices.md`), its `cache_control` and the observations. Anthropic caches the parts that a
+ * Finds the terms by the model of the request (`docs/prices.md`), its `cache_control` and the observations. Anthropic caches the parts that a
  * `cache_control` marks, for 5 minutes or an hour, and nothing without one
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). OpenAI and Gemini cache by themselves
  * (https://developers.openai.com/api/docs/guides/prompt-caching: inactive prefixes live 5 to 10 minutes, 30 from GPT-5.6 on,
@@ -88,7 +88,7 @@ export function stepFactors(
 
 const automatic = { name: "", read: 0.1, write: 1, writeForHour: 1, output: 5, steps: [], minutes: 5, isAsked: false };
 
-/** Of models that nothing is known of. */
+/** The prices of unknown models. */
 const usualPrices: Readonly<Record<Api, ModelPrices>> = {
 	anthropic: { ...automatic, write: 1.25, writeForHour: 2, isAsked: true },
 	openai: automatic,
@@ -118,7 +118,7 @@ function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: number } 
 	return Object.fromEntries(Object.entries(prices).filter(([key, value]) => set.has(key) && value !== null));
 }
 
-/** In the order of the prompt: tools, system, messages. One on the whole request counts for the last message. */
+/** Finds the last breakpoint, in the order tools, system, messages. One on the whole request counts for the last message. */
 function lastBreakpoint(body: JsonObject): JsonObject | undefined {
 	if (isJsonObject(body.cache_control)) return body.cache_control;
 	const messages = listOf(body.messages);

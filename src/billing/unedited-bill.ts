@@ -63,7 +63,7 @@ export function billUnedited(request: BilledRequest): UneditedBill {
 /** Providers cache from some 1 000 tokens on. */
 const longRepeat = 1_024;
 
-/** Of a request, by which the sizes of its parts may be wrong, and which other conversations may share with it. */
+/** The share of a request by which the sizes of its parts may be wrong, and that other conversations may share with it. */
 const someShare = 0.1;
 
 /** The bill of a request whose answer does not tell it. */

@@ -118,7 +118,7 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** In an answer, or in an event: of Anthropic's first, in its message; of Responses' last, in its response. */
+/** Finds the usage in an answer or an event: in the message of Anthropic's first, in the response of Responses' last. */
 function usageIn(value: unknown): JsonObject {
 	// Gemini's stream without events is a list.
 	const last = Array.isArray(value) ? value.at(-1) : value;

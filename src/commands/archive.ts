@@ -151,11 +151,11 @@ export async function restore(
 		if (names.length > 0) say(`${what}: ${names.slice(0, mostNamed).join(", ")}${more}${hint}`);
 	};
 	tell("not in the archive", left.missing);
-	tell("ambiguous, left as they are (a tool may have printed them)", left.ambiguous);
+	tell("ambiguous, left unchanged (a tool may have printed them)", left.ambiguous);
 	const hint = byCallId ? "" : "; --by-call-id looks these up by their tool_call_id";
-	tell("cut or masked without a reference, left as they are", left.without_reference, hint);
-	tell("summaries, left as they are; recall what they stand for", left.summaries);
-	tell("redacted before they were kept, so not as they were", redacted);
+	tell("cut or masked without a reference, left unchanged", left.without_reference, hint);
+	tell("summaries, left unchanged; recall the messages that they replace", left.summaries);
+	tell("redacted before they were kept, so not restored exactly", redacted);
 	if (after !== undefined) {
 		say(
 			`${after} blocks of reasoning come after restored results. Those that were produced while a result was masked or cut no longer fit, and the provider may refuse them with status 400: go on through the proxy, or let \`palimpsest rescue\` take them out.`,

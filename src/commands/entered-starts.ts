@@ -12,7 +12,7 @@ export type EnteredStart =
 	| { readonly kind: "hook"; readonly line: string }
 	| { readonly kind: "module"; readonly file: string };
 
-/** From the entries of all hosts; `undefined` for an address, and where the host fills in variables (`${…}`). */
+/** Reads the entry of any host; `undefined` for an address, and where the host fills in variables (`${…}`). */
 export function entryStart(entry: unknown): EnteredStart | undefined {
 	if (!isJsonObject(entry) || JSON.stringify(entry).includes("${")) return undefined;
 	const [command, ...args] = [entry.command ?? [], entry.args ?? []].flat();

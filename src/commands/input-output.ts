@@ -169,7 +169,7 @@ export async function readDocument(file: string, maxBytes: number): Promise<Text
 }
 
 function readOnly(file: string, read: Recording): PalimpsestError {
-	const message = `${inputName(file)} is a recording (${read.kind}): count, report and replay can read it, but nothing in it can be edited. To edit its conversation, put it into a JSON file of its own: a request body, or what the program exports.`;
+	const message = `${inputName(file)} is a recording (${read.kind}): count, report and replay can read it, but none of it can be edited. To edit its conversation, save it as a JSON file: a request body, or an export of the program.`;
 	return new PalimpsestError("read_only", message);
 }
 
@@ -278,7 +278,7 @@ export function sayProgress(progress: SummaryProgress): void {
 	} else if (progress.phase !== "waiting") say(progress.phase.replaceAll("_", " "));
 }
 
-/** Without indentation if the value is nested too deeply. Escapes control characters that a terminal would act on. */
+/** Prints JSON, without indentation if the value is nested too deeply. Escapes control characters that a terminal would act on. */
 export function printJson(value: unknown, indent?: number): void {
 	let json: string;
 	try {

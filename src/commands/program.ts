@@ -125,7 +125,7 @@ function addProxyCommand(program: Command): void {
 	const port = ["--port <port>", "port of the proxy (default 8787)", portNumber] as const;
 	const proxy = program
 		.command("proxy")
-		.description("Mask old tool results in what agent programs send to their models.");
+		.description("Mask old tool results in the requests of agent programs to their models.");
 	withArchive(withPolicy(proxy))
 		.option(...port)
 		.option("--host <host>", "loopback address to listen on")
@@ -185,7 +185,7 @@ function addConversationCommands(program: Command): void {
 }
 
 function addSessionCommands(program: Command): void {
-	const dryRun = ["--dry-run", "print what would be taken out, and write nothing"] as const;
+	const dryRun = ["--dry-run", "print the results that would be removed, and write nothing"] as const;
 	const rescues = "Rewrite a session that is over its window so that it fits, and print the command to resume it.";
 	addArchiving(program, "rescue <file>", rescues)
 		.option("--model <name>", "model whose window and tokenizer count (default: the session's)")
@@ -379,7 +379,7 @@ function addHelpCommands(program: Command): void {
 function addHookCommands(program: Command): void {
 	const hook = program
 		.command("hook")
-		.description("Shorten tool results, and keep what people said, in the hooks of agent programs.");
+		.description("Shorten tool results, and keep the words of people, in the hooks of agent programs.");
 	const command = (signature: string, description: string) => hook.command(signature).description(description);
 	const maxChars = [
 		"--max-chars <count>",

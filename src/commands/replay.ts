@@ -201,7 +201,7 @@ function legend({ unit, prices }: Rates): string {
 }
 
 const reasoningLegend =
-	"reasoning: bound to what comes before it, so that masking left it out; its share of all; output billed to produce a part again\n";
+	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
 
 type Unit = Rates["unit"];
 

@@ -93,5 +93,5 @@ function ownFolder(): string[] {
 function refuseHttpOptions(options: HttpServeOptions): void {
 	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics } = options;
 	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics];
-	if (given.some((one) => one !== undefined)) refuseUsage("expected --http beside the options for serving over HTTP");
+	if (given.some((one) => one !== undefined)) refuseUsage("expected --http with the options for serving over HTTP");
 }

@@ -12,7 +12,7 @@ interface WrittenText {
 /** The newest texts that are never cut. */
 const wholeLast = 3;
 
-/** Of all texts that people wrote in a conversation, in order: which are kept whole in any case. */
+/** Marks which of the texts of people in a conversation, in order, are kept whole in any case. */
 export function markWhole(texts: readonly string[]): WrittenText[] {
 	return texts.map((text, index) => ({ text, isWhole: index === 0 || index >= texts.length - wholeLast }));
 }

@@ -18,7 +18,7 @@ export function usersWords(written: readonly string[]): string | undefined {
 	return writeWords(texts, "en");
 }
 
-/** By message, the texts that people wrote. Those that an earlier summary keeps are the texts of its message. */
+/** Lists the texts of people by message. Those that an earlier summary keeps are the texts of its message. */
 export function usersTexts({ document, transcript }: Written): readonly (readonly string[])[] {
 	return transcript.messages.map((message) => textsOfMessage(document, message));
 }
@@ -90,7 +90,7 @@ export function ownWords(text: string): string[] {
 		.filter((piece) => piece !== "");
 }
 
-/** In linear time: an opening tag whose closing tag is missing is looked for once. */
+/** Splits in linear time: an opening tag whose closing tag is missing is looked for once. */
 function piecesBetweenBlocks(text: string): string[] {
 	const pieces: string[] = [];
 	const unclosed = new Set<string>();

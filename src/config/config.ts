@@ -200,7 +200,7 @@ function unreadable(file: string, reason: string, cause?: unknown): PalimpsestEr
 	return new PalimpsestError("unreadable_file", `Cannot read the policy file ${file}: ${reason}.`, { cause });
 }
 
-/** Of a proxy, a plugin or a rescue: starts from `balanced`, which acts only when that pays, unless a preset is named. */
+/** The policy of a proxy, a plugin or a rescue starts from `balanced`, which acts only when that pays, unless a preset is named. */
 export function continuousPolicy({ layers }: Pick<Config, "layers">): Policy {
 	return resolvePolicy([{ preset: "balanced" }, ...layers]);
 }

@@ -3,7 +3,7 @@ export class NotJsonError extends TypeError {
 
 	constructor(cause?: unknown) {
 		super(
-			"Expected values that JSON can hold; got one that contains itself, or a bigint, or that cannot be read. Pass plain JSON, as it is sent to the API.",
+			"Expected values that JSON can hold; got one that contains itself, or a bigint, or that cannot be read. Pass plain JSON, in the form that is sent to the API.",
 			{ cause },
 		);
 	}

@@ -199,7 +199,7 @@ export interface ReplaceEdit extends EditBase {
 	readonly replacement: unknown;
 }
 
-/** Of a message, one of its values, or a reasoning block. */
+/** Removes a message, one of its values, or a reasoning block. */
 export interface RemoveEdit extends EditBase {
 	readonly kind: "remove";
 }

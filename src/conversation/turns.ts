@@ -1,7 +1,7 @@
 import { addToList, groupBy } from "./lists.ts";
 import type { BlockLink, Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
 
-/** By call, the index of its arguments in `counted`, right after its name; `undefined` if it is counted otherwise. */
+/** Finds by call the index of its arguments in `counted`, right after its name; `undefined` if it is counted otherwise. */
 export function locateCallArguments({ calls, counted }: Message): readonly (number | undefined)[] {
 	const places = new Array<number | undefined>(calls.length).fill(undefined);
 	const byName = new Map<string, number[]>();

@@ -206,7 +206,7 @@ function verifySystem({ before, after, trace: { origins, places }, report }: Che
 	const areWhole = was.every(([index, { paths }]) => places[index]?.length === paths.length);
 	const areKnown = is.every(([index]) => origins[index] !== isNew);
 	if (areWhole && areKnown) return;
-	report("system_messages_kept", `${is.length} of them where ${was.length} should stay as they are`);
+	report("system_messages_kept", `${is.length} of them where ${was.length} should stay unchanged`);
 }
 
 /** The calls with the number of their results, and the results with the message of their call, if there is one. */

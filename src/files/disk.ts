@@ -94,7 +94,7 @@ export async function putEmptyFile(file: string, at: number): Promise<void> {
 	await handle.utimes(new Date(at), new Date(at)).finally(() => handle.close());
 }
 
-/** Of a folder, writes its names to the disk; of a file, its content. */
+/** Writes the names of a folder, or the content of a file, to the disk. */
 export async function sync(place: string, kind: "folder" | "file" = "folder"): Promise<void> {
 	try {
 		const handle = await open(place, kind === "file" ? O_RDWR : O_RDONLY);

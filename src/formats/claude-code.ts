@@ -211,7 +211,7 @@ function readAttachedMedia(part: JsonObject, path: Path): MediaNode | undefined 
 
 /**
  * The records of the conversation in file order: the chain of parents that ends in the last message, with the siblings of
- * its records, since parallel calls and their results are separate branches. Branches that a rewind or a retry left are no
+ * its records, since parallel calls and their results are separate branches. Branches that a rewind or a retry left are not
  * part of it, nor are notices of failed requests. Records that a compaction replaced are part of it, but not sent.
  */
 function conversationRecords(records: readonly unknown[]) {

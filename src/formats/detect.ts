@@ -268,7 +268,7 @@ function refuseKnownShapes(located: LocatedMessages): void {
 /** Below this share of the words, calls and results of a foreign shape would be lost. */
 const leastShare = 0.5;
 
-/** In fewer characters there is too little to tell by. */
+/** Shorter texts have too few characters to judge. */
 const fewWords = 200;
 
 function checkExplained({ title }: Format, { read, all }: Explained): void {
@@ -336,6 +336,6 @@ export function readLastResponse(response: unknown): LastResponse {
 	const got = isJsonObject(response) ? "an object of another shape" : kindOf(response);
 	throw new PalimpsestError(
 		"invalid_argument",
-		`Expected \`last_response\` to be what the provider answered to the last call, whole or put together from its stream; got ${got}. Pass one of\n${answerReaders.map(({ shape }) => `- ${shape}`).join("\n")}`,
+		`Expected \`last_response\` to be the provider's answer to the last call, whole or assembled from its stream; got ${got}. Pass one of\n${answerReaders.map(({ shape }) => `- ${shape}`).join("\n")}`,
 	);
 }

@@ -51,7 +51,7 @@ function readsExchange({ calls, results, counted, links }: Message): boolean {
 /** Shorter strings are ids, names and states. */
 const shortestWords = 40;
 
-/** Of a long text, the beginning tells whether it is words: media and encrypted values are one word. */
+/** The length of the beginning that shows whether a long text is words: media and encrypted values are one word. */
 const beginning = 400;
 
 function searchWords(value: unknown) {

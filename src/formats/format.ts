@@ -251,7 +251,7 @@ export function joinAnswers(messages: readonly Message[]): Message[] {
 	return joined.map(joinMessages);
 }
 
-/** By message, the index of the last result of its calls. Ids may be used again. */
+/** Finds by message the index of the last result of its calls. Ids may be used again. */
 function findLastResults(messages: readonly Message[]): readonly number[] {
 	const last = new Array<number>(messages.length).fill(-1);
 	const byId = new Map<string | undefined, number>();

@@ -73,7 +73,7 @@ function readRecord(record: JsonObject, path: Path): Message {
 	return draft;
 }
 
-/** By part, the id of its call. Qwen Code gives every call one. */
+/** Lists the call ids of the parts. Qwen Code gives every call one. */
 function idsOf({ parts }: JsonObject): (string | undefined)[] {
 	return listOf(parts).map((part) => {
 		const { functionCall: call, functionResponse: response } = objectOf(part);

@@ -153,7 +153,7 @@ export function readCassette(text: string): JsonObject | undefined {
 	return longest?.body;
 }
 
-/** Of the keys of a cassette, these are on lines of their own. In Ruby's VCR a body is a map with a `string`. */
+/** Matches the keys of a cassette that are on lines of their own. In Ruby's VCR a body is a map with a `string`. */
 const keyLine = /^([ \t]*(?:- )?)(request|response|body|string):[ \t]*/gm;
 
 function* requestBodies(text: string): Generator<JsonObject> {

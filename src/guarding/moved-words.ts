@@ -120,7 +120,7 @@ function savedBefore(edits: readonly Edit[], { measurement, current }: Parameter
 	return saved.reduce(addSizes, noSize);
 }
 
-/** By message, about the tokens that its words take once it is dropped: whole up to the ceiling, and cut from there. */
+/** Estimates by message the tokens that its words take once it is dropped: whole up to the ceiling, and cut from there. */
 function heldTokens(
 	words: readonly (readonly string[])[],
 	{ meter }: Parameters,

@@ -78,7 +78,7 @@ async function shortenMcp(response: unknown, context: HookContext): Promise<unkn
 /** Codex cuts the output of its shell itself, before a hook gets it (Codex 0.169). */
 const cutByHost = /^Warning: truncated output \(original token count: \d+\)\n/;
 
-/** Of more than 10 000 bytes from a hook, Codex shows a part (Codex 0.169). */
+/** Codex shows only a part of more than 10 000 bytes from a hook (Codex 0.169). */
 const mostBytes = 9_800;
 
 /**

@@ -30,7 +30,7 @@ interface SessionProgram {
 	readonly renamed?: { readonly ids: RegExp; readonly newId: (old: string, sessionId: string) => string };
 }
 
-/** By the name of the session's format. */
+/** Programs by the name of the session's format. */
 const programs: Readonly<Record<string, SessionProgram>> = {
 	"claude-code": {
 		sessionId: (document) => lastText(document, "sessionId"),
@@ -84,7 +84,7 @@ export function requireSession(
 	const old = program?.sessionId(document);
 	if (program !== undefined && old !== undefined) return { program, old };
 	const got = program === undefined ? format.title : `${format.title} without its id`;
-	const message = `Expected a session file of Claude Code, Codex, pi or Gemini CLI, or what \`opencode export\` printed; got ${got}. palimpsest guard prints any conversation made to fit.`;
+	const message = `Expected a session file of Claude Code, Codex, pi or Gemini CLI, or the output of \`opencode export\`; got ${got}. palimpsest guard prints any conversation made to fit.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 

@@ -22,7 +22,7 @@ export interface BodyLimits {
 	readonly endsTinyPieces?: boolean;
 }
 
-/** Of tiny pieces no more are read, and the client has a moment to see its answer. */
+/** Limits on tiny pieces. Past them no more are read, and the client has a moment to see its answer. */
 const tiny = { afterBytes: 64 * 1024, averageBytes: 16, goodbyeMilliseconds: 1_000 };
 
 interface Arriving {
@@ -106,7 +106,7 @@ function drain(request: IncomingMessage): void {
 	if (!request.readableEnded && !request.destroyed) takeTurns(request, () => true).more();
 }
 
-/** A body as a stream, its small pieces joined. `start` has been read already. Destroy it when nobody reads it any more. */
+/** A body as a stream, its small pieces joined. `start` has been read already. Destroy it when no consumer reads it. */
 export function bodyStream(
 	request: IncomingMessage,
 	{
@@ -182,7 +182,7 @@ function takeTurns(request: IncomingMessage, take: (arrived: Buffer, pieces: num
 
 const mostPiecesInTurn = 1_000;
 
-/** Of what Node reads ahead of a request: tiny pieces of a body take hundreds of bytes each. */
+/** Most bytes that Node reads ahead of a request: tiny pieces of a body take hundreds of bytes each. */
 export const mostReadAhead = 16 * 1024;
 
 /**

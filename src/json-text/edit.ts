@@ -344,7 +344,7 @@ function removals({ items, removed, records }: ListChange): Splice[] {
 }
 
 const expectedEdited =
-	"Expected what `applyEdits` answered: `text`, and `inverse` with `sha256_after` and `splices` in order.";
+	"Expected the result of `applyEdits`: `text`, and `inverse` with `sha256_after` and `splices` in order.";
 
 /** The argument may have been read from a file. */
 function requireEdited(edited: unknown): { readonly text: string; readonly inverse: InverseEdits } {

@@ -32,7 +32,7 @@ export function readBoundReasoning(messages: readonly Message[], countTokens: Co
 	return tokens.some((own) => own > 0) ? { tokens, hidden, uncounted } : undefined;
 }
 
-/** In the tokens of a model. */
+/** Scales to the tokens of a model. */
 export function scaleReasoning({ tokens, hidden, uncounted }: BoundReasoning, factor: number): BoundReasoning {
 	const scaled = tokens.map((own, index) => (own - (hidden[index] as number)) * factor + (hidden[index] as number));
 	return { tokens: scaled, hidden, uncounted };

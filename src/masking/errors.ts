@@ -15,7 +15,7 @@ export function detectError(text: string) {
 	return value.status === "error" ? "json_error_status" : undefined;
 }
 
-/** In the order of the spec; the pattern is tried only if the text has the word. */
+/** The rules in the order of the spec; the pattern is tried only if the text has the word. */
 const wordRules = [
 	{ rule: "traceback", word: "Traceback" },
 	{ rule: "exception", word: "Exception" },

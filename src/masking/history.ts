@@ -162,7 +162,7 @@ function tokensSaved(edits: readonly ReplaceEdit[]): number {
 	return edits.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.before.tokens - edit.after.tokens), 0);
 }
 
-/** In the tokens of a model, unrounded. Only texts are scaled: delimiters and media have tokens of their own. */
+/** Scales to the tokens of a model, unrounded. Only texts are scaled: delimiters and media have tokens of their own. */
 export function scaleHistory(
 	history: ReplayHistory,
 	{
@@ -272,7 +272,7 @@ export function startView(history: ReplayHistory, thinkingRedone = 0) {
 		unmasked: () => unmasked,
 		/** Tokens before a message, surroundings included. */
 		before,
-		/** Tokens that are as they were in the last call. */
+		/** Tokens that are unchanged since the last call. */
 		prefix,
 		/** Whether a pause lost the cache. */
 		isCold,

@@ -33,7 +33,7 @@ interface FoundError {
 	readonly resolvedFrom: number | undefined;
 }
 
-/** In the order of `pairResults`. A longer conversation changes none of them. Placeholders (`masked`) resolve none. */
+/** Finds errors, in the order of `pairResults`. A longer conversation changes none of them. Placeholders (`masked`) resolve none. */
 export function findErrors(
 	transcript: Transcript,
 	masked: ReadonlySet<number> = new Set(),

@@ -120,7 +120,7 @@ interface SentMasking {
 	readonly moment: number;
 }
 
-/** In the order of their moments: after the result came, and at the latest at the end. */
+/** Lists the maskings in the order of their moments: after the result came, and at the latest at the end. */
 function sentMaskings({ transcript, results }: ReplayHistory, sent: Schedule): readonly SentMasking[] {
 	const end = transcript.messages.length;
 	const maskings = results.flatMap(({ message }, place): SentMasking[] => {

@@ -13,7 +13,7 @@ export interface Staleness {
 	readonly reason: (typeof order)[number];
 }
 
-/** Of several reasons that come with one message, the first of these counts. */
+/** The first of these counts if several reasons come with one message. */
 const order = ["identical", "reread", "covered", "repeated", "edited"] as const;
 
 const mostCompared = 64;
@@ -22,7 +22,7 @@ const mostCompared = 64;
 type Showing = Pick<FileRead, "lines"> & { readonly place: number; readonly files: number };
 
 /**
- * In the order of `pairResults`. Looks only backwards, so a longer conversation changes nothing. Results in `masked`
+ * Finds stale results, in the order of `pairResults`. Looks only backwards, so a longer conversation changes nothing. Results in `masked`
  * have unknown content and success: they make no other out of date that the original would not. Takes linear time.
  */
 export function findStale(

@@ -115,7 +115,7 @@ function longestEnd(
 	}
 }
 
-/** By variable a class of characters and their number, such as `[a-z]{0,64}` or `\d+`. */
+/** A class of characters and their number for each variable, such as `[a-z]{0,64}` or `\d+`. */
 type TemplateGrammar = Readonly<Record<string, string>>;
 
 type TemplatePart =

@@ -114,7 +114,7 @@ function summariseAnswer(members: readonly AnswerMember[], bytes: number): strin
 		return `\`${name}\` (${items}${size} bytes)`;
 	});
 	return [
-		`This answer is ${bytes} bytes of JSON, too large to repeat here. All of it is in this answer's structuredContent, of which this text leaves out ${names.join(", ")}.`,
+		`This answer is ${bytes} bytes of JSON, too large to repeat here. Its structuredContent has all of it; this text leaves out ${names.join(", ")}.`,
 		...whatHappened(members.find(({ name }) => name === "report")?.value),
 		membersJson(members.filter((member) => !large.includes(member))),
 	].join("\n");

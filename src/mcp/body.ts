@@ -108,7 +108,7 @@ function lengthOf(ranges: readonly ByteRange[]): number {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Without parsing, in less time than `JSON.parse`. It stops as soon as there is too much outside the arguments. */
+/** Finds the ranges without parsing, in less time than `JSON.parse`. It stops as soon as there is too much outside the arguments. */
 function argumentRanges(bytes: Uint8Array): readonly ByteRange[] {
 	const found: ByteRange[] = [];
 	let inside = 0;

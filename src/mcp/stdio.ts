@@ -93,7 +93,7 @@ export async function serveStdio(
 
 const invalidRequest = -32_600;
 
-/** Without its own message, which may quote the input. */
+/** Describes an error without its own message, which may quote the input. */
 function describeError(error: Error): string {
 	if (error instanceof SyntaxError) return "A line on standard input is not JSON and was skipped";
 	// The SDKs notice faults that `readMessage` does not, such as a progress token that is a list.
@@ -195,7 +195,7 @@ export interface OversizedLine {
 const lineFeed = 0x0a;
 const edgeLength = 300;
 
-/** In linear time; the SDK's reader copies all it holds at every chunk. Keeps only the ends of a line that is too long. */
+/** Reads lines in linear time; the SDK's reader copies all it holds at every chunk. Keeps only the ends of a line that is too long. */
 export function createLineReader(options: {
 	readonly largest: number;
 	readonly onLine: (line: string) => void;

@@ -118,7 +118,7 @@ export type SummarySource =
 
 export type LoadStrategy = (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
 
-/** By name, else the policy's. Throws PalimpsestError `invalid_policy` if it cannot be loaded. */
+/** Finds the strategy by name, else the policy's. Throws PalimpsestError `invalid_policy` if it cannot be loaded. */
 export async function strategyOfCall(
 	what: Pick<CompactRequest, "policy" | "answer" | "log" | "signal"> & {
 		readonly named: BuiltInStrategy | CompactionStrategy | undefined;

@@ -125,7 +125,7 @@ const possible = { low: 0.2, high: 5 } as const;
  */
 const margin = { counted: 0.05, added: 0.2 } as const;
 
-/** By the input tokens of the last request. An impossible number is ignored, with a note. */
+/** Calibrates by the input tokens of the last request. An impossible number is ignored, with a note. */
 export function calibrate(
 	estimate: TokenEstimate,
 	counted: {

@@ -163,7 +163,7 @@ export async function retryWithoutArchive<
 		failure = error;
 	}
 	const without = await operation({ ...request, archive: undefined });
-	const note = `The archive could not be written (${failure.message}), so what was taken out cannot be recalled.`;
+	const note = `The archive could not be written (${failure.message}), so the removed parts cannot be recalled.`;
 	return { ...without, report: { ...without.report, notes: [...without.report.notes, note] } };
 }
 
@@ -185,7 +185,7 @@ export function completePlan(what: {
 	// If edits are refused, no earlier call made one.
 	const affected = affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
 	if (policy.thinking === "refuse" && affected.length > 0) {
-		const message = `${affected.length} reasoning blocks come after what would be edited and are bound to it, and the policy says thinking = "refuse". Allow it with thinking = "auto", "keep" or "strip_after_edit".`;
+		const message = `${affected.length} reasoning blocks come after the parts to edit and are bound to them, and the policy says thinking = "refuse". Allow it with thinking = "auto", "keep" or "strip_after_edit".`;
 		throw new PalimpsestError("thinking_bound", message);
 	}
 	const { document, transcript } = source;
@@ -239,7 +239,7 @@ export function applyAndVerify(planned: {
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
 	const broken = `have broken ${shown.join(", ")}${more}, so the conversation is unchanged.`;
 	const error = rewrites
-		? new PalimpsestError("strategy_failed", `What the compaction strategy returned would ${broken}`)
+		? new PalimpsestError("strategy_failed", `The result of the compaction strategy would ${broken}`)
 		: new PalimpsestError("broken_promise", `The result would ${broken} Please report this.`);
 	return { document, error };
 }
@@ -282,9 +282,9 @@ function adviceOn(left: readonly AffectedThinking[] | undefined, isAuto: boolean
 		return `They were left in, since the conversation names no model that is known to bind reasoning. If a provider refuses them with status 400, name the \`model\`, set thinking = "strip_after_edit" in the policy, or ${dropBlock}.`;
 	}
 	if (!left) {
-		return `A provider that binds reasoning to what comes before it (Claude 5.1 and later) may refuse them with status 400: set thinking = "auto" or "strip_after_edit" in the policy, or ${dropBlock}.`;
+		return `A provider that binds reasoning to earlier messages (Claude 5.1 and later) may refuse them with status 400: set thinking = "auto" or "strip_after_edit" in the policy, or ${dropBlock}.`;
 	}
-	const why = isAuto ? ", since the model of the conversation binds reasoning to what comes before it" : "";
+	const why = isAuto ? ", since the model of the conversation binds reasoning to earlier messages" : "";
 	if (left.length === 0) return `They were taken out${why}.`;
-	return `${left.length} of them stayed, because a call needs them or their message has nothing else. A provider that binds reasoning to what comes before it may refuse those with status 400: ${dropBlock}.`;
+	return `${left.length} of them stayed, because a call needs them or their message has nothing else. A provider that binds reasoning to earlier messages may refuse those with status 400: ${dropBlock}.`;
 }

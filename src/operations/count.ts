@@ -89,7 +89,7 @@ export function modelOfSession({ located: { messages } }: ReadConversation): str
 	return undefined;
 }
 
-/** With the tools that were passed along. Throws PalimpsestError `invalid_argument` if the conversation has tools. */
+/** Adds the tools that were passed along. Throws PalimpsestError `invalid_argument` if the conversation has tools. */
 export function asSent(
 	{ transcript, located }: ReadConversation,
 	{ model, tools: passed }: { readonly model: string | undefined; readonly tools?: unknown },

@@ -107,7 +107,7 @@ function isMain(edit: Edit): edit is MainEdit {
 	return edit.takenOut !== undefined && edit.takenOut.kind !== "group";
 }
 
-/** By paths: a guard may truncate a text and mask its copy, and a truncated copy no longer looks like one. */
+/** Groups edits by paths: a guard may truncate a text and mask its copy, and a truncated copy no longer looks like one. */
 function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const found: ResultEdits[] = [];
 	const editsOf = new Map(plan.map((edit) => [jsonPointer(edit.path), edit]));

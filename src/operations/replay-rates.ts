@@ -4,7 +4,7 @@ import type { Prices } from "../policy/schema.ts";
 import type { CallCosts } from "../replaying/faults.ts";
 import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
 
-/** In US dollars, from the bundled catalogue. Throws PalimpsestError `invalid_argument` for an unknown model. */
+/** Returns rates in US dollars, from the bundled catalogue. Throws PalimpsestError `invalid_argument` for an unknown model. */
 export async function ratesOfModel(model: string, configured: Prices): Promise<Rates> {
 	const listed = (await findInCatalogue(model))?.prices;
 	const input = listed?.input_mtok;

@@ -106,7 +106,7 @@ function withoutShortest(drawn: readonly (readonly ReplaySeries[])[], most: numb
 	return drawn.toSpliced(calls.lastIndexOf(Math.min(...calls)), 1);
 }
 
-/** In tokens of the model that counts, not of the conversation's own. */
+/** Returns the window in tokens of the model that counts, not of the conversation's own. */
 async function windowTokensOf(source: ReadConversation, settings: ReplaySettings & { readonly factor: number }) {
 	const { policy, contextWindow, model: named, factor } = settings;
 	const model = modelOfCall(named ?? modelOfSession(source), source.document, policy);
@@ -235,7 +235,7 @@ interface Histories {
 	bound?: PolicyTotals["bound"];
 }
 
-/** Of a fault, for its bound: tokens at the price of writing. From nothing to more than any saves. */
+/** Penalties of a fault for its bound, in tokens at the price of writing: from nothing to more than any masking saves. */
 const penaltiesInTokens = [0, ...Array.from({ length: 10 }, (_, power) => 500 * 2 ** power)];
 
 /** Reads a history once for all policies with the same placeholders and kept errors. */

@@ -120,7 +120,7 @@ function legend({ biggest_results }: ContextReport): string {
 	return [
 		...(biggest_results.length === 0 ? [] : ofResults),
 		"rewritten: tokens from the first change on, which the cache stores again",
-		"pays after: calls until what is freed has paid for that",
+		"pays after: calls until the freed tokens have paid for that",
 	].join("\n");
 }
 

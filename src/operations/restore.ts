@@ -48,7 +48,7 @@ export async function restoreText(request: RestoreOptions & { readonly text: str
 	return { text: last, report };
 }
 
-/** In rounds until nothing more is found. Throws PalimpsestError `not_a_conversation`, `archive_unavailable`. */
+/** Restores in rounds until nothing more is found. Throws PalimpsestError `not_a_conversation`, `archive_unavailable`. */
 export async function restoreConversation(request: RestoreOptions & { readonly conversation: unknown }) {
 	const { conversation, ...options } = request;
 	const size = { message: -1, before: noSize, after: noSize };

@@ -230,7 +230,7 @@ async function excerpt(limit: ExcerptLimit, policy: Policy) {
 	};
 }
 
-/** Of a longer output only the beginning is archived. */
+/** Only this much of the beginning of an output is archived. */
 const mostArchivedBytes = 64 * 1024 * 1024;
 
 /** Archives an output in pieces. A failure ends the archiving and is returned at the end, so that the output still passes. */

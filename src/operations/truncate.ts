@@ -271,8 +271,8 @@ function rangeText({ from, to }: LineSpan): string {
 const flag = "_truncated";
 
 /**
- * docs/specs/robustness.md#large-results; all but `content` stays to the byte. `undefined` for texts that are no
- * object.
+ * docs/specs/robustness.md#large-results; all but `content` stays to the byte. `undefined` for texts that are not
+ * objects.
  */
 export function truncateJsonContent(
 	text: string,

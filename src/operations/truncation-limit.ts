@@ -24,7 +24,7 @@ export function nameOfLimit(limit: StreamLimit, { maxChars, maxTokens, limitName
 }
 
 export function limitTooSmall({ name, given, least }: { name: string; given: number; least: number }) {
-	const message = `Expected \`${name}\` to leave room for the note on what is left out: the smallest that works here is ${least}; got ${given}.`;
+	const message = `Expected \`${name}\` to leave room for the note on the omitted part: the smallest that works here is ${least}; got ${given}.`;
 	return new PalimpsestError("invalid_argument", message);
 }
 

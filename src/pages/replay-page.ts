@@ -77,7 +77,7 @@ ${rankingTable(policies)}
 /** Multiples of one more call. */
 const faultPrices = [0, 1, 3, 10] as const;
 
-/** In the order of the ranks at the second price; policies with the same bill share a rank. */
+/** Lists policies in the order of their ranks at the second price; policies with the same bill share a rank. */
 function rankingTable(policies: readonly PolicyFigures[]): string {
 	const byPrice = faultPrices.map((price) => {
 		const bills = policies.map((one) => one.ratio_to_raw + price * one.fault_cost_to_raw);

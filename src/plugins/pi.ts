@@ -161,7 +161,7 @@ async function compactWithWords(event: JsonObject, { model, modelRegistry }: Con
 	return { compaction: { ...made, summary: `${made.summary}\n\n${words}` } };
 }
 
-/** By its name, which pi resolves in its compiled form; else next to the script that runs. */
+/** Imports pi by its name, which pi resolves in its compiled form; else next to the script that runs. */
 async function importPi(): Promise<Compaction> {
 	const name = "@earendil-works/pi-coding-agent";
 	try {

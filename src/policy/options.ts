@@ -56,7 +56,7 @@ export function wholeNumber(least: number, unit = ""): z.ZodType {
 	return schema.describe(`a whole number${unit && ` of ${unit}`}, ${least} or more`);
 }
 
-/** Without an upper bound, so infinity is allowed. */
+/** A number without an upper bound, so infinity is allowed. */
 export function number(least: number, unit = ""): z.ZodType {
 	const schema = z.custom((value) => typeof value === "number" && value >= least);
 	return schema.describe(`a number${unit && ` of ${unit}`}, ${least} or more`);

@@ -143,7 +143,7 @@ const guard = section("Keeping a conversation within the model's context window.
 	unknown_window: field(
 		z.union([largeNumber.min(1), z.enum(["refuse", "leave"])]),
 		"refuse",
-		"If no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
+		"If no context window is known for the model: `refuse` the call, `leave` the conversation unchanged, or assume this many tokens.",
 	),
 	reserve_tokens: field(largeNumber, 8192, "Tokens of the window left free for the answer."),
 	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
@@ -287,7 +287,7 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 
 const price = z.number().min(0).max(1_000_000);
 
-const prices = section("What tokens cost.", {
+const prices = section("The prices of tokens.", {
 	input: field(price, 1, "Price of an input token."),
 	cache_read: field(price, 0.1, "Price of a token that the provider reads from its prompt cache."),
 	cache_write: field(
@@ -299,7 +299,7 @@ const prices = section("What tokens cost.", {
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,
-		"For models that bind their reasoning to what comes before it: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. This is an assumption, not a measurement.",
+		"For models that bind their reasoning to earlier messages: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. This is an assumption, not a measurement.",
 	),
 	fault: field(
 		price,
@@ -328,7 +328,7 @@ export const policySchema = z.strictObject({
 	),
 	media: choice(
 		["keep", "mask"],
-		"Images, audio and documents in old tool results: left as they are, or replaced by a line that describes them.",
+		"Images, audio and documents in old tool results: left unchanged, or replaced by a line that describes them.",
 	),
 	thinking: absentOr(
 		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),

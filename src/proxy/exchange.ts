@@ -136,7 +136,7 @@ async function askAgain(
 	const isBinding = isBindingRefusal(held.headers, held.text);
 	if (isBinding && accounts.learn(upstream.origin, asked.headers)) {
 		const message =
-			"This account checks what reasoning is bound to. Reasoning that an edit makes invalid is left out from now on.";
+			"This account checks the messages that reasoning is bound to. Reasoning that an edit makes invalid is left out from now on.";
 		log?.({ level: "notice", message, data: { event: "reasoning_enforced" } });
 	}
 	let answer: IncomingMessage | undefined;
@@ -194,7 +194,7 @@ async function askOrRefuse(
 	}
 }
 
-/** In a shape that the clients of all three APIs can show. */
+/** Refuses a request in a shape that the clients of all three APIs can show. */
 export function refuse(
 	response: ServerResponse,
 	{ status, message }: { readonly status: number; readonly message: string },

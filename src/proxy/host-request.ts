@@ -26,7 +26,7 @@ type ReadRequest =
 /** Decoded. A larger body passes through. */
 export const mostEditedBytes = 64 * 1024 * 1024;
 
-/** Of a larger body, others do not wait for all steps of reading it: each takes some 3 ms a megabyte. */
+/** Other requests do not wait for all steps of reading a larger body: each takes some 3 ms a megabyte. */
 const mostBytesInTurn = 4 * 1024 * 1024;
 
 /** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */

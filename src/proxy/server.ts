@@ -137,7 +137,7 @@ const serverOptions = {
 	highWaterMark: mostReadAhead,
 };
 
-/** Of all bodies that arrive or are worked on. Past it the largest that still arrives passes unedited. */
+/** The limit of all bodies that arrive or are worked on. Past it the largest that still arrives passes unedited. */
 const mostHeldBytes = 256 * 1024 * 1024;
 
 interface Running extends Serving {

@@ -3,7 +3,7 @@ import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
 import { carriedCalls } from "./faults.ts";
 import { callsAfter, usesByCall } from "./recall.ts";
 
-/** Of one token. */
+/** The prices of one token. */
 interface TokenPrices {
 	readonly read: number;
 	readonly write: number;
@@ -134,7 +134,7 @@ function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] 
 }
 
 /**
- * Tokens that are surely written anew if a result is masked after a call that had so many messages: of those from its
+ * Tokens that are surely written again if a result is masked after a call that had so many messages: of those from its
  * place on, the ones that no other result answers for.
  */
 function rewrittenWith({ results, messageTokens }: ReplayHistory, before: readonly number[]) {

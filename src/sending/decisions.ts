@@ -28,7 +28,7 @@ export function reasonAgainst(
 	return archive && !originals.canArchive() ? "archive" : undefined;
 }
 
-/** By place. A result that another conversation has sent masked or cut stays so. */
+/** Finds the known states by place. A result that another conversation has sent masked or cut stays so. */
 export function knownStates({ transcript, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
 	const answered = lastAnswer(transcript.messages);
 	return keys.map((key, place): ResultState | undefined => {

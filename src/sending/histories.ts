@@ -31,7 +31,7 @@ export type Histories = ReturnType<typeof createHistories>;
 /** Branches of a conversation that go on in turns, such as those of a fork. */
 const mostBranches = 3;
 const mostConversations = 64;
-/** Of all histories: some 16 conversations of 1 MB. */
+/** The limit of all histories: some 16 conversations of 1 MB. */
 const mostChars = 16_000_000;
 
 /** The last histories of each conversation. A plan counts only for a request that continues the history it was made for. */

@@ -36,7 +36,7 @@ export interface KnownKeys {
 }
 
 /**
- * By place, a key for each result: its text with its call. Results whose calls have distinct ids are known in every
+ * Makes a key for each result, by place: its text with its call. Results whose calls have distinct ids are known in every
  * conversation, so they are still known after a host has compacted it; others only in `conversation`, by their number
  * among equal ones. The results that an earlier history begins with keep their keys without being hashed, which is most
  * of the time that a request of 1 MB would take (`npm run bench -- proxy`).

@@ -46,7 +46,7 @@ const mostConversations = 500;
 const mostResults = 50_000;
 /** Notes of one conversation that wait for a disk. */
 const mostUnwritten = 1_000;
-/** Of one conversation: some 10 000 results. */
+/** The limit of one conversation: some 10 000 results. */
 const mostFileBytes = 32_000_000;
 
 /**

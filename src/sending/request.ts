@@ -74,7 +74,7 @@ export function openRequest(
 	};
 }
 
-/** By the name of the conversation, so that every process holds out the same ones. */
+/** Decides by the name of the conversation, so that every process holds out the same ones. */
 function isHeldOut(conversation: string, share: number): boolean {
 	return Number.parseInt(conversation.slice(0, 8), 16) / 2 ** 32 < share;
 }

@@ -30,7 +30,7 @@ export interface ResultState {
 	readonly ref?: string | undefined;
 }
 
-/** By place, the JSON value that is sent there. The text of the place is needed for values that were read from a file. */
+/** The JSON value that is sent at each place. The text of the place is needed for values that were read from a file. */
 export type Values = ReadonlyMap<Place, Value>;
 
 type Value = (text: string) => unknown;
@@ -85,7 +85,7 @@ export function charsOfState(state: Pick<ResultState, "values"> | undefined, res
 	}, 0);
 }
 
-/** Without texts of the conversation: pieces of an original are named by their places in it. Plain JSON. */
+/** Encodes values without texts of the conversation: pieces of an original are named by their places in it. Plain JSON. */
 export function encodeValues(values: Values, result: ToolResult): JsonObject {
 	const entries = Array.from(values, ([place, value]) => {
 		const text = textAt(place, result);

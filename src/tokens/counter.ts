@@ -46,7 +46,7 @@ export async function loadCounter(encoding: EncodingName): Promise<CountTokens> 
 	return count;
 }
 
-/** By SHA-256: keeps no text alive, and V8 hashes long strings by length. Short texts are counted again. */
+/** Remembers counts by SHA-256: keeps no text alive, and V8 hashes long strings by length. Short texts are counted again. */
 export function createCountMemo(
 	countAnew: CountTokens,
 	{ entries, shortText }: { readonly entries: number; readonly shortText: number },

@@ -12,7 +12,7 @@ export interface TokenEstimate {
 	readonly notes: readonly string[];
 }
 
-/** In `encoding`, else the model's own, else the nearest one, scaled. An unknown model gets the widest band. */
+/** Counts in `encoding`, else the model's own, else the nearest one, scaled. An unknown model gets the widest band. */
 export async function estimateTokens(
 	model: string | undefined,
 	encoding: EncodingName | undefined,

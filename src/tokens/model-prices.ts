@@ -28,7 +28,7 @@ export interface PriceStep {
 }
 
 /**
- * Without waiting: by our table, else by the catalogue once `openCatalogue` is done; `undefined` for an unknown model. A
+ * Finds prices without waiting: in our table, else in the catalogue once `openCatalogue` is done; `undefined` for an unknown model. A
  * version has the prices of the latest version of its family in the table that is not later, and those of the first if all
  * are. A name without a version, such as `opus`, has those of the latest.
  */
@@ -52,7 +52,7 @@ function pricesInTable(name: string): ModelPrices | undefined {
 	return undefined;
 }
 
-/** In the order of the table, for its page. */
+/** Lists the prices in the order of the table, for its page. */
 export function tabledPrices(): readonly ModelPrices[] {
 	return families.flatMap(({ family, versions }) => versions.map((row) => pricesOf(family, row)));
 }

@@ -10,7 +10,7 @@ export interface ModelWindow {
 }
 
 /**
- * By the name (`[1m]` of Claude Code), the catalogue, the maker's documentation, or the nearest model of the family,
+ * Finds the window by the name (`[1m]` of Claude Code), the catalogue, the maker's documentation, or the nearest model of the family,
  * with a note; `undefined` for an unknown family. The first call loads the catalogue (some 70 ms).
  */
 export async function contextWindowOfModel(model: string): Promise<ModelWindow | undefined> {
@@ -72,7 +72,7 @@ const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	openai: "unmeasured",
 };
 
-/** By the model's name, else by its provider in the catalogue. */
+/** Finds the family by the model's name, else by its provider in the catalogue. */
 export async function familyOfModel(model: string): Promise<FamilyName> {
 	// The provider's name says nothing: `ollama/qwen3` is not Llama.
 	const name = withTier(model.trim().toLowerCase().split("/").at(-1) as string);
@@ -171,7 +171,7 @@ type ModelName = NonNullable<ReturnType<typeof parseName>>;
 /** Major versions that a model may be ahead of the catalogue. A name further ahead, such as `gpt-99`, is a mistake. */
 const mostNewer = 20;
 
-/** Of the same tier if possible, of the latest version that is not later (windows grew), with the smallest window. */
+/** Finds a model of the same tier if possible, of the latest version that is not later (windows grew), with the smallest window. */
 async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
 	if (!asked) return undefined;
@@ -261,7 +261,7 @@ export type CataloguedPrice =
 	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
 
 /**
- * In the bundled catalogue (no network). Accepts providers before the name (`openrouter/anthropic/claude-sonnet-4.5`)
+ * Looks in the bundled catalogue (no network). Accepts providers before the name (`openrouter/anthropic/claude-sonnet-4.5`)
  * and Bedrock's names. Prices have the catalogue's names, such as `input_mtok` and `cache_read_mtok`.
  */
 export async function findInCatalogue(model: string) {

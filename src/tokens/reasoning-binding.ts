@@ -20,11 +20,11 @@ const floors: Readonly<Record<string, Floors>> = {
 	haiku: { some: [5, 5] },
 };
 
-/** Of families that came later: the page says that later models check, too. */
+/** The floors of families that came later: the page says that later models check, too. */
 const laterFamily: Floors = { some: [5, 5] };
 
 /**
- * By the name that a request, a session, a router, Bedrock or Vertex has for a model. A name without a version, such as
+ * Decides by the name that a request, a session, a router, Bedrock or Vertex has for a model. A name without a version, such as
  * Claude Code's `opus`, says nothing, so it counts as not binding.
  */
 export function reasoningBinding(model: string | undefined): ReasoningBinding {

@@ -15,7 +15,7 @@ const fields = [
 	{ name: "prompt_token_count", beside: [] },
 ] as const;
 
-/** Of Anthropic, OpenAI, Gemini or Bedrock. Throws PalimpsestError `invalid_argument` if it has no such number. */
+/** Reads the usage of Anthropic, OpenAI, Gemini or Bedrock. Throws PalimpsestError `invalid_argument` if it has no such number. */
 export function inputTokensOf(usage: unknown): number {
 	const numbers = isJsonObject(usage) ? usage : {};
 	const field = fields.find(({ name }) => Object.hasOwn(numbers, name));

@@ -44,7 +44,7 @@ export function readTokenTable(name: TableName): TokenTable {
 /** Has to change with the sections of the file and with `hashBytes`. */
 export const tableVersion = 1;
 
-/** Of the file, in bytes: the version, the size, the longest token and the capacity of `tokens`, four bytes each. */
+/** The header of the file, in bytes: the version, the size, the longest token and the capacity of `tokens`, four bytes each. */
 export const headerLength = 16;
 
 /** Bytes of each section of the file, in its order. */

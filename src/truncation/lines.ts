@@ -190,7 +190,7 @@ export const signNames = ["fresh", "focus", "acts", "outer", "front", "repeated"
 export type LineWeights = Readonly<Record<(typeof signNames)[number], number>>;
 
 /**
- * From a Poisson regression with a ridge: it predicts how many strings of a line an agent uses later, over the results of
+ * The weights of a Poisson regression with a ridge: it predicts how many strings of a line an agent uses later, over the results of
  * real conversations. test/real/truncate-cross-validation.test.ts fits them on one half and tests them on the other. All
  * are reduced by a fifth, to be more careful than the estimate.
  */

@@ -66,7 +66,7 @@ describe("restore", () => {
 		const { code, text, lines } = await run(["restore", "-"], masked.text);
 		expect(code).toBe(0);
 		expect(text).toContain("[redacted before archiving]");
-		expect(lines[1]).toMatch(/^palimpsest: redacted before they were kept, so not as they were: \w+, \w+$/);
+		expect(lines[1]).toMatch(/^palimpsest: redacted before they were kept, so not restored exactly: \w+, \w+$/);
 		expect(await run(["restore", "-"], source)).toMatchObject({ code: 0, text: source });
 	});
 
@@ -99,7 +99,7 @@ describe("restore", () => {
 		expect(left).toMatchObject({ code: 1, text: guarded.text });
 		expect(left.lines).toEqual([
 			"palimpsest: restored 0",
-			expect.stringMatching(/^palimpsest: cut or masked without a reference, left as they are: \w+, .*--by-call-id/),
+			expect.stringMatching(/^palimpsest: cut or masked without a reference, left unchanged: \w+, .*--by-call-id/),
 		]);
 		const masked = await run(["mask", "-", "--archive", "none"], source);
 		await run(["mask", "-"], source);
@@ -121,7 +121,7 @@ describe("restore", () => {
 		]);
 		const { code, text, lines } = await run(["restore", "-"], source);
 		expect({ code, text }).toEqual({ code: 1, text: source });
-		expect(lines[1]).toMatch(/^palimpsest: ambiguous, left as they are \(a tool may have printed them\): \w{8}$/);
+		expect(lines[1]).toMatch(/^palimpsest: ambiguous, left unchanged \(a tool may have printed them\): \w{8}$/);
 	});
 
 	it("refuses input that is not a conversation", async () => {

@@ -107,5 +107,5 @@ it("shows and bills the reasoning that masking makes invalid, for a model that b
 	expect((await replayed("free.json")).text).not.toContain("reasoning");
 	const shown = (await replayed("bound.json")).text;
 	expect(shown).toMatch(/reasoning +produced\n.*left out +share +again\n/);
-	expect(shown).toContain("reasoning: bound to what comes before it");
+	expect(shown).toContain("reasoning: bound to earlier messages");
 });

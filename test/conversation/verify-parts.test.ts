@@ -265,7 +265,7 @@ describe("links, system messages and pairs", () => {
 
 	it("system messages stay in their places, unchanged", () => {
 		const two = [...openaiMessages(system("S")), ...messages];
-		expect(found(two, [remove(0)])).toEqual(["system_messages_kept: 1 of them where 2 should stay as they are"]);
+		expect(found(two, [remove(0)])).toEqual(["system_messages_kept: 1 of them where 2 should stay unchanged"]);
 		expect(found(two, [remove(5)])).toEqual([]);
 	});
 

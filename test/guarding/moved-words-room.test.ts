@@ -123,7 +123,7 @@ describe("the message of the words", () => {
 	const edited = (more: Partial<Given>) =>
 		plannedDrop({ ...given, ...more }).edits.map(({ kind, reason, message }) => `${kind} ${reason} ${message}`);
 
-	it("stands in the place of the first message that had words", () => {
+	it("is in the place of the first message that had words", () => {
 		expect(edited({})).toEqual([
 			"remove drop 1",
 			"replace summary 2",
@@ -145,7 +145,7 @@ describe("the message of the words", () => {
 		});
 	});
 
-	it("takes in the words of an earlier drop, where these stand in front", () => {
+	it("takes in the words of an earlier drop, where these come first", () => {
 		const task = writeWords(["Task."], "en") ?? "";
 		expect(edited({ task })).toEqual([
 			"replace summary 0",
@@ -155,7 +155,7 @@ describe("the message of the words", () => {
 		expect(edits[0]).toHaveProperty("replacement.content", writeWords(["Task.", "Word.", "More."], "en"));
 	});
 
-	it("leaves words behind the dropped messages, words no longer sent, and summaries where they are", () => {
+	it("leaves words after the dropped messages, words no longer sent, and summaries where they are", () => {
 		const alone = writeWords(["Alone."], "en") ?? "";
 		const edits = edited({});
 		expect(edited({ words: { ...given.words, 15: alone } })).toEqual(edits);

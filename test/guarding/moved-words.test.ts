@@ -23,7 +23,7 @@ type Texts = readonly { readonly role: string; readonly content: string }[];
 const wordsIn = (conversation: unknown) =>
 	(conversation as Texts).flatMap(({ content }) => (content ? (readSummaryFrame(content)?.words ?? []) : []));
 
-it("the words of dropped messages stand in one message behind the first text, and later drops add to it", async () => {
+it("the words of dropped messages are in one message after the first text, and later drops add to it", async () => {
 	const messages = openaiMessages(
 		system("Be brief."),
 		assistant("Hello."),
@@ -78,7 +78,7 @@ it("with a target, the conversation and the words together come down to it, and 
 	}
 });
 
-it("words of earlier drops that stand first, and so are pinned as the task, are joined with later ones", async () => {
+it("words of earlier drops that come first, and so are pinned as the task, are joined with later ones", async () => {
 	const unpinned = policyOf({ ...given, guard: { ...given.guard, pin_task: false } });
 	const messages = openaiMessages(user("Task."), [0, 1, 2, 3, 4, 5].flatMap(turn));
 	const first = await guardConversation({ conversation: messages, policy: unpinned, contextWindow: 1_500 });
@@ -91,7 +91,7 @@ it("words of earlier drops that stand first, and so are pinned as the task, are 
 	expect(wordsIn(twice).length).toBeGreaterThan(wordsIn(once).length);
 });
 
-it("a conversation in which only words could go stays as it is", async () => {
+it("a conversation in which only words could go stays unchanged", async () => {
 	const messages = openaiMessages(user("Task."), user("One."), user("Two."));
 	const outcome = await guard(messages, 8);
 	expect(outcome.error).toBeUndefined();

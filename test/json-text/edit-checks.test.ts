@@ -68,15 +68,17 @@ describe("arguments that are refused", () => {
 	it("an answer that is not plain JSON", () => {
 		expect(() => invertEdits({ text: 1n } as never)).toThrow(refusal("invalid_argument", "argument of `invertEdits`"));
 		for (const answer of [null, undefined, { text: "x", inverse: { sha256_after: "x" } }, { text: 1, inverse: {} }]) {
-			expect(() => invertEdits(answer as never)).toThrow(refusal("invalid_argument", "Expected what `applyEdits`"));
+			expect(() => invertEdits(answer as never)).toThrow(
+				refusal("invalid_argument", "Expected the result of `applyEdits`"),
+			);
 		}
 		const inverse = { sha256_after: sha256Of("x"), splices: [] };
-		expect(() => invertEdits({ text: 1, inverse } as never)).toThrow(refusal("invalid_argument", "Expected what"));
+		expect(() => invertEdits({ text: 1, inverse } as never)).toThrow(refusal("invalid_argument", "Expected the result"));
 		expect(() => invertEdits({ text: "x", inverse: { ...inverse, splices: {} } } as never)).toThrow(
-			refusal("invalid_argument", "Expected what"),
+			refusal("invalid_argument", "Expected the result"),
 		);
 		expect(() => invertEdits({ text: "x", inverse: { ...inverse, sha256_after: 1 } } as never)).toThrow(
-			refusal("invalid_argument", "Expected what"),
+			refusal("invalid_argument", "Expected the result"),
 		);
 	});
 
@@ -116,7 +118,7 @@ describe("splices of an answer", () => {
 			[{ end: 0, replacement: "x" }],
 			[undefined],
 		]) {
-			expect(() => invert("abc", splices)).toThrow(refusal("invalid_argument", "Expected what `applyEdits`"));
+			expect(() => invert("abc", splices)).toThrow(refusal("invalid_argument", "Expected the result of `applyEdits`"));
 		}
 	});
 

@@ -143,7 +143,7 @@ describe("the text of a report", () => {
 			"age: tool turns since; stale: read again, edited or repeated since",
 			"used: an answer took text from it that was nowhere else",
 			"rewritten: tokens from the first change on, which the cache stores again",
-			"pays after: calls until what is freed has paid for that",
+			"pays after: calls until the freed tokens have paid for that",
 			"",
 		];
 		expect(linesOf(80, "none").slice(-6)).toEqual(["", ...legend]);

@@ -96,7 +96,7 @@ describe("a context report as text", () => {
 			"age: tool turns since; stale: read again, edited or repeated since",
 			"used: an answer took text from it that was nowhere else",
 			"rewritten: tokens from the first change on, which the cache stores again",
-			"pays after: calls until what is freed has paid for that",
+			"pays after: calls until the freed tokens have paid for that",
 			"",
 		]);
 	});

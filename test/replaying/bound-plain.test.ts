@@ -129,7 +129,7 @@ describe("leastBills", () => {
 		expectExact(history, prices, "held");
 	});
 
-	it("is as near beside a vast result that no call comes back to", () => {
+	it("is as near with a vast result that no call comes back to", () => {
 		const vast = { role: "user", tokens: 20, results: [{ tokens: 1e12, saves: 9e11 }] } as const;
 		const turns = Array.from({ length: 12 }, (_, turn) => {
 			return [answer({ identifiers: turn === 8 ? [[1]] : [] }), turn === 0 ? tool([2_000, 1_900]) : tool([50, 0])];
@@ -141,7 +141,7 @@ describe("leastBills", () => {
 		}
 	});
 
-	it("is as near beside strings of many results that are never worth masking", () => {
+	it("is as near with strings of many results that are never worth masking", () => {
 		const small = Array.from({ length: 10 }, (_, place) => place);
 		const turns = Array.from({ length: 40 }, (_, turn) => {
 			const held = turn > 12 ? [small, small.slice(1), small.slice(2)] : [];

@@ -82,8 +82,8 @@ export function checkHost(own: { readonly host: string; readonly publicUrl: URL 
 }
 
 /**
- * Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first, while a proxy may use the last. One that is
- * no host is read differently by each program.
+ * Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first, while a proxy may use the last. A value that is
+ * not a host is read differently by each program.
  */
 export const requireOneHost: RequestHandler = (request, response, next) => {
 	const [host = "", another] = request.headersDistinct.host ?? [];

@@ -97,7 +97,7 @@ export function metricsRoute(metrics: Metrics): Router {
 
 export type MetricsService = Awaited<ReturnType<typeof serveMetrics>>;
 
-/** Without a token: beyond loopback, everybody who reaches the address may read it. Throws `invalid_argument`. */
+/** Serves metrics without a token: beyond loopback, everybody who reaches the address may read them. Throws `invalid_argument`. */
 export async function serveMetrics(options: {
 	readonly address: Address;
 	readonly metrics: Metrics;

@@ -152,7 +152,7 @@ function biggest({ biggest_results, tokens }) {
 function presets({ presets: outcomes, tokens }) {
 	return tableBlock({
 		heading: "What each preset would free and cost",
-		note: `Bars show what is left of ${formatCount(tokens)} tokens. Rewritten: tokens from the first change on, which the provider writes to its cache again; pays after: calls until what is saved has paid for that.`,
+		note: `Bars show what is left of ${formatCount(tokens)} tokens. Rewritten: tokens from the first change on, which the provider writes to its cache again; pays after: calls until the savings have paid for that.`,
 		headings: [
 			"Preset",
 			"Tokens after",
