@@ -2,7 +2,6 @@ import { Argument, Command, Option } from "commander";
 import { withoutControls, withoutCredentials } from "../errors.ts";
 import { hookHosts } from "../hosts/hook-answers.ts";
 import { logKinds } from "../mcp/http/logs.ts";
-import { nearestName } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
@@ -11,9 +10,11 @@ import {
 	aboveZero,
 	addArchiving,
 	addCommand,
-	helpHint,
+	addHelpCommands,
+	addHelpHints,
 	policyFile,
 	portNumber,
+	refuseCommand,
 	repeatable,
 	seconds,
 	shareAboveZero,
@@ -70,11 +71,6 @@ export function createProgram(): Command {
 	addHelpCommands(program);
 	addHelpHints(program);
 	return program;
-}
-
-function addHelpHints(command: Command): void {
-	command.showHelpAfterError(helpHint(command));
-	for (const inner of command.commands) addHelpHints(inner);
 }
 
 function withWindow(command: Command, model = "model whose window and tokenizer count"): Command {
@@ -144,12 +140,6 @@ function addProxyCommand(program: Command): void {
 function refuseExtra(program: Command, extra: string): never {
 	if (!program.commands.some((command) => command.name() === extra)) return refuseCommand(program, extra);
 	return program.error(`error: expected the command first, then its options: palimpsest ${extra} …`);
-}
-
-function refuseCommand(above: Command, name: string): never {
-	const names = above.commands.map((command) => command.name());
-	const near = nearestName(name, names);
-	return above.error(`error: unknown command '${name}'${near === null ? "" : `. Did you mean ${near}?`}`);
 }
 
 function addConversationCommands(program: Command): void {
@@ -358,21 +348,6 @@ function addPolicyCommands(program: Command): void {
 	addCommand(policy, "check [file]", "Check a policy file, or the configuration.").action(async (file, options) =>
 		(await commands()).checkPolicy(file, options),
 	);
-}
-
-/** Commander's own `help` answers an unknown name with the help of the command above it and no error. */
-function addHelpCommands(program: Command): void {
-	for (const command of [program, ...program.commands.filter(({ commands }) => commands.length > 0)]) {
-		command.helpCommand(false);
-		command
-			.command("help [command...]")
-			.description("Print the help of a command.")
-			.action((names: readonly string[]) => {
-				const named = (above: Command, name: string) =>
-					above.commands.find((one) => one.name() === name) ?? refuseCommand(above, name);
-				names.reduce(named, command).outputHelp();
-			});
-	}
 }
 
 /** `palimpsest hook`: its answers, and entering it in the settings of agent programs. */

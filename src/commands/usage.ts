@@ -20,7 +20,7 @@ export function refuseUsage(message: string): never {
 }
 
 /** The line below an error of usage. */
-export function helpHint(command: Command): string {
+function helpHint(command: Command): string {
 	const names: string[] = [];
 	for (let at: Command | null = command; at; at = at.parent) names.unshift(at.name());
 	return `See ${names.join(" ")} --help.`;
@@ -77,6 +77,34 @@ function exitCodeOf(error: unknown, running: Command): number {
 	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
 	complain(`palimpsest: [internal] ${stack}`);
 	return exitCodes.defect;
+}
+
+/** Commander's own `help` answers an unknown name with the help of the command above it and no error. */
+export function addHelpCommands(program: Command): void {
+	for (const command of [program, ...program.commands.filter(({ commands }) => commands.length > 0)]) {
+		command.helpCommand(false);
+		command
+			.command("help [command...]")
+			.description("Print the help of a command.")
+			.action((names: readonly string[]) => {
+				const named = (above: Command, name: string) =>
+					above.commands.find((one) => one.name() === name) ?? refuseCommand(above, name);
+				names.reduce(named, command).outputHelp();
+			});
+	}
+}
+
+/** After an error of usage, a line says where the help is. */
+export function addHelpHints(command: Command): void {
+	command.showHelpAfterError(helpHint(command));
+	for (const inner of command.commands) addHelpHints(inner);
+}
+
+/** Names the nearest command. */
+export function refuseCommand(above: Command, name: string): never {
+	const names = above.commands.map((command) => command.name());
+	const near = nearestName(name, names);
+	return above.error(`error: unknown command '${name}'${near === null ? "" : `. Did you mean ${near}?`}`);
 }
 
 // ---- Options that several commands have ----
