@@ -156,7 +156,12 @@ describe("an invalid last response is refused", () => {
 	it.each([
 		["a value that is not an answer", { reply: secret }, messages, /^\[invalid_argument\] /],
 		["nothing", {}, messages, /^\[invalid_argument\] /],
-		["an answer whose call has no result there", ofOpenai("length", partial), messages.slice(0, -1), /calls without results/],
+		[
+			"an answer whose call has no result there",
+			ofOpenai("length", partial),
+			messages.slice(0, -1),
+			/calls without results/,
+		],
 	])("%s", async (_what, last_response, conversation, words) => {
 		const parameters = { messages: conversation, ...window, last_response };
 		const refused = await session.call("guard_context", parameters);

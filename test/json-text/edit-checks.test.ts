@@ -73,7 +73,9 @@ describe("arguments that are refused", () => {
 			);
 		}
 		const inverse = { sha256_after: sha256Of("x"), splices: [] };
-		expect(() => invertEdits({ text: 1, inverse } as never)).toThrow(refusal("invalid_argument", "Expected the result"));
+		expect(() => invertEdits({ text: 1, inverse } as never)).toThrow(
+			refusal("invalid_argument", "Expected the result"),
+		);
 		expect(() => invertEdits({ text: "x", inverse: { ...inverse, splices: {} } } as never)).toThrow(
 			refusal("invalid_argument", "Expected the result"),
 		);
