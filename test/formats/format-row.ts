@@ -37,6 +37,8 @@ export interface FormatRow {
 	readonly image?: { readonly part: unknown; readonly beside: (text: string) => unknown };
 	/** Whether the format flags a failed result itself. */
 	readonly flagsErrors: boolean;
+	/** The titles of shapes that are JSON without a text, which a placeholder replaces as a whole where it is longer. */
+	readonly masksJson?: readonly string[];
 	/** Set where a result stands in its call, so that there are no orphans. */
 	readonly resultsStandInCalls?: true;
 	/** Set where what the model gives in a row is one message, whatever number of values it is written in. */

@@ -43,6 +43,7 @@ export const row: FormatRow = {
 		},
 	],
 	image: { part: image, beside: (text) => [{ text }, image] },
+	masksJson: ["JSON of several members"],
 	flagsErrors: true,
 	unknownRole: (role, text) => ({ role, content: [{ text }] }),
 };

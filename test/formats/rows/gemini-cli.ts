@@ -76,6 +76,7 @@ export const row: FormatRow = {
 	],
 	image: { part: image, beside: (text) => ({ beside: text, image }) },
 	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),
+	masksJson: ["an object of several members"],
 	flagsErrors: true,
 	resultsStandInCalls: true,
 };

@@ -47,6 +47,7 @@ export const row: FormatRow = {
 		},
 	],
 	image: { part: image, beside: (text) => ({ response: { output: text }, parts: [image] }) },
+	masksJson: ["an object of several members", "an object around an object"],
 	flagsErrors: true,
 	pairsByPosition: true,
 	unknownRole: (role, text) => ({ role, parts: [{ text }] }),

@@ -18,6 +18,7 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
+	masksJson: ["an object", "a text part without a text"],
 	flagsErrors: true,
 	pairsByPosition: true,
 	unknownRole: (role, content) => ({ role, parts: [{ type: "text", content }] }),

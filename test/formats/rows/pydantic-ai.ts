@@ -21,6 +21,7 @@ export const row: FormatRow = {
 	shapes: [...textPartShapes, ...openShapes.map((shape) => ({ ...shape, masked: (text: unknown) => text }))],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (message, time) => ({ ...message, timestamp: new Date(time).toISOString() }),
+	masksJson: ["an object", "a text part without a text"],
 	flagsErrors: true,
 };
 

@@ -20,6 +20,7 @@ export const row: FormatRow = {
 	textsAlone: "none",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
+	masksJson: ["an object"],
 	flagsErrors: true,
 	unknownRole: (role, content) => ({ role, content }),
 };
