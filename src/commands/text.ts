@@ -6,6 +6,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
+import { decodeOutput } from "../files/text-encoding.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import { countText } from "../operations/count.ts";
 import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
@@ -80,7 +81,7 @@ export async function count(
 ): Promise<void> {
 	const { policy } = await commandConfig(options);
 	const bytes = await readInput(file, policy.limits.max_file_bytes);
-	const whole = bytes.toString("utf8");
+	const whole = decodeOutput(bytes);
 	const text = (/\.jsonl$/i.test(file) ? salvage(whole, file) : undefined) ?? whole;
 	const { model, encoding } = options;
 	const counted = await countText({ text, policy, model, encoding });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
+import { decodeOutput } from "../files/text-encoding.ts";
 import { answerClaudeCode, answerCodex, isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answers.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
@@ -140,7 +141,7 @@ const truncateOutput = defineTool({
 		if ((text === undefined) === (path === undefined)) {
 			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
 		}
-		const whole = text ?? (await context.files.read(path ?? "", policy.limits.max_file_bytes)).toString("utf8");
+		const whole = text ?? decodeOutput(await context.files.read(path ?? "", policy.limits.max_file_bytes));
 		const { truncateToShow } = await import("../operations/truncate.ts");
 		const request = { ...rest, text: whole, policy, maxChars, maxTokens, archive, recall: "offered", log } as const;
 		// Some hosts show all of the answer as JSON, so that all of it has to be within a limit in tokens.

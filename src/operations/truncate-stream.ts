@@ -1,5 +1,6 @@
 import type { Archive, Original, OriginalWriter } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
+import { decodeOutput, outputEncoding } from "../files/text-encoding.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -73,7 +74,7 @@ export async function shortenStream(request: StreamRequest): Promise<ShortenedOu
 		held.push(bytes);
 		heldBytes += bytes.length;
 		if (heldBytes <= most) continue;
-		passing = await startPassing(request);
+		passing = await startPassing(request, Buffer.concat(held));
 		for (const one of held) await passing.write(one);
 		held = [];
 	}
@@ -86,7 +87,7 @@ async function shortenWhole(request: StreamRequest, bytes: Buffer): Promise<Shor
 	const whole = { kind: "whole", bytes } as const;
 	// No token is shorter than a byte, so that most outputs need no tokenizer.
 	if (limit.kind === "tokens" && policy.guard.model === null && bytes.length <= limit.most) return whole;
-	const text = bytes.toString("utf8");
+	const text = decodeOutput(bytes);
 	try {
 		if (limit.kind === "head_tail") {
 			const { truncateText } = await import("./truncate.ts");
@@ -166,9 +167,11 @@ function truncationBudget({ unit, most, countTokens }: LimitCheck): TruncationBu
 
 // ---- Outputs that are too long to be held ----
 
-async function startPassing(request: StreamRequest) {
+/** `first` are its first bytes, which tell the encoding. */
+async function startPassing(request: StreamRequest, first: Buffer) {
 	const { policy, limit, archive, toolCall, ending, command, log, limitName } = request;
-	const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+	const encoding = outputEncoding(first);
+	const decoder = new TextDecoder(encoding, { ignoreBOM: encoding === "utf-8" });
 	const archiving = await archiveStream(archive, originalOf(toolCall));
 	const passing = await (limit.kind === "head_tail" ? headTail(limit.maxChars, policy) : excerpt(limit, policy));
 	let chars = 0;

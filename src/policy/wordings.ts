@@ -63,8 +63,24 @@ function hintOf({ recall_hint: hint }: Words, originals: Originals): string {
 
 /** The first four are lines at the top of an output, the others replace omitted parts. */
 type NoticeTemplates = Readonly<
-	Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
-> & { readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>> };
+	Record<
+		| "notice"
+		| "whole"
+		| "short"
+		| "html"
+		| "gap"
+		| "gapOfFile"
+		| "gapOfNames"
+		| "gapOfFiles"
+		| "folded"
+		| "inside"
+		| "dataInside"
+		| "items"
+		| "keys"
+		| "data",
+		string
+	>
+> & { readonly kinds: Readonly<Record<"binary" | "base64" | "hex" | "minified", string>> };
 
 /** Blank lines around a marker are part of it. */
 type Templates = Readonly<
@@ -113,12 +129,21 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				short: "[abrégé : {omitted_chars} caractères omis⟨, réf={ref}⟩]",
 				html: "[HTML rendu en texte ; original : {total_chars} caractères⟨, réf={ref}⟩]",
 				gap: "[… lignes {from}–{to} …]",
+				gapOfFile: "[… lignes {from}–{to} ; ce fichier : +{added} -{removed} …]",
+				gapOfNames: "[… lignes {from}–{to} ; {files} …]",
+				gapOfFiles: "[… lignes {from}–{to} ; fichiers : {files}, +{added} -{removed} …]",
 				folded: "[… lignes {from}–{to} semblables …]",
 				inside: "[… {omitted_chars} caractères …]",
+				dataInside: "[… {kind}, {omitted_chars} caractères …]",
 				items: "{omitted} éléments sur {total} omis",
 				keys: "{omitted} clés sur {total} omises",
 				data: "[{kind}, non montré : {total_chars} caractères, {total_lines} lignes]",
-				kinds: { binary: "Données binaires", base64: "Données base64", minified: "Code minifié" },
+				kinds: {
+					binary: "Données binaires",
+					base64: "Données base64",
+					hex: "Données hexadécimales",
+					minified: "Code minifié",
+				},
 			},
 		},
 		{ recall_hint: " Intact, pas une erreur : à relire avec recall_original.", unknown_tool: "inconnu" },
@@ -140,12 +165,16 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				short: "[shortened: {omitted_chars} characters left out⟨, ref={ref}⟩]",
 				html: "[HTML as text; the original has {total_chars} characters⟨, ref={ref}⟩]",
 				gap: "[… lines {from}–{to} …]",
+				gapOfFile: "[… lines {from}–{to}; this file: +{added} -{removed} …]",
+				gapOfNames: "[… lines {from}–{to}; {files} …]",
+				gapOfFiles: "[… lines {from}–{to}; files: {files}, +{added} -{removed} …]",
 				folded: "[… lines {from}–{to} alike …]",
 				inside: "[… {omitted_chars} characters …]",
+				dataInside: "[… {kind}, {omitted_chars} characters …]",
 				items: "{omitted} of {total} items left out",
 				keys: "{omitted} of {total} keys left out",
 				data: "[{kind}, not shown: {total_chars} characters, {total_lines} lines]",
-				kinds: { binary: "Binary data", base64: "Base64 data", minified: "Minified code" },
+				kinds: { binary: "Binary data", base64: "Base64 data", hex: "Hexadecimal data", minified: "Minified code" },
 			},
 		},
 		{ recall_hint: " Intact, no error: read it with recall_original.", unknown_tool: "unknown" },
@@ -165,12 +194,16 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				short: "[已缩短：省略 {omitted_chars} 个字符⟨, ref={ref}⟩]",
 				html: "[HTML 已转为文本；原文 {total_chars} 个字符⟨, ref={ref}⟩]",
 				gap: "[… 第 {from}–{to} 行 …]",
+				gapOfFile: "[… 第 {from}–{to} 行；此文件：+{added} -{removed} …]",
+				gapOfNames: "[… 第 {from}–{to} 行；{files} …]",
+				gapOfFiles: "[… 第 {from}–{to} 行；{files} 个文件：+{added} -{removed} …]",
 				folded: "[… 第 {from}–{to} 行相似 …]",
 				inside: "[… {omitted_chars} 个字符 …]",
+				dataInside: "[… {kind}，{omitted_chars} 个字符 …]",
 				items: "共 {total} 项，省略 {omitted} 项",
 				keys: "共 {total} 个键，省略 {omitted} 个",
 				data: "[{kind}，未显示：{total_chars} 个字符，{total_lines} 行]",
-				kinds: { binary: "二进制数据", base64: "Base64 数据", minified: "压缩代码" },
+				kinds: { binary: "二进制数据", base64: "Base64 数据", hex: "十六进制数据", minified: "压缩代码" },
 			},
 		},
 		{ recall_hint: " 原文完好，并非错误：用 recall_original 读取。", unknown_tool: "未知" },

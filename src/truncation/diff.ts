@@ -1,60 +1,261 @@
-import { type LineFeatures, scoreLines, type TextUnits, unitText } from "./lines.ts";
-
-type DiffHeaders = "all" | "files" | "none";
+import { fillTemplate } from "../masking/template.ts";
+import type { NoticeWordings } from "../policy/wordings.ts";
+import type { LineSpan } from "./draft.ts";
+import { indentOf, type LineFeatures, scoreLines, type TextUnits, unitText } from "./lines.ts";
 
 /** Worth compared with 1 for the best changed line. */
-const worth = { file: 20, hunk: 30, commit: 10, other: 0.05, context: 0.8 };
+const worth = { commit: 0.3, other: 0.05, context: 0.75 };
 /** Lines after which the worth of a hunk halves, so that all hunks are cut evenly. */
 const evenness = 60;
+/** Longest run of lines that is chosen as one. */
+const longestRun = 8;
+/** Characters of the mark before a run. */
+const gapChars = 30;
+/** The runs that share the cost of a head, because a hunk and a file have several. */
+const runsUnderHead = 2;
+const longestRead = 400;
 /** The line number that some tools write before each line. */
 const numbered = /^\s{0,8}\d{1,7}(?:→|\t|:)/;
-const fileHeader =
-	/^(?:diff --git |Index: |\+\+\+ |rename |deleted file|new file|Binary files|\*\*\* (?:Add|Update|Delete) File)/;
-const lesserHeader = /^(?:index [0-9a-f]+\.\.|--- |similarity index|old mode|new mode)/;
+const fileStart = /^(?:diff -|Index: |\*\*\* (?:Add|Update|Delete) File|Only in )/;
+/** A line before the hunks of a file. */
+const preamble =
+	/^(?:index [0-9a-f]+(?:\.\.|,)|--- |\+\+\+ |={20,}|(?:dis)?similarity index|old mode|new mode|deleted file|new file|rename |copy |Binary files|GIT binary patch)/;
 const commitHeader = /^(?:commit [0-9a-f]{7,}|From [0-9a-f]{40}|[A-Z][A-Za-z-]{2,20}: )/;
+const commitName = /^(?:commit |From [0-9a-f]|Subject: )/;
+const hunkHead = /^@@/;
+const lineCounts = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
-/** Scores the lines of a diff: the chosen headers first, then the lines of each hunk, changed lines first. */
-export function scoreDiff(units: TextUnits, features: LineFeatures, headers: DiffHeaders): Float32Array {
-	const priority = scoreLines(units, features, { isEven: true });
-	let rank = -1;
-	let isNamed = false;
-	for (let unit = 0; unit < units.count; unit += 1) {
-		const line = lineOf(units, unit);
-		const own = priority[unit] as number;
-		if (fileHeader.test(line)) {
-			// The other headers of a file repeat its name.
-			const isFirst = !isNamed || rank >= 0 || !line.startsWith("+++");
-			if (!isFirst) priority[unit] = worth.other;
-			else if (headers !== "none") priority[unit] = worth.file;
-			[rank, isNamed] = [-1, true];
-		} else if (commitHeader.test(line)) {
-			if (headers !== "none") priority[unit] = worth.commit;
-			[rank, isNamed] = [-1, false];
-		} else if (line.startsWith("@@")) {
-			if (headers === "all") priority[unit] = worth.hunk;
-			rank = 0;
-		} else if (rank < 0 && lesserHeader.test(line)) priority[unit] = worth.other;
-		else if (rank >= 0) {
-			rank += 1;
-			priority[unit] = (own * (/^[+-]/.test(line) ? 1 : worth.context)) / (1 + rank / evenness);
+type UnitKind = "changed" | "context" | "other" | "commit" | "head";
+
+interface DiffFile {
+	/** The first unit of its headers. */
+	readonly from: number;
+	/** The unit after its last. */
+	to: number;
+	/** The unit with its name that is shortest. */
+	name: number;
+	isEmpty: boolean;
+	added: number;
+	removed: number;
+}
+
+/** The order in which lines of a diff are kept, the heads that they need, and the marks of gaps. */
+export interface Outline {
+	/** For each unit the head that it needs; -1 if it needs none. */
+	readonly parent: Int32Array;
+	/** Lines that are kept one after the other, the best first. */
+	readonly runs: readonly (readonly number[])[];
+	/** The most characters that marks need to name the files of all gaps. */
+	readonly namesChars: number;
+	/** The most characters that a mark needs to count files instead. */
+	readonly countChars: number;
+	/** Returns a function that writes the marks of one selection: for units `from` to `to`, `to` excluded, in order. */
+	readonly startMarks: (listsNames: boolean) => (from: number, to: number, lines: LineSpan) => string;
+}
+
+export interface ReadDiff {
+	readonly kinds: readonly UnitKind[];
+	/** For each unit its place in its hunk, from 1; 0 outside hunks. */
+	readonly ranks: Uint32Array;
+	readonly files: readonly DiffFile[];
+	readonly parent: Int32Array;
+}
+
+/** Reads the files and hunks of a diff. A hunk ends where its head says, so `-- x` removed in one is no header. */
+export function readDiff(units: TextUnits): ReadDiff {
+	const { count, line } = units;
+	const parent = new Int32Array(count).fill(-1);
+	const ranks = new Uint32Array(count);
+	const kinds: UnitKind[] = [];
+	const files: DiffFile[] = [];
+	let file: DiffFile | undefined;
+	let head = -1;
+	/** Lines that the head of the hunk announces; -1 if it announces none. */
+	let [before, after, rank] = [0, 0, 0];
+	const textAt = (unit: number) => (unit < count ? textOf(units, unit) : "");
+	const startFile = (unit: number) => {
+		file = { from: unit, to: count, name: unit, isEmpty: true, added: 0, removed: 0 };
+		files.push(file);
+		head = -1;
+	};
+	const endFile = (unit: number) => {
+		if (file !== undefined) file.to = unit;
+		file = undefined;
+		head = -1;
+	};
+	for (let unit = 0; unit < count; unit += 1) {
+		if (unit > 0 && line[unit] === line[unit - 1]) {
+			// A piece of a long line is what the line is.
+			kinds.push(kinds[unit - 1] as UnitKind);
+			ranks[unit] = ranks[unit - 1] as number;
+			parent[unit] = head === -1 ? (file?.name ?? -1) : head;
+			continue;
 		}
+		const text = textAt(unit);
+		const sign = text[0] ?? " ";
+		const isAnnounced = head !== -1 && (before > 0 || after > 0) && /[-+ \\\r]/.test(sign);
+		const isPair = text.startsWith("--- ") ? textAt(unit + 1).startsWith("+++ ") : isLoneName(text, textAt(unit + 1));
+		if (!isAnnounced && (fileStart.test(text) || (isPair && (file === undefined || head !== -1 || !file.isEmpty)))) {
+			endFile(unit);
+			startFile(unit);
+			kinds.push("head");
+		} else if (!isAnnounced && commitHeader.test(text)) {
+			endFile(unit);
+			kinds.push("commit");
+		} else if (!isAnnounced && hunkHead.test(text)) {
+			const announced = lineCounts.exec(text);
+			[before, after] = announced ? [Number(announced[1] ?? 1), Number(announced[2] ?? 1)] : [-1, -1];
+			[head, rank] = [unit, 0];
+			parent[unit] = file?.name ?? -1;
+			kinds.push("head");
+			if (file !== undefined) file.isEmpty = false;
+		} else if (!isAnnounced && file?.isEmpty === true && preamble.test(text)) {
+			const isName = text.startsWith("+++ ") || (text.startsWith("--- ") && file.name === file.from);
+			if (isName && !text.includes("/dev/null") && !/^Index: |^\*\*\*/.test(textAt(file.from))) file.name = unit;
+			kinds.push("other");
+		} else if (isAnnounced || (file !== undefined && (head !== -1 || sign === "+") && /[-+ \\\r]/.test(sign))) {
+			if (file !== undefined) {
+				file.isEmpty = false;
+				if (sign === "+") file.added += 1;
+				if (sign === "-") file.removed += 1;
+			}
+			if (sign !== "+" && sign !== "\\") before -= 1;
+			if (sign !== "-" && sign !== "\\") after -= 1;
+			rank += 1;
+			ranks[unit] = rank;
+			kinds.push(sign === "+" || sign === "-" ? "changed" : "context");
+			parent[unit] = head === -1 ? (file?.name ?? -1) : head;
+		} else {
+			// Text between diffs, such as the message of a commit.
+			if (file !== undefined && !preamble.test(text)) endFile(unit);
+			kinds.push(file === undefined ? "context" : "other");
+		}
+	}
+	return { kinds, ranks, files, parent };
+}
+
+function isLoneName(line: string, next: string): boolean {
+	return line.startsWith("+++ ") && hunkHead.test(next);
+}
+
+interface DiffOutlineParameters {
+	readonly units: TextUnits;
+	readonly diff: ReadDiff;
+	readonly priority: Float32Array;
+	readonly wording: NoticeWordings;
+}
+
+/** The heads that lines need, and the marks of gaps, which say how many lines each file changes. */
+export function outlineOfDiff({ units, diff, priority, wording }: DiffOutlineParameters): Outline {
+	const { files, parent } = diff;
+	const lines = { from: units.lines, to: units.lines };
+	const total = {
+		added: files.reduce((sum, { added }) => sum + added, 0),
+		removed: files.reduce((sum, { removed }) => sum + removed, 0),
+	};
+	const plain = fillTemplate(wording.gap, lines).length;
+	const lengthOf = (template: string, values: object) => fillTemplate(template, { ...lines, ...values }).length - plain;
+	const names = files.map((file) => nameOf(units, file));
+	return {
+		parent,
+		runs: runsOf(units, diff, priority),
+		namesChars: files.reduce((sum, file, index) => {
+			const asOwn = lengthOf(wording.gapOfFile, file);
+			return sum + Math.max(asOwn, lengthOf(wording.gapOfNames, { files: entryOf(names[index] as string, file) }));
+		}, 0),
+		countChars: Math.max(
+			lengthOf(wording.gapOfFile, total),
+			lengthOf(wording.gapOfFiles, { ...total, files: files.length }),
+		),
+		startMarks: (listsNames) => markGaps({ files, names, wording, listsNames }),
+	};
+}
+
+/** The lines of a diff as runs of one kind in one hunk, by worth per character with their heads, the best first. */
+function runsOf(units: TextUnits, { kinds, parent }: ReadDiff, priority: Float32Array): number[][] {
+	const charsOf = (unit: number) => (units.end[unit] as number) - (units.start[unit] as number) + 1;
+	const runs: { lines: number[]; worth: number; chars: number }[] = [];
+	for (const [unit, kind] of kinds.entries()) {
+		if (priority[unit] === 0 || kind === "head") continue;
+		let run = runs.at(-1);
+		const last = run?.lines.at(-1) ?? -2;
+		const goesOn = last === unit - 1 && kinds[last] === kind && parent[last] === parent[unit];
+		if (run === undefined || !goesOn || run.lines.length === longestRun) {
+			run = { lines: [], worth: 0, chars: gapChars };
+			for (let head = parent[unit] as number; head !== -1; head = parent[head] as number) {
+				run.chars += charsOf(head) / runsUnderHead;
+				// The head of a hunk may name its function.
+				if (parent[head] !== -1) run.worth += priority[head] as number;
+			}
+			runs.push(run);
+		}
+		run.lines.push(unit);
+		run.worth += priority[unit] as number;
+		run.chars += charsOf(unit);
+	}
+	return runs.sort((a, b) => b.worth / b.chars - a.worth / a.chars).map(({ lines }) => lines);
+}
+
+function nameOf(units: TextUnits, { name }: DiffFile): string {
+	const line = textOf(units, name).trimEnd();
+	const named =
+		/^diff -.* (\S+)$/.exec(line)?.[1] ?? line.replace(/^(?:[-+]{3} |Index: |\*\*\* \w+ File:? |Only in )/, "");
+	return named.replace(/\t.*$/, "").replace(/^[ab]\//, "");
+}
+
+function entryOf(name: string, { added, removed }: Pick<DiffFile, "added" | "removed">): string {
+	return `${name} +${added} -${removed}`;
+}
+
+interface GapMarks {
+	readonly files: readonly DiffFile[];
+	readonly names: readonly string[];
+	readonly wording: NoticeWordings;
+	readonly listsNames: boolean;
+}
+
+/**
+ * Returns a function that writes the mark of each gap, in order. The first gap in a file says how many lines the file
+ * changes. Files that are omitted as a whole are named, or counted if there is no room for their names.
+ */
+function markGaps({ files, names, wording, listsNames }: GapMarks) {
+	let next = 0;
+	return (from: number, to: number, lines: LineSpan): string => {
+		while (next < files.length && (files[next] as DiffFile).to <= from) next += 1;
+		const first = next;
+		while (next < files.length && (files[next] as DiffFile).name < to) next += 1;
+		const inGap = files.slice(first, next);
+		if (inGap.length === 0) return fillTemplate(wording.gap, { ...lines });
+		const added = inGap.reduce((sum, file) => sum + file.added, 0);
+		const removed = inGap.reduce((sum, file) => sum + file.removed, 0);
+		if (inGap.length === 1 && (inGap[0] as DiffFile).name < from) {
+			return fillTemplate(wording.gapOfFile, { ...lines, added, removed });
+		}
+		const listed = inGap.map((file, index) => entryOf(names[first + index] as string, file)).join(", ");
+		return listsNames
+			? fillTemplate(wording.gapOfNames, { ...lines, files: listed })
+			: fillTemplate(wording.gapOfFiles, { ...lines, added, removed, files: inGap.length });
+	};
+}
+
+/** Scores the lines of a diff: the lines of each hunk, changed lines before context. */
+export function scoreDiff(units: TextUnits, features: LineFeatures, { kinds, ranks }: ReadDiff): Float32Array {
+	// The sign of a line of a hunk is no indent.
+	const indent = features.indent.map((own, unit) =>
+		(ranks[unit] as number) > 0 ? indentOf(textOf(units, unit).slice(1)) : own,
+	);
+	const priority = scoreLines(units, { ...features, indent }, { isEven: true });
+	for (const [unit, kind] of kinds.entries()) {
+		const own = priority[unit] as number;
+		const rank = ranks[unit] as number;
+		if (kind === "commit") priority[unit] = Math.max(own, commitName.test(textOf(units, unit)) ? worth.commit : 0);
+		else if (kind === "other") priority[unit] = worth.other;
+		else if (rank > 0) priority[unit] = (own * (kind === "changed" ? 1 : worth.context)) / (1 + rank / evenness);
 	}
 	return priority;
 }
 
-/** Characters of the headers of a diff, with the marks between them. */
-export function headerChars(units: TextUnits, gapChars: number): Readonly<Record<DiffHeaders, number>> {
-	let files = 0;
-	let hunks = 0;
-	for (let unit = 0; unit < units.count; unit += 1) {
-		const line = lineOf(units, unit);
-		const chars = (units.end[unit] as number) - (units.start[unit] as number) + 1 + gapChars;
-		if (line.startsWith("@@")) hunks += chars;
-		else if (fileHeader.test(line) && !line.startsWith("+++")) files += chars;
-	}
-	return { all: files + hunks, files, none: 0 };
-}
-
-function lineOf(units: TextUnits, unit: number): string {
-	return unitText(units, unit).replace(numbered, "");
+/** The start of a line, without the number before it. */
+function textOf(units: TextUnits, unit: number): string {
+	return unitText(units, unit).slice(0, longestRead).replace(numbered, "");
 }

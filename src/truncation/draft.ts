@@ -2,6 +2,7 @@ import { firstReaching } from "../conversation/lists.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
+import { encodedMark } from "./encoded.ts";
 import { countOf } from "./head-tail.ts";
 import type { Units } from "./lines.ts";
 
@@ -136,12 +137,14 @@ interface AssembleParameters {
 	readonly marks: Marks;
 	readonly notice: NoticeKind;
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
+	/** Writes the marks of lines, instead of the usual ones. */
+	readonly markOf?: ((from: number, to: number, lines: LineSpan) => string) | undefined;
 }
 
 export type NoticeKind = "full" | "short" | "none";
 
 /** Joins kept units, with a notice at the top and a mark at each gap. */
-export function assembleUnits({ units, kept, marks, notice, isLike }: AssembleParameters): Draft {
+export function assembleUnits({ units, kept, marks, notice, isLike, markOf }: AssembleParameters): Draft {
 	const { line, start, end, count } = units;
 	const ranges: CharRange[] = [];
 	const notices: string[] = [];
@@ -153,8 +156,11 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 		notices.push(one);
 		parts.push(one);
 	};
-	const insideMark = (from: number, to: number) =>
-		mark(fillTemplate(marks.wording.inside, { omitted_chars: (end[to] as number) - (start[from] as number) }));
+	const insideMark = (from: number, to: number) => {
+		const data = from === to ? units.encoded.get(from) : undefined;
+		const omitted_chars = (end[to] as number) - (start[from] as number);
+		mark(data ? encodedMark(data, marks.wording) : fillTemplate(marks.wording.inside, { omitted_chars }));
+	};
 	const gap = (from: number, to: number) => {
 		const [lineBefore, lineBehind] = [line[before], line[to]];
 		let first = from;
@@ -166,7 +172,8 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 			const lines = { from: line[first] as number, to: line[last - 1] as number };
 			if (parts.length > 0) parts.push("\n");
 			const isAlike = before >= 0 && isLike?.(before, first, last);
-			mark(fillTemplate(isAlike ? marks.wording.folded : marks.wording.gap, lines));
+			const template = isAlike ? marks.wording.folded : marks.wording.gap;
+			mark(markOf ? markOf(first, last, lines) : fillTemplate(template, lines));
 		}
 		if (parts.length > 0 && to < count && lineBefore !== lineBehind) parts.push("\n");
 		if (last < to) insideMark(last, to - 1);
@@ -218,11 +225,12 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 	const { chars, lines } = units;
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
 	const lengthOf = (template: string) => fillTemplate(template, { ...most, from: lines, to: lines }).length + 1;
+	const ofEncoded = [...units.encoded.values()].map((data) => encodedMark(data, wording).length + 1);
 	return {
 		full: lengthOf(fullNotice(marks)),
 		short: lengthOf(shortNotice(marks)),
 		gap: Math.max(lengthOf(wording.gap), lengthOf(wording.folded)),
-		inside: lengthOf(wording.inside),
+		inside: ofEncoded.reduce((most, one) => Math.max(most, one), lengthOf(wording.inside)),
 	};
 }
 

@@ -8,8 +8,10 @@ const errorName = "(?:[\\w$]+(?:\\.|::|\\\\)){0,20}[A-Z][\\w$]{0,80}(?:Error|Exc
  */
 const failureForms: readonly RegExp[] = [
 	// Test runners of Python, JavaScript, Go, Rust, Java, .NET, PHP, Ruby, C++, Swift, Dart and shells; TAP.
-	/^\s*(?:FAIL(?:ED|URES?)?|ERROR)\b(?![:=]?\s*0\b)/,
-	/\b(?:FAILED|ERRORED)\b(?!\s*[:=]?\s*0\b)/,
+	// Not as an identifier of code: `FAILED = 3,`, `Status.FAILED`, `case FAILED:`.
+	/^\s*(?:FAIL(?:ED|URES?)?|ERROR)\b(?![:=]?\s*0\b|\(|\s*(?:[,;]\s*$|=[^=]|:\s*["'`{]|=>))/,
+	/(?<![.$:]|\b(?:const|static|final|case|define|let|var|return|typeof|readonly)\s|(?:[=!]=|&&|\|\||[?(,]) ?)\b(?:FAILED|ERRORED)\b(?!\s*[:=]?\s*0\b|\(|["'`]?\s*[,;)\]}]+\s*$|["'`]?\s*(?:=[^=]|[=!]==?|=>|\?|&&|\|\|)|:\s*["'`{]|\.\w)/,
+	/,["']?(?:FAILED|ERRORED)["']?,/,
 	/\.\.\. (?:FAIL|ERROR)\b/,
 	/^\s*(?:✗|✘|×|✖|✕|❌|●|⨯|‼|🔴|💥)\s/u,
 	/^\s*not ok \d/,
@@ -47,7 +49,7 @@ const failureForms: readonly RegExp[] = [
 	/^CMake Error|\bBUILD FAILURE|\[ERROR\]|##\[error\]|^::error/,
 	/^\* What went wrong:|^Execution failed for task\b|\baborted!|^The following build commands failed/,
 	/^Module (?:not found|build failed|parse failed)|^\[!\] \(?\S|\bfailed to resolve (?:import|dependenc|host)/i,
-	/^(?:Command|Step|Task|Stage|Job|Pipeline|Deployment|Migration|Upload|Download|Build|Install(?:ation)?|Publish|Release|Test|Spec|Check|Compilation|Request|Assertion|Verification|Validation|Authentication|Login|Import|Export|Backup|Restore|Sync|Transaction|Query|Operation|Process|Service|Worker)\b.{0,120}\b(?:failed|failure|errored|timed out|crashed|died|aborted)\b/i,
+	/^(?:Command|Step|Task|Stage|Job|Pipeline|Deployment|Migration|Upload|Download|Build|Install(?:ation)?|Publish|Release|Test|Spec|Check|Compilation|Request|Assertion|Verification|Validation|Authentication|Login|Import|Export|Backup|Restore|Sync|Transaction|Query|Operation|Process|Service|Worker)\b(?!\s+(?:const|let|class|function|default|type|enum|interface|[{*"'])).{0,120}\b(?:failed|failure|errored|timed out|crashed|died|aborted)\b/i,
 	/\b(?:step|task|stage|job|pipeline|deployment|migration|upload|download|build|install(?:ation)?|compilation|transaction|probe|check|rollout)s? (?:has |have |was |marked as )?(?:failed|failure|errored|aborted|crashed)\b/i,
 	/\bdid not complete successfully\b|\bis currently broken\b|\bmarked build as failure\b|^Finished: (?:FAILURE|ABORTED|UNSTABLE)/i,
 	// Package managers and version control.
@@ -61,6 +63,10 @@ const failureForms: readonly RegExp[] = [
 	/^No package \S+ available|\bno matching versions? for\b|\bno required module provides\b/i,
 	/^go: \S.{0,200}(?:\b40\d\b|\bnot found\b|\bno matching\b|\bunrecognized\b|\binvalid\b|\bmissing go\.sum\b)/,
 	/^RPM build errors:|^Package \S+ was not found\b|^No package '.{1,80}' found/,
+	// Archivers and compressors: unzip, tar, bsdtar, 7z, unrar, cpio, gzip, bzip2, xz, zstd.
+	/\bbad (?:CRC|zipfile offset|local header|checksum|magic)\b|\bCRC (?:failed|mismatch)\b|\b(?:checksum|crc|length|decoding|inflate|decompression|lzma library|checkdir|write|read|extraction) error\b/i,
+	/\b(?:invalid|corrupt(?:ed)?|damaged|malformed|truncated|unrecogni[sz]ed|unsupported) (?:compressed data|archive|input (?:file|data)|zip ?file|tar (?:archive|header)|stored block|block type|compression method|header|number)\b|\bdoes not look like an? \w+ archive\b|\b(?:not|is no) an? (?:zip|tar|rar|7z|gzip|xz) (?:file|archive)\b/i,
+	/\b(?:unexpected|premature) (?:EOF|end) (?:in|of) (?:archive|file|data|input)\b|\bsignature not found\b|\bzipfile (?:is |probably )?(?:corrupt|damaged)|\bcannot (?:find or open|find zipfile|find volume)\b|\bcan ?not open (?:the )?\S{0,80} ?as (?:an? )?(?:\[?\w+\]? )?archive\b|\b(?:wrong|incorrect) password\b|\bdata integrity error\b|\bdecompression failed\b|\bcompressed data is corrupt\b|\bfile format not recogni[sz]ed\b|\b(?:missing|extra) \d+ bytes in\b|\bunsupported compression\b|\blone zero block\b|\bskipping to next header\b|\bunable to (?:extract|decompress|unpack)\b/i,
 	// Shells and the system.
 	/\bcommand not found\b|: unbound variable$|\bsyntax error near unexpected token\b|\bis not recognized as (?:an internal|the name)\b|^fish: Unknown command/,
 	/^(?:.{1,300}: )?(?:not found|No such file or directory|Permission denied|Is a directory|Not a directory|File exists|No space left on device|Connection refused|Operation not permitted|Operation timed out|Device or resource busy|Too many open files|Read-only file system|Input\/output error|Cannot allocate memory|Disk quota exceeded|Resource temporarily unavailable|Broken pipe|Invalid argument|Invalid cross-device link|Directory not empty|Exec format error|Bad file descriptor|Text file busy|Address already in use|No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|Connection reset by peer|Connection timed out|Host is down|Stale file handle|Argument list too long|Bad address|No such (?:device|process|host|container|image|service)(?: or address)?)(?: \(\d+\))?\.?$/i,
@@ -125,7 +131,8 @@ const failureForms: readonly RegExp[] = [
 	// In one alternative with the failures of pytest, because none has a rare literal, so each is tested on every line.
 	/^(?:E {2,}\S|[EF]\d{4} \d\d:\d\d:\d\d|[EF]\/[\w.]+ *\(|(?:\d\d-\d\d )?[\d:.]+ +\d+ +\d+ [EF] \S|<(?:[0-3]|1[0-1]|2[4-7])>)/,
 	/(?:^|\s)(?:kern|daemon|user|auth|authpriv|syslog|cron|local\d)\.(?:err|error|crit|alert|emerg)\b|\s(?:crit|alert|emerg): \S/,
-	/"(?:error|err|exception|error_?message)"\s*:\s*(?:"[^"]|\{\s*"|true\b|[1-9])|"(?:status|state|result|outcome|conclusion|type|event|kind)"\s*:\s*"(?:error|fail|failed|failure|fatal|exception|errored|crashed)"|"(?:success|ok|succeeded)"\s*:\s*false\b|"(?:exit_?code|return_?code)"\s*:\s*[1-9]/i,
+	/"(?:error|err|exception|error_?message)"\s*:\s*(?:"[^"]|\{\s*"|true\b|[1-9])|"(?:status|state|result|outcome|conclusion|type|event|kind|action|verdict|phase|(?:test|build|run|job|check)_?(?:status|result|state))"\s*:\s*"(?:error|fail|failed|failure|fatal|exception|errored|crashed|broken|timed_?out)"|"(?:\w{0,20}success(?:ful)?|ok|succeeded|passed)"\s*:\s*false\b|"(?:fail|failed|failing|errored|crashed|unreachable|has_?errors?|has_?failed|is_?error)"\s*:\s*true\b|"(?:exit_?code|return_?code|exit_?status|rc)"\s*:\s*[1-9]/i,
+	/\b(?:outcome|result|status|success)="(?:fail(?:ed|ure)?|error|broken|false)"/i,
 	// Unambiguous words at the start of a line.
 	/^(?:Failed to|Failure:|Could not|Couldn't|Cannot|Can't|Unable to|Timed out|Timeout (?:of|after|while|waiting|exceeded|expired)|Access denied|Permission denied|Authentication failed|Unauthorized|Checksum mismatch|Hash mismatch|Invalid credentials|Segfault|Crash(?:ed)?:|Broken pipe|Out of (?:memory|disk|range)|Aborting|Fatal:|Rolling back|Rollback)\b(?! (?:attempt|handling))/i,
 	/\bdid NOT match\b|\bBAD signature\b|\bintegrity check failed\b|\bLoss is nan\b|\bWORKER TIMEOUT\b|\bLost task \d|\bJob aborted\b|\bExecutor lost\b|\bnot in gzip format\b|\bunexpected end of (?:file|input)\b|\bcorrupt(?:ed)? (?:file|archive|data|database|index|block)\b/i,
@@ -185,6 +192,14 @@ function signOfPlain(plain: string): FailureSign {
 export function isSummaryLine(line: string): boolean {
 	return summary.test(line.slice(0, longestRead));
 }
+
+/** Whether a line has the totals of a run, such as how many tests passed. */
+export function isTotalLine(line: string): boolean {
+	return totals.test(line.slice(0, longestRead).replace(colours, ""));
+}
+
+const totals =
+	/^\s*(?:[=-]+ .{0,200}\b\d+ (?:passed|failed|errors?|skipped|deselected|tests?)\b.{0,200}[=-]$|OK \(|OK$|(?:Tests?|Test Suites|Test Files|Suites|Specs|Checks|Assertions|Scenarios|Totals?|Results?|Summary)\s?:?\s+.{0,80}\b\d+ (?:passed|passing|failed|failing|failures?|skipped|pending|todo|total|succeeded|successful|ok|errors?|warnings?|completed)\b|test result: |Passed! |Failed! |\d+ examples?, |\d+ (?:passing|failing)\b|BUILD (?:SUCCESS|FAIL)|(?:Apply|Destroy) complete!|Plan: \d|Ran \d+ tests?|# (?:tests|pass|fail) \d|Tests run: \d|\d+% tests passed|Found \d+ (?:errors?|problems?)|✖ \d+ problems?|Executed \d+ |\d[\d,.]* (?:tests?|specs?|scenarios?|steps?|assertions?|checks?|targets?)\b.{0,80}\b(?:pass(?:ed|es)?|failed|ok|completed|skipped|failures?)\b|All (?:\d+ )?(?:tests|checks|specs) pass|Build (?:succeeded|completed successfully)|INFO: Build completed|\d+ upgraded, \d+ newly installed|Everything is Ok|Finished: SUCCESS|\d+ passed\b)/;
 
 const summary =
 	/^\s*(?:=+ .{0,200}\b(?:passed|failed|errors?|skipped|warnings?|no tests ran)\b.{0,200}=|(?:Tests?|Test Suites|Test Files|Snapshots|Suites|Type Errors|Duration|Time)[: ]\s*\S|Ran \d+ tests?|FAILED \(|OK(?: \(.*\))?$|BUILD (?:SUCCESS|FAIL)|test result:|Found \d+ (?:errors?|problems?)|# (?:tests|pass|fail|suites|cancelled|skipped|todo|duration_ms)\b|\d+ (?:passing|failing|pending)|✖ \d+ problems?|(?:added|removed|changed|audited) \d+ packages?|\d+ vulnerabilit|Finished\b|Done in|Process exited|Exit code|exit code|real\s+\d|make: |error: could not compile|error: aborting|Successfully |Build (?:succeeded|failed)|\d+ examples?, |Tests run: |Passed! |Failed! |100% tests passed|\d+% tests passed)|\b\d+ (?:passed|failed|failures?|errors?)\b.{0,40}(?:,|in \d|$)/;

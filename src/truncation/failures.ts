@@ -1,14 +1,14 @@
 import { firstReaching } from "../conversation/lists.ts";
 import type { CharRange } from "./draft.ts";
-import { failureSign } from "./failure-signs.ts";
+import { failureSign, isTotalLine } from "./failure-signs.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { type TextUnits, type Units, unitText } from "./lines.ts";
 
 /**
  * Why a line comes first: it has the form of a failure; it has that form but may be code or prose; it follows a failure; it
- * contains a word of failure; it is unlike all others.
+ * has the totals of a run; it contains a word of failure; it is unlike all others.
  */
-type FirstKind = "failure" | "doubtful" | "behind" | "likely" | "odd";
+type FirstKind = "failure" | "doubtful" | "behind" | "totals" | "likely" | "odd";
 
 /** Units `from` to `to`, both included. `match` reports the failure. All of the kind may take `share` of the room. */
 export interface FirstLine {
@@ -30,11 +30,19 @@ type Portions = Readonly<Record<FirstKind, readonly [most: number, share: number
 
 const all = Number.POSITIVE_INFINITY;
 const none = [0, 0] as const;
+const ofOutput: Portions = {
+	failure: [all, 0.5],
+	doubtful: none,
+	behind: [20, 0.1],
+	totals: [6, 0.15],
+	likely: [12, 0.15],
+	odd: [8, 0.05],
+};
 const portionsOf: Readonly<Record<FailureSource, Portions>> = {
-	log: { failure: [8, 0.35], doubtful: none, behind: none, likely: [4, 0.1], odd: [4, 0.1] },
-	output: { failure: [all, 0.5], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
-	written: { failure: [all, 0.25], doubtful: [4, 0.1], behind: [20, 0.05], likely: none, odd: none },
-	failed: { failure: [all, 0.6], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
+	log: { failure: [8, 0.35], doubtful: none, behind: none, totals: [6, 0.15], likely: [4, 0.1], odd: [4, 0.1] },
+	output: ofOutput,
+	written: { failure: [all, 0.25], doubtful: [4, 0.1], behind: [20, 0.05], totals: none, likely: none, odd: none },
+	failed: { ...ofOutput, failure: [all, 0.6] },
 };
 const linesBehind = 3;
 /** The ends and starts of lines of code, which handle errors instead of reporting them. */
@@ -119,6 +127,7 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 	}
 	// In a log with certain failures, the other lines are chosen by their score.
 	if (source === "log" && failures.length > 0) return found;
+	if (portions.totals[0] > 0) take("totals", orderFailures(distinct(totalUnits(units), textOf), textOf));
 	// A single name, as in a list of files, reports nothing.
 	const likely = unitsWith(signs, byWord).filter((unit) => /\S\s+\S/.test(textOf(unit)));
 	take("likely", orderFailures(distinct(likely, textOf), textOf));
@@ -137,6 +146,35 @@ function lineOf({ line }: Units, unit: number): { readonly from: number; readonl
 	while (line[from - 1] === line[unit]) from -= 1;
 	while (line[to + 1] === line[unit]) to += 1;
 	return { from, to };
+}
+
+function totalUnits(units: Units): number[] {
+	return Array.from({ length: units.count }, (_, unit) => unit).filter(
+		(unit) => units.isHeld(unit) && !units.encoded.has(unit) && isTotalLine(unitText(units, unit)),
+	);
+}
+
+/**
+ * The frames of progress bars that a later frame of the same kind replaces on the screen: the text between two carriage
+ * returns, without lines that report failures.
+ */
+export function passedFrames(units: Units, signs: FailureSigns): ReadonlySet<number> {
+	const passed = new Set<number>();
+	const { line, count } = units;
+	for (let unit = 0; unit + 1 < count; unit += 1) {
+		if (line[unit] !== line[unit + 1] || signs[unit] === byForm || !units.isHeld(unit)) continue;
+		const text = unitText(units, unit);
+		if (!text.endsWith("\r")) continue;
+		const kind = frameKind(text);
+		const next = frameKind(unitText(units, unit + 1));
+		if (text.trim() === "" || kind === next || (kind !== "" && next.startsWith(kind))) passed.add(unit);
+	}
+	return passed;
+}
+
+/** A frame up to its first number, without the signs of a spinner. */
+function frameKind(frame: string): string {
+	return /^[^\d]*/.exec(frame.slice(0, 200).replace(/^[\s|/\\\-\u2500-\u28ff]+/, ""))?.[0].trim() ?? "";
 }
 
 /** The first of the units that differ only in times. */
@@ -230,25 +268,49 @@ export interface JsonFailures {
 	readonly leafOf: (value: number) => number;
 }
 
-/** Finds the failures in lines of strings, and in keys with their values, such as a level, a status or an exit code. */
+/**
+ * Finds the failures in lines of strings, in keys with their values, such as a level, a status, an exit code or a counter,
+ * and in what is under a key such as `errors`.
+ */
 export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }: JsonSpans): JsonFailures {
 	const isSure = (line: string) => failureSign(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
 	const leaves: number[] = [];
+	/** The end of a value under a key that names failures, until its first leaf is found. */
+	let named = -1;
+	/** The objects and lists around a value. */
+	const around: number[] = [];
+	const hasKey = (value: number, key: string) => {
+		let child = value + 1;
+		for (let count = 0; child < (next[value] as number) && count < mostKeysRead; count += 1) {
+			if (text.slice(keyStart[child], keyEnd[child]) === key) return true;
+			child = next[child] as number;
+		}
+		return false;
+	};
 	for (const [value, one] of kind.entries()) {
-		const isString = one === valueKinds.string;
-		if (!isString && one !== valueKinds.other) continue;
+		while (around.length > 0 && (next[around.at(-1) as number] as number) <= value) around.pop();
 		const [from, to] = [start[value] as number, end[value] as number];
+		const key = text.slice(keyStart[value], keyEnd[value]);
+		const isString = one === valueKinds.string;
+		if (!isString && one !== valueKinds.other) {
+			around.push(value);
+			if (failingKey.test(key)) named = next[value] as number;
+			continue;
+		}
 		const found = isString
 			? linesOfString(text.slice(from + 1, to - 1), from + 1).filter(({ line }) => isSure(line))
 			: [];
-		const key = (keyEnd[value] as number) - (keyStart[value] as number);
-		const withKey = () => `${text.slice(keyStart[value], keyEnd[value])}:${text.slice(from, to)}`;
+		const spelled = key !== "" && key.length + to - from <= longestWithKey ? text.slice(from, to) : "";
+		const isNamed = value < named && to - from > 2 && spelled !== "null" && spelled !== "false" && spelled !== "0";
+		const isNumber = () =>
+			/^[1-9]\d{0,8}$/.test(spelled) && (countsFailures(key) || isSevere(key, spelled, hasKey, around.at(-1) ?? 0));
 		if (found.length > 0) {
 			const ordered = orderFailures(found, ({ line }) => line).map(({ range }) => range);
 			lines.set(value, ordered);
 			leaves.push(value);
-		} else if (key > 0 && key + to - from <= longestWithKey && isSure(withKey())) leaves.push(value);
+		} else if (isNamed || (spelled !== "" && (isSure(`${key}:${spelled}`) || isNumber()))) leaves.push(value);
+		if (isNamed || found.length > 0) named = -1;
 	}
 	const textOf = (leaf: number) => {
 		const line = lines.get(leaf)?.[0];
@@ -270,6 +332,40 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 		linesOf: (value) => lines.get(value) ?? [],
 		leafOf: (value) => ordered[rankOf(value) ?? -1] ?? value,
 	};
+}
+
+/** Keys of an object that are searched for the one that tells the scale of a severity. */
+const mostKeysRead = 40;
+
+/** A key whose values are failures, if there are any. */
+const failingKey = /^"(?:err|errors?|failures?|failure_?messages?|exceptions?|crash|faults?)"$/i;
+const failureWords =
+	/^(?:errors?|fail(?:s|ed|ing|ures?)?|fatals?|broken|crashes|crashed|unexpected|unreachable|vulnerabilities)$/;
+const countedWords =
+	/^(?:n|num|number|of|total|totals|counts?|tests?|suites?|cases?|specs?|assertions?|checks?|examples?|scenarios?|files?|jobs?|tasks?|steps?|runs?|runtime|fixable|fatal|by)$/;
+
+/** Whether a key with a positive number counts failures: `errorCount`, `numFailedTests`, `tests_failed`; not `maxErrors`. */
+function countsFailures(key: string): boolean {
+	const words = key
+		.slice(1, -1)
+		.replace(/([a-z\d])([A-Z])/g, "$1 $2")
+		.toLowerCase()
+		.split(/[^a-z\d]+/);
+	return (
+		words.some((word) => failureWords.test(word)) &&
+		words.every((word) => failureWords.test(word) || countedWords.test(word))
+	);
+}
+
+/** Whether a number is the severity of an error: 2 beside a rule of ESLint, 1 beside a range of the language server protocol. */
+function isSevere(
+	key: string,
+	number: string,
+	hasKey: (value: number, key: string) => boolean,
+	object: number,
+): boolean {
+	if (!/^"severity"$/i.test(key)) return false;
+	return (number === "2" && hasKey(object, '"ruleId"')) || (number === "1" && hasKey(object, '"range"'));
 }
 
 /** The lines of the inside of a string, with their places in a text where it is at `offset`. */

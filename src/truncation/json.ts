@@ -1,5 +1,7 @@
 import { fillTemplate } from "../masking/template.ts";
+import type { NoticeWordings } from "../policy/wordings.ts";
 import { addRange, type CharRange, type Draft, type Marks } from "./draft.ts";
+import { type EncodedRange, encodedMark, findEncoded } from "./encoded.ts";
 import type { JsonFailures } from "./failures.ts";
 import { type FocusWords, focusFinder } from "./focus.ts";
 import { endOfString, type JsonSpans, jsonStringEdge, jsonStringEdgeAfter, valueKinds } from "./json-spans.ts";
@@ -28,8 +30,10 @@ const linesShare = 0.6;
  */
 export function shortenJson(parameters: ShortenJsonParameters): (maxChars: number) => Draft {
 	const { spans, marks, focus, failures, noticeOf } = parameters;
-	const { text, kind, start, end, keyStart, keyEnd, next, size } = spans;
+	const { text, kind, start, end, keyStart, keyEnd, next } = spans;
 	const { wording } = marks;
+	const encoded = encodedStrings(spans, wording);
+	const { size, holdsEncoded } = encoded;
 	let markKey = "_truncated";
 	while (text.includes(`"${markKey}"`)) markKey = `_${markKey}`;
 	const focusWordsIn = focusFinder(focus);
@@ -123,18 +127,36 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 			const until = (end[value] as number) - quote;
 			const omitUntil = (end: number) => {
 				if (end <= at) return;
-				const notice = fillTemplate(wording.inside, { omitted_chars: end - at });
+				const data = encoded.at(value).find((one) => one.start === at && one.end === end);
+				const notice = data ? encodedMark(data, wording) : fillTemplate(wording.inside, { omitted_chars: end - at });
 				notices.push(notice);
 				parts.push(JSON.stringify(notice).slice(1, -1));
 			};
+			const partsOf =
+				encoded.at(value).length > 0 && failures.linesOf(value).length === 0 ? partsBetween : partsOfString;
 			parts.push('"');
-			for (const { start, end } of isString(value) ? partsOfString(value, at, until, room - 2) : []) {
+			for (const { start, end } of isString(value) ? partsOf(value, at, until, room - 2) : []) {
 				omitUntil(start);
 				copy(start, end);
 				at = end;
 			}
 			omitUntil(until);
 			parts.push('"');
+		};
+		/** The parts of a string around encoded bytes, from its start, as far as they fit. */
+		const partsBetween = (value: number, from: number, to: number, room: number): CharRange[] => {
+			const parts: CharRange[] = [];
+			let left = (size[value] as number) - 2 <= room ? room : room - longestInside;
+			let at = from;
+			for (const data of [...encoded.at(value), undefined]) {
+				const wanted = data?.start ?? to;
+				const end = left >= wanted - at ? wanted : jsonStringEdge(text, from, at + Math.max(0, left));
+				addRange(parts, at, Math.max(at, end));
+				left -= wanted - at + (data ? encodedMark(data, wording).length : 0);
+				if (end < wanted || left < 0) break;
+				at = data?.end ?? to;
+			}
+			return parts;
 		};
 		const partsOfString = (value: number, from: number, to: number, room: number): CharRange[] => {
 			const chosen: CharRange[] = [];
@@ -161,7 +183,7 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 			return merged;
 		};
 		const write = (value: number, room: number, depth: number, notice: string | undefined): void => {
-			const isWhole = (size[value] as number) <= room && notice === undefined;
+			const isWhole = (size[value] as number) <= room && notice === undefined && !holdsEncoded(value);
 			if (isWhole || isLeaf(value)) {
 				if (isWhole) copyWhole(value);
 				else writeLeaf(value, room);
@@ -170,7 +192,8 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 			const isObject = kind[value] === valueKinds.object;
 			const isLines = kind[value] === valueKinds.lines;
 			const top = notice === undefined ? 0 : `{"${markKey}":${JSON.stringify(notice)}},`.length;
-			const inner = room - 2 - top;
+			// A value that fits has one comma less than entries.
+			const inner = room - 2 - top + ((size[value] as number) <= room && notice === undefined ? 1 : 0);
 			const children: number[] = [];
 			for (let child = value + 1; child < (next[value] as number); child = next[child] as number) children.push(child);
 			const scored = scoresOf(value, children);
@@ -237,6 +260,26 @@ export function shortenJson(parameters: ShortenJsonParameters): (maxChars: numbe
 	};
 }
 
+/** The encoded bytes in long strings, and the size of each value with marks in their place. */
+function encodedStrings({ text, kind, start, end, size, next }: JsonSpans, wording: NoticeWordings) {
+	const found = new Map<number, readonly EncodedRange[]>();
+	/** For each value what the marks of all values before it save, in characters. */
+	const saved = new Float64Array(kind.length + 1);
+	for (const [value, one] of kind.entries()) {
+		const ranges =
+			one === valueKinds.string ? findEncoded(text, (start[value] as number) + 1, (end[value] as number) - 1) : [];
+		if (ranges.length > 0) found.set(value, ranges);
+		const saving = ranges.reduce((sum, range) => sum + range.end - range.start - encodedMark(range, wording).length, 0);
+		saved[value + 1] = (saved[value] as number) + saving;
+	}
+	const savedIn = (value: number) => (saved[next[value] as number] as number) - (saved[value] as number);
+	return {
+		at: (value: number): readonly EncodedRange[] => found.get(value) ?? [],
+		holdsEncoded: (value: number) => savedIn(value) > 0,
+		size: found.size === 0 ? size : size.map((chars, value) => chars - savedIn(value)),
+	};
+}
+
 /** The number of marks between picked entries. An object has one for all its gaps. */
 function countGaps(picked: readonly number[], count: number, isObject: boolean): number {
 	if (isObject) return picked.length < count ? 1 : 0;
@@ -271,6 +314,8 @@ interface PickParameters {
 const lastEvery = 3;
 /** Shares of the room for the items that match the focus, and for those with failures. */
 const [focusShare, failureShare] = [0.6, 0.5];
+/** Items near one with a failure, nearest first; their share of the room that is left, and their greatest length. */
+const [besides, besidesShare, longestBeside] = [[-1, -2, 1, -3, 2, -4], 0.4, 400] as const;
 
 /**
  * Picks all entries if each can show something useful; else those with failures, the first and the last, those that
@@ -307,6 +352,15 @@ function pickEntries({ entries, room, gapCost, isObject }: PickParameters): numb
 	for (const index of best) {
 		if (left <= floor) break;
 		pick(index, isObject ? 0 : 1, wanted);
+	}
+	// What a program reports next to a failure, in lines of their own, tells of it.
+	const leastBesides = left * (1 - besidesShare);
+	for (const index of failing) {
+		if (!picked.has(index)) continue;
+		for (const near of besides) {
+			const one = entries[index + near];
+			if (left > leastBesides && one !== undefined && one.full <= longestBeside) pick(index + near, 0, wanted);
+		}
 	}
 	let [front, back] = [0, entries.length - 1];
 	for (let turn = 1; front <= back; turn += 1) {

@@ -1,4 +1,5 @@
 import { findIdentifiers } from "../masking/identifiers.ts";
+import type { EncodedRange } from "./encoded.ts";
 import { type FocusWords, focusFinder } from "./focus.ts";
 import { characterEdge, countOf } from "./head-tail.ts";
 
@@ -23,19 +24,29 @@ export interface Units {
 	/** Whether a unit is in memory. A stream does not hold the units of its gaps. */
 	readonly isHeld: (unit: number) => boolean;
 	readonly isContinued: boolean;
+	/** Units of encoded bytes, which are never kept. */
+	readonly encoded: ReadonlyMap<number, EncodedRange>;
 }
 
 export interface TextUnits extends Units {
 	readonly text: string;
 }
 
-export function textUnits(text: string, from = 0, isContinued = false): TextUnits {
-	const room = 1 + countOf(text, "\n") + countOf(text, "\r") + Math.ceil((text.length / longestPiece) * 4);
+/** Splits a text into units. Each of the `encoded` ranges inside a long line becomes a unit. */
+export function textUnits(
+	text: string,
+	from = 0,
+	isContinued = false,
+	ranges: readonly EncodedRange[] = [],
+): TextUnits {
+	const room =
+		1 + countOf(text, "\n") + countOf(text, "\r") + Math.ceil((text.length / longestPiece) * 4) + 2 * ranges.length;
+	const encoded = new Map<number, EncodedRange>();
+	let nextRange = 0;
 	const [start, end, line] = [new Uint32Array(room), new Uint32Array(room), new Uint32Array(room)];
 	let count = 0;
 	let number = 0;
-	const add = (from: number, to: number) => {
-		const isWhole = to - from <= longestWholeLine;
+	const addPieces = (from: number, to: number, isWhole: boolean) => {
 		let piece = from;
 		do {
 			start[count] = piece;
@@ -44,6 +55,19 @@ export function textUnits(text: string, from = 0, isContinued = false): TextUnit
 			line[count] = number;
 			count += 1;
 		} while (piece < to);
+	};
+	const add = (from: number, to: number) => {
+		const isWhole = to - from <= longestWholeLine;
+		let at = from;
+		for (let range = ranges[nextRange]; range !== undefined && range.start < to; range = ranges[nextRange]) {
+			nextRange += 1;
+			if (isWhole || range.end > to) continue;
+			if (range.start > at) addPieces(at, range.start, false);
+			encoded.set(count, range);
+			addPieces(range.start, range.end, true);
+			at = range.end;
+		}
+		if (at < to || at === from) addPieces(at, to, isWhole);
 	};
 	let nextReturn = text.indexOf("\r");
 	const returnFrom = (from: number) => {
@@ -74,6 +98,7 @@ export function textUnits(text: string, from = 0, isContinued = false): TextUnit
 		slice: (first, behind) => text.slice(first, behind),
 		isHeld: () => true,
 		isContinued,
+		encoded,
 	};
 }
 
@@ -127,7 +152,10 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	const identifiers = new Set<string>();
 	const patterns = new Set<number>();
 	for (let unit = 0; unit < count; unit += 1) {
-		const line = priority?.[unit] === 0 ? "" : text.slice(start[unit], end[unit]).replace(lineNumber, "");
+		const line =
+			priority?.[unit] === 0 || units.encoded.has(unit)
+				? ""
+				: text.slice(start[unit], end[unit]).replace(lineNumber, "");
 		if (bareLine.test(line)) {
 			bare[unit] = 1;
 			continue;
@@ -166,7 +194,8 @@ function focusFeatures(focus: FocusWords, matches: readonly string[][], count: n
 	return { focus: weights, named };
 }
 
-function indentOf(line: string): number {
+/** Columns of white space before a line, tabs counting as four; 40 at most. */
+export function indentOf(line: string): number {
 	let indent = 0;
 	for (let at = 0; indent < deepestIndent; at += 1) {
 		if (line[at] === "\t") indent += 4;

@@ -1,3 +1,4 @@
+import type { Outline } from "./diff.ts";
 import { assembleUnits, type Draft, longestMarks, type Marks, type NoticeKind, shortNotice } from "./draft.ts";
 import type { FirstLine } from "./failures.ts";
 import { characterEdge, longestCharacter } from "./head-tail.ts";
@@ -13,9 +14,14 @@ interface UnitChoice {
 	readonly tailShare: number;
 	readonly marks: Marks;
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
+	readonly outline?: Outline | undefined;
+	/** Units that are never kept, besides those of encoded bytes. */
+	readonly passed?: ReadonlySet<number> | undefined;
 }
 
 const rounds = 3;
+/** The marks name all files of a diff if that takes at most this share of the room. */
+const namesShare = 0.5;
 
 /** Shortens to a number of characters, marks included: keeps the first lines, both ends, and the units worth most. */
 export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
@@ -26,8 +32,11 @@ export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
 	return (maxChars) => {
 		const notice: NoticeKind = longest.full <= maxChars / 3 ? "full" : longest.short <= maxChars / 2 ? "short" : "none";
 		const room = maxChars - (notice === "none" ? 0 : longest[notice]);
-		for (const gapCost of gapCosts) {
-			const draft = select({ ...choice, notice, room, gapCost, maxChars });
+		const { outline } = choice;
+		const listsNames = outline !== undefined && outline.namesChars <= room * namesShare;
+		for (const least of gapCosts) {
+			const gapCost = least + (outline && !listsNames ? outline.countChars : 0);
+			const draft = select({ ...choice, notice, room, gapCost, maxChars, listsNames });
 			if (draft !== undefined) return draft;
 		}
 		return bareStart(choice, maxChars);
@@ -44,18 +53,27 @@ interface Selecting extends UnitChoice {
 	readonly room: number;
 	readonly gapCost: number;
 	readonly maxChars: number;
+	readonly listsNames: boolean;
 }
 
 /** A selection for one cost of gaps; `undefined` if it does not fit or is empty. */
 function select(selecting: Selecting): Draft | undefined {
-	const { units, priority, notice, room, gapCost, maxChars } = selecting;
+	const { units, priority, room, gapCost, maxChars, outline, listsNames } = selecting;
 	const kept = new Uint8Array(units.count);
 	const chars = (unit: number) => (units.end[unit] as number) - (units.start[unit] as number) + 1;
-	let used = gapCost;
+	const reserved = outline && listsNames ? outline.namesChars : 0;
+	let used = gapCost + reserved;
 	let chosen: number[] = [];
-	const keep = (unit: number, limit: number) => {
+	const keep = (unit: number, limit: number): boolean => {
 		if (kept[unit] === 1) return true;
-		if (!units.isHeld(unit)) return false;
+		if (!units.isHeld(unit) || isLeftOut(selecting, unit)) return false;
+		const head = outline?.parent[unit] ?? -1;
+		if (head !== -1 && kept[head] === 0) {
+			// A head may take two marks, and its own head as much.
+			const heads = [head, outline?.parent[head] ?? -1].filter((one) => one !== -1 && kept[one] === 0);
+			const cost = heads.reduce((sum, one) => sum + chars(one) + gapCost, 0);
+			if (used + cost + chars(unit) + gapCost > limit || !keep(head, limit)) return false;
+		}
 		const hasBefore = unit === 0 || kept[unit - 1] === 1;
 		const hasAfter = unit === units.count - 1 || kept[unit + 1] === 1;
 		const cost = chars(unit) + (hasBefore ? 0 : gapCost) + (hasAfter ? 0 : gapCost) - gapCost;
@@ -70,10 +88,12 @@ function select(selecting: Selecting): Draft | undefined {
 	if (failure && kept[failure.match] === 0) return undefined;
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
-	const candidates = candidatesOf(selecting, kept);
-	chosen = chooseRuns(selecting, candidates, kept);
+	const candidates = candidatesOf(selecting, kept).filter((unit) => !isLeftOut(selecting, unit));
+	if (outline) for (const run of outline.runs) for (const unit of run) keep(unit, room);
+	else chosen = chooseRuns(selecting, candidates, kept);
 	for (const unit of chosen) kept[unit] = 1;
-	const assemble = () => assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), notice });
+	const assemble = () =>
+		assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), markOf: outline?.startMarks(listsNames) });
 	let draft = assemble();
 	if (chosen.length === 0 || draft.text.length > maxChars) return undefined;
 
@@ -91,6 +111,10 @@ function select(selecting: Selecting): Draft | undefined {
 		draft = fuller;
 	}
 	return draft;
+}
+
+function isLeftOut({ units, passed }: UnitChoice, unit: number): boolean {
+	return units.encoded.has(unit) || passed?.has(unit) === true;
 }
 
 function firstFailure({ first = [] }: UnitChoice): FirstLine | undefined {
@@ -132,23 +156,20 @@ function keepFirst(selecting: Selecting, keep: (unit: number, limit: number) => 
 }
 
 /** Keeps units from both ends up to their shares. The outermost units may take half and a quarter of the room. */
-function keepEnds(
-	{ units, headShare: share, tailShare, room: whole, maxChars, gapCost }: Selecting,
-	keep: (unit: number, limit: number) => boolean,
-	used: () => number,
-): void {
+function keepEnds(selecting: Selecting, keep: (unit: number, limit: number) => boolean, used: () => number): void {
+	const { units, headShare: share, tailShare, room: whole, maxChars, gapCost } = selecting;
 	const headShare = typeof share === "number" ? share : share(maxChars);
 	const last = units.count - 1;
 	const start = used();
 	const room = whole - (start - gapCost);
 	for (let unit = 0; unit <= last; unit += 1) {
 		const limit = start + Math.max(room * headShare, unit === 0 && headShare > 0 ? room / 2 : 0);
-		if (!keep(unit, Math.min(limit, whole))) break;
+		if (!keep(unit, Math.min(limit, whole)) && !isLeftOut(selecting, unit)) break;
 	}
 	const middle = used();
 	for (let unit = last; unit >= 0; unit -= 1) {
 		const limit = middle + Math.max(room * tailShare, unit === last && tailShare > 0 ? room / 4 : 0);
-		if (!keep(unit, Math.min(limit, whole))) break;
+		if (!keep(unit, Math.min(limit, whole)) && !isLeftOut(selecting, unit)) break;
 	}
 }
 

@@ -6,6 +6,7 @@ import {
 	failureSigns,
 	failuresFirst,
 	mostlyRare,
+	passedFrames,
 	withoutTimes,
 	wordHashes,
 } from "./failures.ts";
@@ -214,7 +215,18 @@ function withGaps(
 		return shown.slice(0, to - from);
 	};
 	const isHeld = (unit: number) => texts[unit] !== undefined;
-	const units = { chars, count: start.length, start, end, line, lines, slice, isHeld, isContinued: false };
+	const units = {
+		chars,
+		count: start.length,
+		start,
+		end,
+		line,
+		lines,
+		slice,
+		isHeld,
+		isContinued: false,
+		encoded: new Map(),
+	};
 	return { units, signs: Uint8Array.from(signs) };
 }
 
@@ -270,7 +282,15 @@ export function shortenPassed(
 	const source = hasFailed ? "failed" : isWritten(some) ? "written" : "output";
 	const first = failuresFirst(units, signs, source);
 	const priority = new Float32Array(units.count);
-	const shorten = selectUnits({ units, priority, first, headShare, tailShare: 1 - headShare, marks });
+	const shorten = selectUnits({
+		units,
+		priority,
+		first,
+		headShare,
+		tailShare: 1 - headShare,
+		marks,
+		passed: passedFrames(units, signs),
+	});
 	const draft = fitBudget({ chars: units.chars, some }, shorten, budget);
 	const notice = fillTemplate(shortNotice(marks), { omitted_chars: units.chars });
 	const least = budget.unit === "chars" ? notice.length : budget.countTokens(notice);

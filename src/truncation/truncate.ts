@@ -1,6 +1,6 @@
 import { once } from "../conversation/lists.ts";
 import { fillTemplate } from "../masking/template.ts";
-import { headerChars, scoreDiff } from "./diff.ts";
+import { outlineOfDiff, readDiff, scoreDiff } from "./diff.ts";
 import {
 	type Draft,
 	fitBudget,
@@ -14,8 +14,10 @@ import {
 	type TruncateOutputParameters,
 	type TruncationStrategy,
 } from "./draft.ts";
-import { byForm, type FailureSource, failureSigns, failuresFirst, jsonFailures } from "./failures.ts";
+import { findEncoded } from "./encoded.ts";
+import { byForm, type FailureSource, failureSigns, failuresFirst, jsonFailures, passedFrames } from "./failures.ts";
 import { type FocusWords, focusWords } from "./focus.ts";
+import { countOf } from "./head-tail.ts";
 import { shortenJson } from "./json.ts";
 import { jsonSpans } from "./json-spans.ts";
 import { endShares, lineFeatures, scoreLines, scoreTable, stripEscapes, textUnits } from "./lines.ts";
@@ -35,7 +37,8 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 		return describe(whole(text), strategy === "auto" ? "head_tail" : strategy, { parameters, size });
 	// The APIs refuse lone surrogates. Their replacement has the same length.
 	const wellFormed = text.toWellFormed();
-	const shown = keepAnsi || !stripAnsi ? wellFormed : stripEscapes(wellFormed, stripAnsi);
+	const narrow = isWide(wellFormed) ? withoutZeros(wellFormed) : wellFormed;
+	const shown = keepAnsi || !stripAnsi ? narrow : stripEscapes(narrow, stripAnsi);
 	const finish = (draft: Draft, used: OutputTruncation["strategy"]): OutputTruncation => {
 		const leastBudget = leastBudgetOf(parameters, used, { size, shown });
 		const described = describe(draft, used, { parameters, size });
@@ -55,6 +58,20 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 	const draft = isMarked ? fitted : (noticeAlone(parameters, used) ?? fitted);
 	const moved = shown === wellFormed ? draft : { ...draft, kept: moveRanges(draft, wellFormed, shown) };
 	return draft.text === shown ? describe(moved, used, { parameters, size }) : finish(moved, used);
+}
+
+/** Whether a text is UTF-16 that was read as UTF-8, so that every second character is a NUL. */
+function isWide(text: string): boolean {
+	const sample = text.slice(0, 4_096);
+	if (countOf(sample, "\0") < sample.length * 0.4 || !/^\ufffd{0,2}\0?(?:[^\0]\0){8}/.test(sample)) return false;
+	const narrow = sample.replaceAll("\0", "");
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
+	return new Set(narrow).size > 12 && /\s/.test(narrow) && !/[\u0001-\u0008\u000e-\u001a\u007f]/.test(narrow);
+}
+
+/** Lines keep their numbers. */
+function withoutZeros(text: string): string {
+	return text.replaceAll("\0", "").replace(/^\ufffd{1,2}/, "");
 }
 
 function whole(text: string): Draft {
@@ -139,8 +156,6 @@ function isLineStrategy(one: TruncationStrategy | Shape): one is LineStrategy {
 
 /** A log without failures gets this share of the room, and at least these characters. */
 const passing = { share: 0.25, atLeast: 1_500 };
-/** The headers of a diff are kept first if they need at most this share of the room. */
-const headersShare = 0.4;
 
 function chooseStrategy(text: string, parameters: TruncateOutputParameters): ChosenStrategy {
 	const { strategy, focus = "", wording, ref, headShare = 0.5, htmlToText, hasFailed = false } = parameters;
@@ -207,7 +222,7 @@ function shortenLines(
 	used: LineStrategy,
 	{ marks, words, headShare, hasFailed, findsFailures }: LineParameters,
 ): Shorten {
-	const units = textUnits(text);
+	const units = textUnits(text, 0, false, findEncoded(text));
 	const source = (): FailureSource => {
 		if (used === "log") return "log";
 		if (hasFailed) return "failed";
@@ -215,7 +230,7 @@ function shortenLines(
 	};
 	const signs = findsFailures ? failureSigns(units) : new Uint8Array(units.count);
 	const first = findsFailures ? failuresFirst(units, signs, source()) : [];
-	const common = { units, first, marks };
+	const common = { units, first, marks, passed: findsFailures ? passedFrames(units, signs) : undefined };
 	if (used === "head_tail") {
 		const priority = new Float32Array(units.count);
 		return selectUnits({ ...common, priority, headShare, tailShare: 1 - headShare });
@@ -236,18 +251,10 @@ function shortenLines(
 		const priority = scoreLines(units, features);
 		return selectUnits({ ...common, priority, headShare: endShares.head, tailShare: endShares.tail });
 	}
-	const chars = headerChars(units, marks.wording.gap.length);
-	const ways = (["all", "files", "none"] as const).map((headers) => ({
-		chars: chars[headers],
-		select: once(() => {
-			const priority = scoreDiff(units, features, headers);
-			return selectUnits({ ...common, priority, headShare: 0.05, tailShare: 0.02 });
-		}),
-	}));
-	return (maxChars) => {
-		const way = ways.find((one) => one.chars <= maxChars * headersShare) ?? (ways.at(-1) as (typeof ways)[number]);
-		return way.select()(maxChars);
-	};
+	const diff = readDiff(units);
+	const priority = scoreDiff(units, features, diff);
+	const outline = outlineOfDiff({ units, diff, priority, wording: marks.wording });
+	return selectUnits({ ...common, priority, outline, headShare: 0, tailShare: 0 });
 }
 
 /** Shortens JSON between two texts. Large ones are omitted; if they report a failure, all is shortened as text. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { headerChars, scoreDiff } from "../../src/truncation/diff.ts";
 import { failureSigns } from "../../src/truncation/failures.ts";
 import { focusWords } from "../../src/truncation/focus.ts";
 import {
@@ -46,24 +45,6 @@ const log = [
 	"step 3 of 3",
 ].join("\n");
 
-const diff = [
-	"commit 1234567",
-	"Author: a",
-	"diff --git a/x b/x",
-	"index 12..34",
-	"--- a/x",
-	"+++ b/x",
-	"@@ -1,3 +1,4 @@",
-	" same",
-	"-old line",
-	"+new line",
-	" same again",
-	"rename from a",
-	"+++ b/y",
-	"@@ -1 +1 @@",
-	"+only",
-].join("\n");
-
 const rounded = (numbers: ArrayLike<number>) => Array.from(numbers, (one) => Number(one.toPrecision(5)));
 
 const unitsOf = (text: string) => {
@@ -93,11 +74,6 @@ const worthInLog = (text: string, focus: string) => {
 		isLike(8, 6, 8),
 		isLike(9, 1, 3),
 	];
-};
-
-const worthInDiff = (headers: "all" | "files" | "none", text = diff) => {
-	const units = textUnits(text);
-	return rounded(scoreDiff(units, lineFeatures(units, focusWords("line")), headers));
 };
 
 const isSame = (a: string, b: string) => linePattern(a, 0, a.length) === linePattern(b, 0, b.length);
@@ -377,63 +353,6 @@ describe("the worth of lines", () => {
 			true,
 			false,
 		]);
-	});
-
-	it("of a diff", () => {
-		expect([worthInDiff("all"), worthInDiff("files"), worthInDiff("none")]).toEqual([
-			[10, 10, 20, 0.05, 0.05, 0.05, 30, 0.60532, 0.54581, 0.53715, 0.47747, 20, 0.05, 30, 0.62712],
-			[10, 10, 20, 0.05, 0.05, 0.05, 0.50384, 0.60532, 0.54581, 0.53715, 0.47747, 20, 0.05, 0.53986, 0.62712],
-			[
-				1, 0.56401, 0.48349, 0.05, 0.05, 0.05, 0.50384, 0.60532, 0.54581, 0.53715, 0.47747, 0.52025, 0.05, 0.53986,
-				0.62712,
-			],
-		]);
-	});
-
-	it("of a diff whose only header of a file is the line of its new name", () => {
-		const text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n+one\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n+++ b/z";
-		const worth = worthInDiff("all", text);
-		expect([0, 1, 2, 5, 6, 7].map((line) => worth[line])).toEqual([0.05, 20, 30, 20, 30, 20]);
-	});
-
-	it("of the headers of files without hunks", () => {
-		const text = "diff --git a/x b/x\nsimilarity index 90%\ndiff --git a/y b/y\nrename from y\n+++ b/y\nIndex: z";
-		expect(worthInDiff("all", text)).toEqual([20, 0.05, 20, 20, 0.05, 20]);
-	});
-
-	it("of the headers of files after those of a commit", () => {
-		const text = "diff --git a/x b/x\nFrom: me\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one";
-		expect(worthInDiff("all", text).slice(0, 5)).toEqual([20, 10, 0.05, 20, 30]);
-	});
-
-	it("of lines in a hunk that look like headers", () => {
-		const text = "+++ b/x\n@@ -1,3 +1,3 @@\n--- a comment\n-name\n--- a comment\n index 12..34";
-		const isHeader = worthInDiff("all", text).map((worth) => worth === 0.05);
-		expect(isHeader).toEqual([false, false, false, false, false, false]);
-	});
-
-	it("of lines around a change, which are worth less even with a sign inside", () => {
-		const worthOfLine = (line: string) => worthInDiff("all", `@@ -1 +1 @@\n${line}`)[1] as number;
-		expect(worthOfLine(" same-day")).toBeCloseTo(0.8 * worthOfLine("+same-day"), 3);
-		expect(worthOfLine("-same-day")).toBe(worthOfLine("+same-day"));
-	});
-
-	it("of a diff with numbers before its lines", () => {
-		expect(
-			(() => {
-				const units = textUnits(
-					diff
-						.split("\n")
-						.map((line, index) => `${index + 1}\t${line}`)
-						.join("\n"),
-				);
-				return rounded(scoreDiff(units, lineFeatures(units, focusWords("line")), "all"));
-			})(),
-		).toEqual([10, 10, 20, 0.05, 0.05, 0.05, 30, 0.60532, 0.54581, 0.53715, 0.47747, 20, 0.05, 30, 0.62712]);
-	});
-
-	it("of the headers of a diff, in characters", () => {
-		expect(headerChars(textUnits(diff), 10)).toEqual({ all: 101, files: 53, none: 0 });
 	});
 });
 

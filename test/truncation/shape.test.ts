@@ -41,7 +41,7 @@ describe("shapes", () => {
 		const cut = shorten(files.join("\n"), 4_000);
 		expect(cut.strategy).toBe("diff");
 		for (const file of range(6)) {
-			expect(cut.text).toContain(`diff --git a/f${file}.ts b/f${file}.ts`);
+			expect(cut.text).toContain(`+++ b/f${file}.ts`);
 			expect(cut.text.match(new RegExp(`value_${file}_`, "g"))?.length).toBeGreaterThan(3);
 		}
 		expect(cut.text.match(/^@@/gm)?.length).toBe(6);

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { headerChars } from "../../src/truncation/diff.ts";
 import type { TruncateOutputParameters } from "../../src/truncation/draft.ts";
-import { textUnits } from "../../src/truncation/lines.ts";
 import { noticesOf } from "../support/notices-of.ts";
 import { shorten } from "./shorten.ts";
 
@@ -236,19 +234,18 @@ describe("the headers of a diff", () => {
 		[`diff --git a/${file} b/${file}`, ...hunk(file, 1), ...hunk(file, 90)].join("\n"),
 	).join("\n");
 
-	it("are kept if they need 40 % of the room, without those of hunks otherwise", () => {
-		const chars = headerChars(textUnits(diff), 1);
-		const kept = (max: number) => {
+	it("name all files, in marks or in lines, if that takes at most half of the room", () => {
+		const named = (max: number) => bare(diff, max).text.match(/(?:this file:|[;,] \d) \+60 -0/g)?.length ?? 0;
+		expect([2_000, 480].map(named)).toEqual([4, 4]);
+		expect(named(130)).toBeLessThan(4);
+	});
+
+	it("are kept above the lines that are shown", () => {
+		for (const max of [480, 300, 200]) {
 			const { text } = bare(diff, max);
-			return [countOf(text, "diff --git"), countOf(text, "@@ -")];
-		};
-		expect(chars).toEqual({ all: 192, files: 80, none: 0 });
-		expect([480, 479, 200, 199].map(kept)).toEqual([
-			[4, 8],
-			[4, 0],
-			[4, 1],
-			[1, 1],
-		]);
+			expect(countOf(text, "diff --git")).toBeGreaterThan(0);
+			if (text.includes("+const")) expect(text).toMatch(/@@ -\d+ \+\d+ @@\n(?:\[.*\n)?\+const/);
+		}
 	});
 });
 
