@@ -30,7 +30,7 @@ export interface PickedRange {
 /**
  * Picks the messages to summarise: all whole groups between the task and the last messages, except system messages, those
  * that are no longer sent, and all from the first call in flight on. If user and assistant must alternate and the range is
- * between two user messages, its last assistant message stays. `undefined` if nothing can be summarised.
+ * between two user messages, an assistant message of it stays. `undefined` if nothing can be summarised.
  */
 export function pickRange(given: {
 	readonly transcript: Transcript;
@@ -42,7 +42,7 @@ export function pickRange(given: {
 	readonly isSummary?: (message: number) => boolean;
 }): PickedRange | undefined {
 	const { transcript, keepLastMessages, pinTask, isSummary = () => false } = given;
-	const { messages, inTurn } = transcript;
+	const { messages } = transcript;
 	const movable = messages.flatMap(({ role, sent }, index) => (role !== "system" && sent !== false ? [index] : []));
 	const stays = new Set(keepLastMessages <= 0 ? [] : movable.slice(-keepLastMessages));
 	const task = messages.findIndex((message) => message.role === "user" && message.sent !== false);
@@ -55,7 +55,7 @@ export function pickRange(given: {
 			(index) => isMovable.has(index) && !stays.has(index) && index < inFlight && !(isPinned && index <= task),
 		),
 	);
-	const groups = inTurn ? untilTheirTurn(between, messages) : between;
+	const groups = inTheirTurn(between, transcript);
 	const picked = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
 	const [first] = picked;
 	if (first === undefined || picked.every(isSummary)) return undefined;
@@ -88,6 +88,35 @@ function startOfCallsInFlight(transcript: Transcript): number {
 		return calls.some(isOpen) || links.some(({ kind, id }) => kind === "opens" && !referred.has(`${index} ${id}`));
 	});
 	return first === -1 ? Number.POSITIVE_INFINITY : first;
+}
+
+/** Leaves an answer out if the user would otherwise speak twice in a row: before the range, or in its summary, and after it. */
+export function inTheirTurn(
+	groups: readonly MessageGroup[],
+	{ messages, inTurn, plainInTurn }: Transcript,
+): readonly MessageGroup[] {
+	if (inTurn) return untilTheirTurn(groups, messages);
+	return plainInTurn ? withoutOneAnswer(groups, messages) : groups;
+}
+
+/** Calls and their results do not count, so that the answer may be far from the end. */
+function withoutOneAnswer(groups: readonly MessageGroup[], messages: readonly Message[]): readonly MessageGroup[] {
+	const first = groups[0]?.messages[0];
+	if (first === undefined) return groups;
+	const gone = new Set(groups.flatMap((group) => group.messages));
+	const behind = messages.find((message, index) => index > first && !gone.has(index) && isPlain(message));
+	const before = messages.findLast((message, index) => index < first && isPlain(message));
+	if (behind?.role !== "user" || (before !== undefined && before.role !== "user")) return groups;
+	const last = groups.findLastIndex(({ messages: [index = -1] }) => {
+		const message = messages[index];
+		return message?.role === "assistant" && isPlain(message);
+	});
+	return groups.filter((_, place) => place !== last);
+}
+
+/** Whether a message has its turn for models that do not count calls and results. */
+function isPlain({ role, calls, results, sent }: Message): boolean {
+	return (role === "user" || role === "assistant") && sent !== false && calls.length === 0 && results.length === 0;
 }
 
 /** Leaves the last groups out if the user would otherwise speak twice in a row: before the range and after it. */

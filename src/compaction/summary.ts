@@ -1,5 +1,5 @@
 import type { MessageWriter } from "../conversation/apply.ts";
-import type { CountTokens, TokenMeter } from "../conversation/measure.ts";
+import { type CountTokens, sizeOf, type TokenMeter } from "../conversation/measure.ts";
 import {
 	type Edit,
 	type InsertEdit,
@@ -86,29 +86,37 @@ function withoutThinking(text: string): string {
 	}
 }
 
-interface SummaryPlanParameters {
+/** Where a summary of a range would be. */
+export interface SummaryPlace {
 	readonly document: unknown;
 	readonly transcript: Transcript;
-	readonly base: Path;
 	readonly writer: MessageWriter;
 	readonly range: Pick<PickedRange, "messages" | "first">;
+}
+
+interface SummaryPlanParameters extends SummaryPlace {
+	readonly base: Path;
 	readonly sizes: readonly Size[];
 	readonly text: string;
 	readonly meter: TokenMeter;
 	readonly takenOut?: TakenOut | undefined;
+	/** How many of the earlier summaries in the message that it joins it replaces, the newest ones. */
+	readonly folded?: number;
 }
 
 /**
- * Plans to replace a range with a summary. If the API wants user and assistant in turn, it becomes a part of the
- * user message next to the range, else a message that replaces its first value, or precedes a value with other messages.
+ * Plans to replace a range with a summary. It joins the user message next to the range, as a part or at the end of its text,
+ * since many models refuse two user messages in a row; else it becomes a message that replaces the range's first value, or
+ * precedes a value with other messages.
  */
 export function planSummary(parameters: SummaryPlanParameters): Edit[] {
 	const { transcript, range, sizes } = parameters;
-	const summary = planPart(parameters) ?? planMessage(parameters);
+	const summary = planJoined(parameters) ?? planMessage(parameters);
 	const edits: Edit[] = [summary];
 	for (const index of range.messages) {
 		transcript.messages[index]?.paths.forEach((path, position) => {
-			if (summary.kind === "replace" && index === range.first && position === 0) return;
+			const isReplaced = summary.kind === "replace" && summary.reason === "summary";
+			if (isReplaced && index === range.first && position === 0) return;
 			const before = position === 0 ? (sizes[index] ?? noSize) : noSize;
 			edits.push({ kind: "remove", reason: "summary", path, message: index, before, after: noSize });
 		});
@@ -116,27 +124,76 @@ export function planSummary(parameters: SummaryPlanParameters): Edit[] {
 	return edits;
 }
 
-function planPart(parameters: SummaryPlanParameters): InsertEdit | undefined {
-	const { document, transcript, writer, range, text, meter, takenOut } = parameters;
+/** The user message that a summary of a range joins: its parts, or its text with earlier summaries at the end. */
+type Host = { readonly message: number; readonly isBehind: boolean } & (
+	| { readonly kind: "parts"; readonly list: Path; readonly parts: readonly unknown[] }
+	| { readonly kind: "text"; readonly path: Path; readonly text: string }
+);
+
+function hostOf({ document, transcript, writer, range }: SummaryPlace): Host | undefined {
+	const { messages, inTurn = false } = transcript;
 	const { part } = writer;
 	if (!part) return undefined;
 	const gone = new Set(range.messages);
-	const behind = transcript.messages.findIndex((_, index) => index > range.first && !gone.has(index));
-	const before = transcript.messages.findLastIndex((_, index) => index < range.first && !gone.has(index));
+	const isKept = ({ sent }: Message, index: number) => !gone.has(index) && sent !== false;
+	// An answer that stays, so that the user does not speak twice in a row, may be the first message after the user's.
+	const before = messages.findLastIndex(
+		(message, index) => index < range.first && isKept(message, index) && (inTurn || message.role === "user"),
+	);
+	const behind = inTurn ? messages.findIndex((message, index) => index > range.first && isKept(message, index)) : -1;
 	for (const message of [before, behind]) {
-		const neighbour = transcript.messages[message];
+		const neighbour = messages[message];
 		const place = neighbour?.paths[0];
 		if (!place || neighbour.role !== "user") continue;
-		const list = [...place, ...part.list];
-		const parts = valueAt(document, list);
-		if (!Array.isArray(parts)) continue;
-		// Results of tools come first in their message.
-		const isFirst = message === behind && neighbour.results.length === 0;
-		const after = { chars: text.length, tokens: meter.countTokens(text) };
-		const path = [...list, isFirst ? 0 : parts.length];
-		return insert({ path, message, inserts: "part", value: part.write(text), after, takenOut });
+		const found = { message, isBehind: message === behind };
+		for (const list of part.lists.map((one) => [...place, ...one])) {
+			const held = valueAt(document, list);
+			if (Array.isArray(held)) return { ...found, kind: "parts", list, parts: held };
+			const isOwn = typeof held === "string" && neighbour.results.length === 0 && neighbour.counted.includes(held);
+			if (isOwn) return { ...found, kind: "text", path: list, text: held };
+		}
 	}
 	return undefined;
+}
+
+/** The text of a host with earlier summaries: its own, or that of its last part. */
+function joinedText(host: Host | undefined, key: string): { readonly path: Path; readonly text: string } | undefined {
+	if (host?.kind !== "parts") return host;
+	const last = host.parts.length - 1;
+	const path = [...host.list, last, key];
+	const text = host.isBehind ? undefined : valueAt(host.parts, [last, key]);
+	return typeof text === "string" && splitFrames(text).own === "" ? { path, text } : undefined;
+}
+
+/** The earlier summaries in the message that a summary of this range would join, oldest first. */
+export function joinedSummaries(place: SummaryPlace): { readonly message: number; readonly frames: readonly Frame[] } {
+	const host = hostOf(place);
+	const joined = joinedText(host, place.writer.part?.key ?? "text");
+	return { message: host?.message ?? -1, frames: joined ? splitFrames(joined.text).frames : [] };
+}
+
+function planJoined(parameters: SummaryPlanParameters): InsertEdit | ReplaceEdit | undefined {
+	const { transcript, writer, text, meter, takenOut, folded = 0 } = parameters;
+	const { part } = writer;
+	const host = hostOf(parameters);
+	if (!host || !part) return undefined;
+	const { message } = host;
+	const joined = joinedText(host, part.key);
+	if (joined && (host.kind === "text" || folded > 0)) {
+		const { path, text: old } = joined;
+		const { own, frames } = splitFrames(old);
+		const staying = [own, ...frames.slice(0, frames.length - folded).map((frame) => frame.text)];
+		const replacement = [...staying.filter((one) => one !== ""), text].join(frameSeparator);
+		const [before, after] = [sizeOf(old, meter.countTokens), sizeOf(replacement, meter.countTokens)];
+		const edit = { kind: "replace", reason: "merge", path, message, replacement, before, after } as const;
+		return { ...edit, ...(takenOut ? { takenOut } : {}) };
+	}
+	if (host.kind === "text") return undefined;
+	// Results of tools come first in their message.
+	const isFirst = host.isBehind && transcript.messages[message]?.results.length === 0;
+	const path = [...host.list, isFirst ? 0 : host.parts.length];
+	const after = sizeOf(text, meter.countTokens);
+	return insert({ path, message, inserts: "part", value: part.write(text), after, takenOut });
 }
 
 function planMessage(parameters: SummaryPlanParameters): InsertEdit | ReplaceEdit {
@@ -195,6 +252,12 @@ export const frameWordings: Readonly<Record<LocaleName, Record<"plain" | "archiv
 	},
 };
 
+/** A summary in the text of a message. */
+export interface Frame extends FramedSummary {
+	/** All of it, with its lines around. */
+	readonly text: string;
+}
+
 interface FramedSummary {
 	readonly summary: string;
 	readonly ref: string | undefined;
@@ -251,4 +314,43 @@ export function summaryOfMessage({ counted, calls, results }: Message): FramedSu
 	const [text] = texts;
 	if (text === undefined || texts.length > 1 || calls.length > 0 || results.length > 0) return undefined;
 	return readSummaryFrame(text);
+}
+
+const frameSeparator = "\n\n";
+
+/** Splits a text into what its writer wrote and the summaries, or kept words alone, that follow it, oldest first. */
+export function splitFrames(text: string): { readonly own: string; readonly frames: readonly Frame[] } {
+	const frames: Frame[] = [];
+	let own = text;
+	for (;;) {
+		const start = startOfLastFrame(own);
+		const last = start === undefined ? "" : own.slice(start);
+		const frame = readSummaryFrame(last);
+		if (start === undefined || !frame) return { own, frames };
+		frames.unshift({ ...frame, text: last });
+		own = own.slice(0, Math.max(0, start - frameSeparator.length));
+	}
+}
+
+function startOfLastFrame(text: string): number | undefined {
+	const isStart = (at: number) => at === 0 || text.endsWith(frameSeparator, at);
+	const words = readWords(text);
+	const before = words ? text.slice(0, words.at) : text + frameSeparator;
+	const end = ends.find((one) => before.endsWith(`\n${one}${frameSeparator}`));
+	if (end === undefined) return words && isStart(words.at) ? words.at : undefined;
+	// No summary holds a heading, but what a person quotes may.
+	let at = before.length - end.length - frameSeparator.length - 1;
+	while (at > 0) {
+		const lineEnd = at;
+		at = before.lastIndexOf("\n[", at - 1) + 1;
+		const line = before.slice(at, before.indexOf("\n", at));
+		if (at < lineEnd && isStart(at) && headings.some((pattern) => pattern.test(line))) return at;
+		at -= 1;
+	}
+	return undefined;
+}
+
+/** The summaries in a message, whether it consists of one or they follow what a person wrote. */
+export function summariesOfMessage({ role, counted }: Message): readonly Frame[] {
+	return role === "user" ? counted.flatMap((text) => splitFrames(text).frames) : [];
 }

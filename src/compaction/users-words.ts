@@ -2,7 +2,7 @@ import { asksPerson } from "../conversation/asking-tools.ts";
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { locateCallArguments, pairResults } from "../conversation/turns.ts";
 import { keepWithin, markWhole, writeWords } from "./kept-words.ts";
-import { readSummaryFrame } from "./summary.ts";
+import { splitFrames } from "./summary.ts";
 
 /** Tokens of the words in the summary of another program, whose window is unknown. */
 const mostTokens = 4_000;
@@ -53,9 +53,8 @@ function textsOfMessage(document: unknown, message: Message): readonly string[] 
 	const ofCalls = new Set(locateCallArguments(message).flatMap((at) => (at === undefined ? [] : [at - 1, at])));
 	return counted.flatMap((text, index) => {
 		if (ofCalls.has(index)) return [];
-		const frame = readSummaryFrame(text);
-		if (frame) return frame.words ?? [];
-		return own.has(text) ? ownWords(text) : [];
+		const { own: before, frames } = splitFrames(text);
+		return [...(own.has(text) ? ownWords(before) : []), ...frames.flatMap(({ words = [] }) => words)];
 	});
 }
 

@@ -85,12 +85,20 @@ export function editTree<One extends Change>(plan: readonly One[]): EditTree<One
 /** Writes messages of plain text, valid for the API or for the program that resumes its sessions. */
 export interface MessageWriter {
 	readonly message: (given: WrittenMessage) => unknown;
-	/** Adds a text to an existing message, for APIs that refuse two messages of one role in a row. */
-	readonly part?: { readonly list: Path; readonly write: (text: string) => unknown };
+	/** Adds a text to an existing message, since many models refuse two messages of one role in a row. */
+	readonly part?: TextPart;
 	/** The place of messages inside a value of the list, such as the record of a compaction. */
 	readonly within?: Path;
 	/** Whether messages may be added at the end. Only its own program adds them to a recorded session. */
 	readonly appends: boolean;
+}
+
+export interface TextPart {
+	/** Where a message may have its parts, or one text in place of them. */
+	readonly lists: readonly Path[];
+	/** The key of a part's text. */
+	readonly key: "text" | "content";
+	readonly write: (text: string) => unknown;
 }
 
 export interface WrittenMessage {

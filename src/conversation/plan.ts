@@ -64,14 +64,15 @@ function savedBy(edits: readonly Edit[]): number {
 export function totalsOf(plan: Plan) {
 	const of = (wanted: EditReason) => plan.filter(({ reason }) => reason === wanted);
 	const sent = plan.filter(({ unsent }) => !unsent);
-	const [mask, truncate, drop, summary] = [of("mask"), of("truncate"), of("drop"), of("summary")];
+	const [mask, truncate, drop] = [of("mask"), of("truncate"), of("drop")];
+	const summary = [...of("summary"), ...of("merge")];
 	const dropped = messagesOf(drop);
 	const summarised = messagesOf(summary.filter(takesMessageOut));
 	const ofMessages = sent.filter(({ message }) => message >= 0);
 	const sentMasks = mask.filter(({ unsent }) => !unsent);
 	const charsOf = (edits: readonly Edit[], size: "before" | "after") =>
 		edits.reduce((sum, edit) => sum + edit[size].chars, 0);
-	const replaced = sent.filter(({ kind, reason }) => kind === "replace" && reason !== "summary");
+	const replaced = sent.filter(({ kind, reason }) => kind === "replace" && reason !== "summary" && reason !== "merge");
 	return {
 		saved: savedSize(sent),
 		savedInMessages: savedSize(ofMessages),
@@ -157,7 +158,8 @@ export function takesMessageOut({ reason, kind }: Edit): boolean {
 	return reason === "drop" || (reason === "summary" && kind !== "insert");
 }
 
-export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink" | "summary" | "append";
+/** `merge`: a summary joins the text of a user message that stays. */
+export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink" | "summary" | "merge" | "append";
 
 export interface Size {
 	/** UTF-16 code units. */

@@ -134,6 +134,8 @@ export interface Transcript {
 	readonly opensWithUser: boolean;
 	/** Whether the API refuses two user messages in a row. */
 	readonly inTurn?: boolean;
+	/** The same of templates of models (Mistral's), which do not count calls and results. */
+	readonly plainInTurn?: boolean;
 }
 
 /** The places in the repeats of a result that correspond to a place in it; none for its copies. */

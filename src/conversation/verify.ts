@@ -42,6 +42,8 @@ interface VerifyParameters {
 	readonly plan: Plan;
 	readonly base: Path;
 	readonly countTokens: CountTokens;
+	/** Of a text of a user message, what is there in front of summaries. */
+	readonly ownTextOf?: (text: string) => string;
 	/** Recognises links between records, which may change if records are removed. */
 	readonly isLink?: (path: Path) => boolean;
 	/** `Format.answeredCalls` of the written list. */
@@ -72,7 +74,7 @@ interface Check extends VerifyParameters {
 	readonly report: (promise: KeptPromise, detail: string) => unknown;
 }
 
-function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
+function verifyTargets({ before, plan, base, isLink, rewrite, report, ownTextOf }: Check): void {
 	const { messages } = before.transcript;
 	const targets = targetsOf(messages, plan);
 	const removesValues = plan.some(({ kind }) => kind === "remove");
@@ -84,6 +86,9 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 		} else if (reason === "relink") {
 			const isLinked = removesValues && isLink?.(path);
 			if (!isLinked) report("only_tool_results_edited", `${pointer} links to no removed record`);
+		} else if (reason === "merge") {
+			if (!keepsOwnText(edit, before, ownTextOf))
+				report("inserted_as_planned", `${pointer} loses what stands around it`);
 		} else {
 			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
 			const isAllowed = (rewrite && isListed(path, base)) || targets.has(`${target} ${message} ${pointer}`);
@@ -114,6 +119,16 @@ function losesFrame({ path, replacement }: ReplaceEdit, message: Message | undef
 	return message?.results.some(({ texts }) => texts.some(isLost)) ?? false;
 }
 
+/** A summary joins what a user's message says: all of it stays in front, and only summaries follow. */
+function keepsOwnText(edit: Edit, before: ReadDocument, ownTextOf = (text: string) => text): boolean {
+	const { role, sent, results = [], paths = [] } = before.transcript.messages[edit.message] ?? {};
+	const [old, replacement] = [valueAt(before.document, edit.path), edit.kind === "replace" && edit.replacement];
+	const isOfUser = role === "user" && sent !== false && paths.some((place) => startsWith(edit.path, place));
+	const isResult = results.flatMap(editablePaths).some((path) => startsWith(edit.path, path));
+	if (!isOfUser || isResult || typeof old !== "string" || typeof replacement !== "string") return false;
+	return replacement.startsWith(ownTextOf(old)) && ownTextOf(replacement) === ownTextOf(old);
+}
+
 /** Messages are inserted into the list of messages; parts into a user message or after the assistant's own words. */
 function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
 	if (reason !== "summary" && reason !== "append") return false;
@@ -134,10 +149,10 @@ function verifySizes({ before, after, plan, countTokens, rewrite, trace, report 
 	}
 	for (const edit of plan) if (!shrinks(edit)) report("every_edit_shrinks", jsonPointer(edit.path));
 	// The words of dropped messages take their place as a summary does.
-	const taken = plan.filter(({ reason }) => reason === "summary" || reason === "drop");
+	const isSummary = ({ reason }: Edit) => reason === "summary" || reason === "merge";
+	const taken = plan.filter((edit) => isSummary(edit) || edit.reason === "drop");
 	const tokensOf = (size: "before" | "after") => taken.reduce((sum, edit) => sum + edit[size].tokens, 0);
-	if (taken.some(({ reason }) => reason === "summary"))
-		expectAtMost(tokensOf("before") - 1, tokensOf("after"), "the summary");
+	if (taken.some(isSummary)) expectAtMost(tokensOf("before") - 1, tokensOf("after"), "the summary");
 	const edited = new Set(plan.map(({ message }) => message));
 	const resultTokens = ({ mediaTokens, results }: Message) =>
 		results.reduce((sum, result) => sum + sizeOfResult(result, countTokens).tokens, mediaTokens);
@@ -153,7 +168,7 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
 	if (reason === "mask") return after.tokens < before.tokens;
 	if (reason === "truncate") return after.chars < before.chars && after.tokens <= before.tokens;
-	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
+	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "merge" || reason === "relink";
 }
 
 /** Messages that stay are read with the same roles and in the same order; new ones are as planned. */

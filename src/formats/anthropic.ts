@@ -14,6 +14,7 @@ import {
 import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { linkBlock, linkCaller, linkTo } from "./block-links.ts";
 import {
+	contentPart,
 	type Format,
 	idOfText,
 	keptFields,
@@ -67,7 +68,7 @@ export const anthropicMessages: Format = {
 		// Messages before a compaction still open the conversation.
 		return { ...transcript, messages, opensWithUser: messages[0]?.sent !== false };
 	},
-	write: { message: plainMessage, appends: true },
+	write: { message: plainMessage, part: contentPart, appends: true },
 	answer: { shape: "{stop_reason, content} of Anthropic Messages", read: readAnswer },
 };
 

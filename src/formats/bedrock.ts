@@ -43,7 +43,7 @@ export const bedrockConverse: Format = {
 	}),
 	write: {
 		message: ({ role, text }) => ({ role, content: [{ text }] }),
-		part: { list: ["content"], write: (text) => ({ text }) },
+		part: { lists: [["content"]], key: "text", write: (text) => ({ text }) },
 		appends: true,
 	},
 	answer: { shape: "{stopReason, output} of Bedrock Converse", read: readAnswer },

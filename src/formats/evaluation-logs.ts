@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
+	contentPart,
 	type Format,
 	keptFields,
 	plainMessage,
@@ -26,8 +27,12 @@ export const inspect: Format = {
 			"a call whose `function` is the tool's name, or a message whose `source` is known",
 			probeInspect,
 		),
-	read: (located) => readTranscript("inspect", located, ["tools"], readInspectMessage),
-	write: { message: (given) => ({ ...keptFields(given.instead, ["id"]), ...plainMessage(given) }), appends: true },
+	read: (located) => ({ ...readTranscript("inspect", located, ["tools"], readInspectMessage), plainInTurn: true }),
+	write: {
+		message: (given) => ({ ...keptFields(given.instead, ["id"]), ...plainMessage(given) }),
+		part: contentPart,
+		appends: true,
+	},
 };
 
 function probeInspect(message: JsonObject, role: string) {

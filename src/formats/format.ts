@@ -1,4 +1,4 @@
-import type { MessageWriter, WrittenMessage } from "../conversation/apply.ts";
+import type { MessageWriter, TextPart, WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type Message, type Path, type Role, type Transcript } from "../conversation/transcript.ts";
 import { asCountedText, memberAt, sha256Of, stringAt } from "../json-text/value.ts";
@@ -207,6 +207,13 @@ export function keptFields(value: unknown, keys: readonly string[]): JsonObject 
 export function plainMessage({ role, text }: WrittenMessage) {
 	return { role, content: text };
 }
+
+/** A text among the content parts of most APIs. */
+export const contentPart: TextPart = {
+	lists: [["content"]],
+	key: "text",
+	write: (text) => ({ type: "text", text }),
+};
 
 /**
  * Reads a run that is recorded as a list of events, one for each text, call or result. `read` gives `undefined` for events

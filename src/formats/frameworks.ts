@@ -5,6 +5,7 @@ import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-tex
 import { cacheIncludedUsage } from "./answer.ts";
 import { linkBlock, linkCaller, linkTo, openLink } from "./block-links.ts";
 import {
+	contentPart,
 	type Format,
 	joinAnswers,
 	keptFields,
@@ -43,8 +44,12 @@ export const langchain: Format = {
 	looksFor:
 		"LangChain messages (`type` human, ai, tool or system next to `content`; or the same in `kwargs` or `data`)",
 	probe: ({ messages }) => probeEach(messages, "a message of `type` human or ai", probeLangchain),
-	read: (located) => readTranscript("langchain", located, ["tools"], readLangchain),
-	write: { message: writeLangchain, appends: true },
+	read: (located) => ({ ...readTranscript("langchain", located, ["tools"], readLangchain), plainInTurn: true }),
+	write: {
+		message: writeLangchain,
+		part: { ...contentPart, lists: [["content"], ["kwargs", "content"], ["data", "content"]] },
+		appends: true,
+	},
 };
 
 function probeLangchain(value: unknown) {

@@ -68,7 +68,7 @@ export const gemini: Format = {
 	},
 	write: {
 		message: ({ role, text }) => ({ role: role === "user" ? role : "model", parts: [{ text }] }),
-		part: { list: ["parts"], write: (text) => ({ text }) },
+		part: { lists: [["parts"]], key: "text", write: (text) => ({ text }) },
 		appends: true,
 	},
 	answer: { shape: "{candidates} or a candidate {finishReason, content} of Gemini", read: readAnswer },

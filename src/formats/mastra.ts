@@ -2,7 +2,15 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
 import { hasMember, objectOf, stringAt, timeAt } from "../json-text/value.ts";
-import { type Format, idOfText, keptFields, type Probed, probeMessages, readTranscript } from "./format.ts";
+import {
+	contentPart,
+	type Format,
+	idOfText,
+	keptFields,
+	type Probed,
+	probeMessages,
+	readTranscript,
+} from "./format.ts";
 import { isPart, readUiMessages } from "./vercel.ts";
 
 /** Messages as Mastra's storage keeps them: `content` of format 2 has the parts of a UI message of the Vercel AI SDK. */
@@ -12,7 +20,7 @@ export const mastra: Format = {
 	looksFor: "Mastra messages (`role`, and `content` with `format: 2` and `parts` with a `type` each)",
 	probe: ({ messages }) => probeMessages(messages, "`content` with `format: 2` and `parts`", probeStored),
 	read: (located) => readTranscript("mastra", located, ["instructions", "tools"], readStored),
-	write: { message: writeStored, appends: true },
+	write: { message: writeStored, part: { ...contentPart, lists: [["content", "parts"]] }, appends: true },
 };
 
 function probeStored({ content }: JsonObject): Probed {

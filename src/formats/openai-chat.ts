@@ -12,6 +12,7 @@ import {
 } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import {
+	contentPart,
 	type Exchange,
 	type Fit,
 	type Format,
@@ -42,8 +43,11 @@ export const openaiChat: Format = {
 	looksFor:
 		'OpenAI Chat Completions messages (`role` and `content`, calls in `tool_calls[].function`, results in `role: "tool"`)',
 	probe: ({ messages }) => probeMessages(messages, { fit: "possible" }, probeChatMessage),
-	read: (located) => readTranscript("openai-chat", located, ["system", "tools", "functions"], readChatMessage),
-	write: { message: plainMessage, appends: true },
+	read: (located) => ({
+		...readTranscript("openai-chat", located, ["system", "tools", "functions"], readChatMessage),
+		plainInTurn: true,
+	}),
+	write: { message: plainMessage, part: contentPart, appends: true },
 	answer: {
 		shape: "{choices}, a choice {finish_reason, message} or {finish_reason, content, tool_calls} of Chat Completions",
 		read: readAnswer,
@@ -257,11 +261,12 @@ export const ollama: Format = {
 	probe: probeOllama,
 	read(located) {
 		const ids = pairByPosition(located.messages.map(exchangesOf));
-		return readTranscript("ollama", located, ["tools"], (message, path, index) =>
+		const transcript = readTranscript("ollama", located, ["tools"], (message, path, index) =>
 			readOllamaMessage(message, path, ids[index] ?? []),
 		);
+		return { ...transcript, plainInTurn: true };
 	},
-	write: { message: plainMessage, appends: true },
+	write: { message: plainMessage, part: contentPart, appends: true },
 	answer: { shape: "{message, done_reason} of Ollama", read: readOllamaAnswer },
 };
 

@@ -12,6 +12,7 @@ import {
 } from "./answer.ts";
 import { linkCaller, linkTo } from "./block-links.ts";
 import {
+	contentPart,
 	type Format,
 	type Probed,
 	plainRoles,
@@ -59,7 +60,7 @@ export const openaiResponses: Format = {
 		const read = readItems(items, ({ item, path }, type, shellCalls) => readOther(item, type, path, shellCalls));
 		return transcriptOf("openai-responses", read, surroundings);
 	},
-	write: { message: writeMessage, appends: true },
+	write: { message: writeMessage, part: { ...contentPart, write: writeText }, appends: true },
 	answer: { shape: "{status, incomplete_details, output} of OpenAI Responses", read: readAnswer },
 };
 
@@ -296,7 +297,11 @@ function encryptedTokens(item: JsonObject): number {
 
 /** Writes an assistant message as plain text, since parts would need the id and the status of an answer. */
 function writeMessage({ role, text }: WrittenMessage) {
-	return { type: "message", role, content: role === "user" ? [{ type: "input_text", text }] : text };
+	return { type: "message", role, content: role === "user" ? [writeText(text)] : text };
+}
+
+function writeText(text: string) {
+	return { type: "input_text", text };
 }
 
 /** A response, or the last event of its stream. */

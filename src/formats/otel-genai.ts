@@ -42,6 +42,7 @@ export const otelGenai: Format = {
 	},
 	write: {
 		message: ({ role, text }: WrittenMessage) => ({ role, parts: [{ type: "text", content: text }] }),
+		part: { lists: [["parts"]], key: "content", write: (content) => ({ type: "text", content }) },
 		appends: true,
 	},
 };

@@ -5,6 +5,7 @@ import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt } from
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { linkCaller, linkTo } from "./block-links.ts";
 import {
+	contentPart,
 	type Format,
 	idOfText,
 	keptFields,
@@ -42,11 +43,12 @@ export const vercelModel: Format = {
 		probeMessages(messages, "a part `tool-call`, `tool-result` or `reasoning` in `content`", probeModel),
 	read(located) {
 		const callOfApproval = new Map<string, string | undefined>();
-		return readTranscript("vercel-model", located, ["system", "instructions", "tools"], (message, path) =>
+		const transcript = readTranscript("vercel-model", located, ["system", "instructions", "tools"], (message, path) =>
 			readMessage(message, path, callOfApproval),
 		);
+		return { ...transcript, plainInTurn: true };
 	},
-	write: { message: plainMessage, appends: true },
+	write: { message: plainMessage, part: contentPart, appends: true },
 	answer: { shape: "{finishReason, text, toolCalls} of the Vercel AI SDK", read: readAnswer },
 };
 
@@ -221,7 +223,7 @@ export const vercelUi: Format = {
 	looksFor: "Vercel AI SDK UIMessage (`role` and `parts` with a `type` each)",
 	probe: ({ messages }) => probeMessages(messages, "`parts` with a `type` each, or `toolInvocations`", probeUi),
 	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readUiMessages),
-	write: { message: writeMessage, appends: true },
+	write: { message: writeMessage, part: { ...contentPart, lists: [["parts"]] }, appends: true },
 };
 
 function probeUi({ parts, content, toolInvocations, tool_calls: calls }: JsonObject, role: string) {

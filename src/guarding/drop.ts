@@ -1,18 +1,19 @@
 import type { Measurement } from "../conversation/measure.ts";
 import { type Edit, noSize, type RemoveEdit, type Size, startSum, subtractSizes } from "../conversation/plan.ts";
-import type { Message, Transcript } from "../conversation/transcript.ts";
+import type { Message, Role, Transcript } from "../conversation/transcript.ts";
 import { groupMessages, type MessageGroup, pairResults } from "../conversation/turns.ts";
 import type { GuardPolicy } from "../policy/schema.ts";
 
 /**
  * Plans the dropping of the oldest groups until the conversation fits (docs/specs/context-window-guard.md#dropping). System
  * messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
- * it first. If user and assistant must alternate, one more group goes or an answer stays.
+ * it first. If user and assistant must alternate, one more group goes or an answer stays; where only their texts must, an
+ * answer stays if it fits.
  */
 export function planDrop(parameters: DropParameters) {
 	const { transcript, policy, measurement, fits, hysteresis } = parameters;
 	const { reachesTarget = fits, reliefs } = hysteresis ?? {};
-	const { messages, inTurn = false } = transcript;
+	const { messages, inTurn = false, plainInTurn = false } = transcript;
 	const pinned = pinnedMessages(transcript, policy);
 	const movable = messages.flatMap(({ role, sent }, index) => (role === "system" || sent === false ? [] : [index]));
 	const sizes = [...(parameters.sizes ?? measurement.messages)];
@@ -21,7 +22,13 @@ export function planDrop(parameters: DropParameters) {
 	const isDropped = new Uint8Array(messages.length);
 	/** For each message, the number of messages when it was first dropped; `Infinity` if it stays or is dropped only now. */
 	const moments = new Float64Array(messages.length).fill(Number.POSITIVE_INFINITY);
-	const isOutOfTurn = (end: number) => inTurn && userMeetsUser(messages, isDropped, end);
+	const isOutOfTurn = (end: number) => {
+		return (inTurn || plainInTurn) && userMeetsUser(messages, isDropped, { end, countsCalls: inTurn });
+	};
+	const isPlainOf = ({ messages: [index = -1] }: MessageGroup, role: Role) => {
+		const message = messages[index];
+		return message?.role === role && isPlain(message);
+	};
 	const move = (group: MessageGroup, to: "out" | "in") => {
 		for (const index of group.messages) {
 			isDropped[index] = to === "out" ? 1 : 0;
@@ -47,7 +54,8 @@ export function planDrop(parameters: DropParameters) {
 		const staying: MessageGroup[] = [];
 		const leaving: MessageGroup[] = [];
 		for (const [place, group] of waiting.entries()) {
-			const isReached = reachesTarget(context.total()) && !isOutOfTurn(end);
+			const mayGoOn = inTurn || (leaving.length > 0 && isPlainOf(group, "user"));
+			const isReached = reachesTarget(context.total()) && !(mayGoOn && isOutOfTurn(end));
 			if (isReached || (group.messages[0] ?? 0) >= firstKept) {
 				for (const rest of waiting.slice(place)) staying.push(rest);
 				break;
@@ -62,10 +70,17 @@ export function planDrop(parameters: DropParameters) {
 		}
 		waiting = staying;
 		// The API would refuse two user messages in a row, so an answer between them stays.
-		while (leaving.length > 0 && isOutOfTurn(end)) {
+		while (inTurn && leaving.length > 0 && isOutOfTurn(end)) {
 			const group = leaving.pop() as MessageGroup;
 			waiting.unshift(group);
 			move(group, "in");
+		}
+		// So do templates of models, which do not count calls and results. An API takes both, so it has to fit first.
+		const answer = plainInTurn ? leaving.findLast((group) => isPlainOf(group, "assistant")) : undefined;
+		if (answer && isOutOfTurn(end)) {
+			move(answer, "in");
+			if (fits(context.total()) && !isOutOfTurn(end)) waiting.unshift(answer);
+			else move(answer, "out");
 		}
 	}
 	const edits: readonly Edit[] = messages.flatMap((message, index) =>
@@ -106,12 +121,22 @@ function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPo
 	return messages.map(({ role, sent }, index) => role === "system" || sent === false || index === task);
 }
 
-function userMeetsUser(messages: readonly Message[], isDropped: Uint8Array, end: number): boolean {
+/** Whether a message has its turn for models that do not count calls and results. */
+function isPlain({ calls, results }: Message): boolean {
+	return calls.length === 0 && results.length === 0;
+}
+
+function userMeetsUser(
+	messages: readonly Message[],
+	isDropped: Uint8Array,
+	{ end, countsCalls }: { readonly end: number; readonly countsCalls: boolean },
+): boolean {
 	let last: Message | undefined;
 	let wasAnswered = false;
 	for (let index = 0; index < end; index += 1) {
 		const message = messages[index] as Message;
 		if (message.role === "system" || message.sent === false) continue;
+		if (!countsCalls && (message.role === "tool" || !isPlain(message))) continue;
 		if (isDropped[index] === 1) {
 			wasAnswered ||= message.role === "assistant";
 			continue;

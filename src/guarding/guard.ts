@@ -134,7 +134,8 @@ function guardMoments(parameters: GuardHistory): MomentOf {
 		}
 	}
 	return (edit) => {
-		if (edit.reason === "drop" || edit.reason === "summary") return actOf(dropMoments[edit.message] ?? never);
+		if (edit.reason === "drop" || edit.reason === "summary" || edit.reason === "merge")
+			return actOf(dropMoments[edit.message] ?? never);
 		return Math.max(begins.get(edit.reason) ?? never, ofResult(edit));
 	};
 }

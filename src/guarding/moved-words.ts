@@ -1,5 +1,5 @@
 import { keepWithin, markWhole, wordsWithin, writeWords } from "../compaction/kept-words.ts";
-import { planSummary, summaryOfMessage } from "../compaction/summary.ts";
+import { joinedSummaries, planSummary, type SummaryPlace, summaryOfMessage } from "../compaction/summary.ts";
 import { usersTexts } from "../compaction/users-words.ts";
 import type { MessageWriter } from "../conversation/apply.ts";
 import type { TokenMeter } from "../conversation/measure.ts";
@@ -151,29 +151,33 @@ function moveWords(
 		if (index < last && message.sent !== false && isWordsAlone(message)) gone.add(index);
 	});
 	const { most, locale } = keeping;
-	const isGone = words.flatMap((of, message) => of.map(() => gone.has(message)));
-	const texts = markWhole(words.flat()).filter((_, index) => isGone[index]);
 	const messages = [...gone].toSorted((a, b) => a - b);
 	// After the first text, which may stay after a greeting that goes.
 	const first = messages.find((message) => words[message]?.length) ?? -1;
+	const where = { ...keeping, transcript, range: { messages, first } };
+	const { host, folded, count } = earlierWords(where);
+	const isGone = words.flatMap((of, message) => {
+		return of.map((_, nth) => gone.has(message) || (message === host && nth >= of.length - count));
+	});
+	const texts = markWhole(words.flat()).filter((_, index) => isGone[index]);
 	const written =
 		mostChars === undefined
 			? writeWords(keepWithin({ texts, most, countTokens: meter.countTokens, locale }).texts, locale)
 			: wordsWithin({ texts: texts.map((one) => one.text), mostChars, locale, marksGaps: true }).text;
 	const text = written ?? "";
-	const edits = planSummary({
-		...keeping,
-		transcript,
-		range: { messages, first },
-		sizes: measurement.messages,
-		text,
-		meter,
-	});
-	const replaced = edits.find(({ kind }) => kind === "replace")?.message;
+	const edits = planSummary({ ...where, sizes: measurement.messages, text, meter, folded });
+	const replaced = edits.find(({ kind, reason }) => kind === "replace" && reason === "summary")?.message;
 	const ordered = edits
 		.map((edit): Edit => (edit.kind === "remove" && edit.message !== replaced ? { ...edit, reason: "drop" } : edit))
 		.toSorted((a, b) => a.message - b.message);
 	return { edits: ordered, text };
+}
+
+/** The words of earlier drops in the message that the words join: how many frames and how many texts. */
+function earlierWords(where: SummaryPlace) {
+	const { message: host, frames } = joinedSummaries(where);
+	const last = frames.slice(frames.findLastIndex(({ summary }) => summary !== "") + 1);
+	return { host, folded: last.length, count: last.flatMap(({ words = [] }) => words).length };
 }
 
 function isWordsAlone(message: Transcript["messages"][number]): boolean {

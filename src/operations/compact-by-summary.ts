@@ -2,13 +2,13 @@ import type { Archive } from "../archive/archive.ts";
 import { keepWithin, markWhole, pinnedWords } from "../compaction/kept-words.ts";
 import { lostIdentifiers, textsOfMessages } from "../compaction/lost-identifiers.ts";
 import { writeHandoverPrompt } from "../compaction/prompt.ts";
-import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
-import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../compaction/summary.ts";
+import { inTheirTurn, type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
+import { checkSummary, frameSummary, joinedSummaries, planSummary, summaryOfMessage } from "../compaction/summary.ts";
 import { answersToTools, usersTexts } from "../compaction/users-words.ts";
 import { asksPerson } from "../conversation/asking-tools.ts";
 import { compactJson } from "../conversation/json.ts";
-import { scaleTokens, type TokenScale } from "../conversation/measure.ts";
-import { addSizes, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
+import { scaleTokens, sizeOf, type TokenMeter, type TokenScale } from "../conversation/measure.ts";
+import { addSizes, type Edit, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
@@ -61,8 +61,12 @@ export async function planSummarised(
 	const { messages: sizes } = measurement;
 	const range = rangeOf(request, source);
 	if (!range) return unchanged;
-	const before = range.messages.map((index) => sizes[index] ?? noSize).reduce(addSizes, noSize);
-	const { words, pinned } = keepsWords(request) ? wordsOf(policy, opened, range) : noWords;
+	const earlier = earlierSummaries(source, range);
+	const before = [
+		...range.messages.map((index) => sizes[index] ?? noSize),
+		sizeOf(earlier.text, meter.countTokens),
+	].reduce(addSizes, noSize);
+	const { words, pinned } = keepsWords(request) ? wordsOf(policy, opened, { range, earlier }) : noWords;
 	const ranged = { ...opened, range, rangeTokens: textTokens(before, scale), words: words.texts };
 
 	if (answer.kind === "none") return "guard";
@@ -75,14 +79,14 @@ export async function planSummarised(
 	const takenOut = archive && takeOut(rangeJson(source, range), archive);
 	const framed = frameSummary({ summary: text, locale: policy.locale, ref: takenOut?.ref, words: words.texts });
 	const where = { document, transcript, base: located.base, writer: format.write };
-	const edits = planSummary({ ...where, range, sizes, text: framed, meter, takenOut });
-	const texts = textsOfMessages(transcript, range.messages);
+	const edits = planSummary({ ...where, range, sizes, text: framed, meter, takenOut, folded: earlier.frames.length });
+	const texts = [...earlier.frames.map((frame) => frame.summary), ...textsOfMessages(transcript, range.messages)];
 	const { lost, found, lostCount } = lostIdentifiers({ texts, summary: [text, ...words.texts].join("\n") });
 	const tokens = (size: Size) => scaleTokens(size, scale).tokens;
 	const summary: SummaryReport = {
 		by,
 		messages: range.messages.length,
-		tokens: { before: tokens(before), after: tokens(edits[0]?.after ?? noSize) },
+		tokens: { before: tokens(before), after: tokens(sizeOfSummary(edits[0], framed, meter)) },
 		...(takenOut ? { ref: takenOut.ref } : {}),
 		parts,
 		...(usage ? { usage: { prompt_tokens: usage.promptTokens, completion_tokens: usage.completionTokens } } : {}),
@@ -106,6 +110,19 @@ function keepsWords({ policy, strategy }: CompactRequest): boolean {
 	return keeps === "summaries" ? strategy.name === "hiding-then-summary" : keeps;
 }
 
+/** The earlier summaries in the message that the summary joins. They become a part of it. */
+function earlierSummaries({ document, transcript, format }: ReadConversation, range: PickedRange): EarlierSummaries {
+	const { message, frames } = joinedSummaries({ document, transcript, writer: format.write, range });
+	return { message, frames, text: frames.map(({ text }) => text).join("\n\n") };
+}
+
+type EarlierSummaries = ReturnType<typeof joinedSummaries> & { readonly text: string };
+
+/** Without the text of the message that it joins. */
+function sizeOfSummary(edit: Edit | undefined, framed: string, { countTokens }: TokenMeter): Size {
+	return edit?.reason === "merge" ? sizeOf(framed, countTokens) : (edit?.after ?? noSize);
+}
+
 function answersStay({ messages }: Transcript): MaskPolicy["tools"] {
 	const names = messages.flatMap(({ calls }) => calls.flatMap(({ name }) => name ?? []));
 	return Object.fromEntries(names.filter(asksPerson).map((name) => [name, "never"]));
@@ -115,7 +132,7 @@ function answersStay({ messages }: Transcript): MaskPolicy["tools"] {
 function wordsOf(
 	policy: Policy,
 	{ source, meter, contextWindow, isPlaceholder }: OpenedCompaction,
-	{ messages }: PickedRange,
+	{ range, earlier }: { readonly range: PickedRange; readonly earlier: EarlierSummaries },
 ) {
 	const written = usersTexts(source);
 	const texts = markWhole(written.flat());
@@ -126,9 +143,15 @@ function wordsOf(
 		next += own.length;
 		return [...marked, ...(answers[message] ?? []).map((text) => ({ text, isWhole: false }))];
 	});
-	const isGone = new Set(messages);
+	const isGone = new Set(range.messages);
+	const kept = earlier.frames.flatMap((frame) => frame.words ?? []).length;
+	const gone = byMessage.flatMap((of, message) => {
+		const own = written[message]?.length ?? 0;
+		if (isGone.has(message)) return of;
+		return message === earlier.message ? of.slice(own - kept, own) : [];
+	});
 	const words = keepWithin({
-		texts: byMessage.filter((_, message) => isGone.has(message)).flat(),
+		texts: gone,
 		most: mostUserTokens(policy, contextWindow),
 		countTokens: meter.countTokens,
 		locale: policy.locale,
@@ -205,14 +228,16 @@ async function askModel({ policy, signal, onProgress }: CompactRequest, summaris
 function showRange({ source, range, meter }: Ranged, policy: Policy, promptTokens: number) {
 	const { transcript } = source;
 	const { locale } = policy;
+	const earlier = earlierSummaries(source, range);
+	const earlierText = earlier.frames.map(({ summary }) => summary).join("\n\n");
 	const marker = locales[locale].truncation_marker;
 	const { pieces } = renderRange({
 		transcript,
-		messages: range.messages,
+		messages: earlier.text === "" ? range.messages : [earlier.message, ...range.messages],
 		budget: promptTokens,
 		countTokens: meter.countTokens,
 		marker,
-		summaryOf: (index) => summaryAt(transcript, index)?.summary,
+		summaryOf: (index) => (index === earlier.message ? earlierText : summaryAt(transcript, index)?.summary),
 	});
 	const maxTokens = policy.compaction.max_summary_tokens;
 	const write = (of: "messages" | "summaries") => (some: readonly string[]) =>
@@ -252,15 +277,22 @@ function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const whole = pickRange({ transcript: source.transcript, keepLastMessages: 0, pinTask: false });
 	const isWithin = (index: number) => index >= first && index <= last;
 	const groups = whole ? whole.groups.filter(({ messages }) => messages.every(isWithin)) : [];
-	const messages = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
-	const range = { messages, groups, first };
-	if (summaryToken(source, range) === token) return range;
+	// An answer may have been left out, so that the user does not speak twice in a row.
+	for (const some of [groups, inTheirTurn(groups, source.transcript)]) {
+		const messages = some.flatMap((group) => group.messages).toSorted((a, b) => a - b);
+		const range = { messages, groups: some, first };
+		if (summaryToken(source, range) === token) return range;
+	}
 	const message =
 		"The summarised messages of this conversation have changed. Call again without `summary` for a new request.";
 	throw new PalimpsestError("stale_edit", message);
 }
 
-function rangeJson({ document, located, transcript }: ReadConversation, { messages }: PickedRange): string {
+/** With the message that the summary joins, if earlier summaries in it become a part of the summary. */
+function rangeJson(source: ReadConversation, range: PickedRange): string {
+	const { document, located, transcript } = source;
+	const { message, text } = earlierSummaries(source, range);
+	const messages = text === "" ? range.messages : [message, ...range.messages];
 	const paths = messages.flatMap((index) => (transcript.messages[index] as Message).paths);
 	const depth = located.base.length;
 	// The records of a message may be mixed with those of the next.

@@ -1,4 +1,5 @@
 import { refusePlaceholders } from "../archive/store.ts";
+import { splitFrames } from "../compaction/summary.ts";
 import { applyPlan } from "../conversation/apply.ts";
 import type { CountTokens, Measurement, TokenMeter } from "../conversation/measure.ts";
 import type { Plan } from "../conversation/plan.ts";
@@ -225,6 +226,7 @@ export function applyAndVerify(planned: {
 				countTokens: meter.countTokens,
 				...(rewrites ? { rewrite: { meter } } : {}),
 				pinned,
+				ownTextOf: (text) => splitFrames(text).own,
 				base: located.base,
 				...(format.links ? { isLink: linkRecogniser(format.links, located) } : {}),
 				answeredCalls: format.answeredCalls?.(written) ?? [],

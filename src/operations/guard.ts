@@ -230,10 +230,11 @@ function writeAtEnd(given: {
 	const edit = { kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } } as const;
 	const end = located.messages.length - 1;
 	// An API that wants user and assistant in turn refuses a second message of the same role.
-	if (part && behind === role) {
-		const list = [...located.base, end, ...part.list];
+	if (part && transcript.inTurn && behind === role) {
+		const lists = part.lists.map((list) => [...located.base, end, ...list]);
+		const list = lists.find((one) => Array.isArray(valueAt(source.document, one))) ?? [];
 		const parts = valueAt(source.document, list);
-		if (Array.isArray(parts)) {
+		if (Array.isArray(parts) && list.length > 0) {
 			const at = { path: [...list, parts.length], message: transcript.messages.length - 1, inserts: "part" } as const;
 			return { ...edit, ...at, value: part.write(text), after: size };
 		}

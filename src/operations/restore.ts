@@ -1,5 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
-import { summaryOfMessage } from "../compaction/summary.ts";
+import { summariesOfMessage } from "../compaction/summary.ts";
 import { applyPlan } from "../conversation/apply.ts";
 import { type Edit, noSize } from "../conversation/plan.ts";
 import { jsonPointer, type Path } from "../conversation/transcript.ts";
@@ -114,8 +114,9 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 	let [restored, restoredByCallId] = [0, 0];
 	let firstRestored = Number.POSITIVE_INFINITY;
 	for (const [index, message] of transcript.messages.entries()) {
-		const summary = message.sent === false ? undefined : summaryOfMessage(message);
-		if (summary) summaries.add(summary.ref ?? "a summary without a reference");
+		for (const { ref } of message.sent === false ? [] : summariesOfMessage(message)) {
+			summaries.add(ref ?? "a summary without a reference");
+		}
 		for (const { callId, texts, copies } of message.results) {
 			for (const node of [...texts, ...copies]) {
 				const { path } = node;

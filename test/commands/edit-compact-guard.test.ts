@@ -37,8 +37,8 @@ describe.concurrent("palimpsest guard", () => {
 		const { code, text, lines } = await guard("long", ...set(...compacting), "--last-response", "last.json");
 		expect(code).toBe(0);
 		const messages = JSON.parse(text);
-		expect(messages).toHaveLength(7);
-		expect(messages[2].content).toContain(handover);
+		expect(messages).toHaveLength(6);
+		expect(messages[1].content).toContain(handover);
 		expect(messages.slice(-2)).toEqual([
 			{ role: "assistant", content: "The parser fails" },
 			{ role: "user", content: request },

@@ -8,7 +8,7 @@ const meter = { countTokens: (text: string) => text.length, messageOverhead: 3 }
 
 const writer: MessageWriter = { message: (given) => ({ written: given }), appends: true };
 
-const withPart: MessageWriter = { ...writer, part: { list: ["content"], write: (text) => ({ text }) } };
+const withPart: MessageWriter = { ...writer, part: { lists: [["content"]], key: "text", write: (text) => ({ text }) } };
 
 /** The plan for messages; the paths are those of each. */
 function planned(given: {
@@ -23,7 +23,7 @@ function planned(given: {
 	const messages = given.messages.map((fields, index) => messageOf({ paths: [[...base, index]], ...fields }));
 	return planSummary({
 		document: given.document,
-		transcript: { ...transcriptOf(), messages },
+		transcript: { ...transcriptOf(), messages, inTurn: given.writer === withPart },
 		base,
 		writer: given.writer ?? writer,
 		range: { messages: range, first: range[0] ?? -1 },

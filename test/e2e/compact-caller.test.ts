@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/compaction/summary.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { type JsonMessage, openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -17,8 +17,9 @@ import { type RecalledAnswer, structured } from "./recall-session.ts";
 
 const messages = agentConversation(12);
 const grown = [...messages, ...openaiMessages(toolTurn("call_12", "more"), user("Go on."))];
-const summaryAt2 = (document: readonly { readonly content?: unknown }[]) =>
-	readSummaryFrame(String(document[2]?.content))?.summary;
+/** The summary that joins the task. */
+const summaryIn = (document: readonly { readonly content?: unknown }[]) =>
+	splitFrames(String(document[1]?.content)).frames[0]?.summary;
 
 let session: StdioCompactSession;
 beforeAll(async () => {
@@ -65,15 +66,15 @@ describe("a client without a model of its own", () => {
 		expect(request.prompt).not.toContain("[25] tool:");
 
 		const { messages: after, report } = contentOf(await answered(request, messages));
-		expect(after).toHaveLength(5);
-		expect([after[0], after[1], after[3], after[4]]).toEqual([messages[0], messages[1], ...messages.slice(-2)]);
-		expect(summaryAt2(after)).toBe(handover);
+		expect(after).toHaveLength(4);
+		expect([after[0], after[2], after[3]]).toEqual([messages[0], ...messages.slice(-2)]);
+		expect(summaryIn(after)).toBe(handover);
 		expect(report).toMatchObject({ result: "summarised", summary: { by: "caller", messages: 22 } });
 	});
 
 	it("reads the summarised messages by the reference in the summary", async () => {
 		const { messages: after, report } = contentOf(await answered(await requested({ messages }), messages));
-		const { ref } = readSummaryFrame(after[2]?.content ?? "") ?? {};
+		const { ref } = splitFrames(after[1]?.content ?? "").frames[0] ?? {};
 		expect(report.summary).toMatchObject({ ref });
 		const recalled = await session.call("recall_original", { ref, max_tokens: 20_000 });
 		expect(JSON.parse(structured<RecalledAnswer>(recalled).text)).toEqual(messages.slice(2, 24));
@@ -92,14 +93,14 @@ describe("a client without a model of its own", () => {
 		expect(request.prompt).toContain("An agent");
 		const { edits, report } = contentOf(await answered(request, messages));
 		expect(edits.length).toBeGreaterThan(0);
-		expect(report).toMatchObject({ context_window: 9_000, messages: { before: 26, after: 7 } });
+		expect(report).toMatchObject({ context_window: 9_000, messages: { before: 26, after: 6 } });
 	});
 
 	it("may continue the conversation meanwhile: the summary replaces only the messages that were sent for summarising", async () => {
 		const request = await requested({ messages });
 		const { messages: after } = contentOf(await answered(request, grown));
-		expect(summaryAt2(after)).toBe(handover);
-		expect(after.slice(3)).toEqual(grown.slice(24));
+		expect(summaryIn(after)).toBe(handover);
+		expect(after.slice(2)).toEqual(grown.slice(24));
 	});
 
 	it("gets an error when those messages are gone or changed", async () => {
@@ -125,7 +126,7 @@ describe("a client without a model of its own", () => {
 
 	it("may send a summary without being asked", async () => {
 		const { messages: after, report } = contentOf(await call({ messages, summary: handover }));
-		expect(summaryAt2(after)).toBe(handover);
+		expect(summaryIn(after)).toBe(handover);
 		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
 	});
 
@@ -152,14 +153,14 @@ describe("a conversation in a file", () => {
 	it("is summarised and compacted by its path", async () => {
 		const request = await requested({ path: "chat.json", respond_with: "messages" });
 		const { messages: after } = contentOf(await answered(request));
-		expect(summaryAt2(after)).toBe(handover);
+		expect(summaryIn(after)).toBe(handover);
 	});
 
 	it("is written next to the input by default", async () => {
 		const request = await requested({ path: "chat.json" });
 		const { output_path: written, messages: inline } = contentOf(await answered(request));
 		expect([written, inline]).toEqual([join(session.folder, "chat.compacted.json"), undefined]);
-		expect(summaryAt2(JSON.parse(await readFile(String(written), "utf8")))).toBe(handover);
+		expect(summaryIn(JSON.parse(await readFile(String(written), "utf8")))).toBe(handover);
 	});
 
 	it("is written to the path of the first call, and only by the second call", async () => {
@@ -169,9 +170,10 @@ describe("a conversation in a file", () => {
 		const { output_path: written, messages: inline } = contentOf(await answered(request));
 		expect([written, inline]).toEqual([output, undefined]);
 		const text = await readFile(output, "utf8");
-		expect(summaryAt2(JSON.parse(text))).toBe(handover);
+		expect(summaryIn(JSON.parse(text))).toBe(handover);
 		// Beside the summary every byte is the file's own.
-		const start = source.indexOf('{\n\t\t"role": "assistant"');
+		const task = JSON.stringify(messages[1]?.content);
+		const start = source.indexOf(task) + task.length - 1;
 		expect(text.slice(0, start)).toBe(source.slice(0, start));
 		const tail = source.slice(source.lastIndexOf('{\n\t\t"role": "assistant"'));
 		expect(tail).toContain("call_11");

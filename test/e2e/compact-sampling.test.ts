@@ -1,6 +1,6 @@
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/compaction/summary.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { compactSession, contentOf, firstText, type StdioCompactSession, summaryOf } from "./compact-session.ts";
@@ -33,10 +33,12 @@ describe("a client with a model", () => {
 		expect(prompt).toMatch(/file 0 line 0:[\s\S]*file 10 line 0:/);
 		expect(prompt).not.toContain("file 11 line");
 
-		expect(after).toHaveLength(5);
-		expect([after[0], after[1], after[3], after[4]]).toEqual([messages[0], messages[1], ...messages.slice(-2)]);
-		expect(after[2]?.role).toBe("user");
-		expect(readSummaryFrame(after[2]?.content ?? "")).toEqual({ summary: handover, ref: undefined });
+		expect(after).toHaveLength(4);
+		expect([after[0], after[2], after[3]]).toEqual([messages[0], ...messages.slice(-2)]);
+		expect(after[1]?.role).toBe("user");
+		const { own, frames } = splitFrames(after[1]?.content ?? "");
+		expect(own).toBe(messages[1]?.content);
+		expect(frames).toMatchObject([{ summary: handover, ref: undefined }]);
 		expect(report).toMatchObject({
 			changed: true,
 			result: "summarised",
@@ -61,7 +63,7 @@ describe("a client with a model", () => {
 			length === 1 ? summaryOf("It was all ab", "maxTokens") : summaryOf(handover),
 		);
 		const { messages: after } = contentOf(await compact());
-		expect(after[2]?.content).toContain(handover);
+		expect(after[1]?.content).toContain(handover);
 		expect(session.sampled[1]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
 		expect(session.sampled[1]?.messages[2]?.content.text).toBe(
 			"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.",

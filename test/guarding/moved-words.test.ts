@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/compaction/summary.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { row as claudeCode } from "../formats/rows/claude-code.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -18,12 +18,14 @@ const turn = (at: number) => [...toolTurn(`call_${at}`, outputOf(`file ${at}`)),
 const guard = (conversation: unknown, contextWindow: number) =>
 	guardConversation({ conversation, policy, contextWindow });
 
-type Texts = readonly { readonly role: string; readonly content: string }[];
+type Texts = readonly { readonly role: string; readonly content: string | null }[];
 
 const wordsIn = (conversation: unknown) =>
-	(conversation as Texts).flatMap(({ content }) => (content ? (readSummaryFrame(content)?.words ?? []) : []));
+	(conversation as Texts).flatMap(({ content }) => framesIn(content).flatMap(({ words }) => words ?? []));
 
-it("the words of dropped messages are in one message after the first text, and later drops add to it", async () => {
+const framesIn = (content: string | null) => (content ? splitFrames(content).frames : []);
+
+it("the words of dropped messages join the first text, and later drops add to it", async () => {
 	const messages = openaiMessages(
 		system("Be brief."),
 		assistant("Hello."),
@@ -34,19 +36,18 @@ it("the words of dropped messages are in one message after the first text, and l
 	expect(first.error).toBeUndefined();
 	expect(first.report.fits).toBe(true);
 	const once = first.conversation as Texts;
-	// One message is the words, in the place of one that goes.
 	expect(first.report.dropped_messages).toBe(messages.length - once.length);
-	expect(once.slice(0, 2).map(({ content }) => content)).toEqual(["Be brief.", "Task."]);
 	const words = wordsIn(once);
 	expect(words.length).toBeGreaterThan(1);
 	expect(words).toEqual(words.map((_, at) => `Word ${at}.`));
-	expect(readSummaryFrame(once[2]?.content ?? "")?.words).toEqual(words);
+	expect(once[1]?.content?.startsWith("Task.\n\nWhat the user wrote")).toBe(true);
+	expect(framesIn(once[1]?.content ?? "")).toMatchObject([{ summary: "", words }]);
 
 	const second = await guard([...once, ...openaiMessages([6, 7].flatMap(turn))], 2_000);
 	expect(second.report.fits).toBe(true);
 	const twice = second.conversation as Texts;
 	expect(wordsIn(twice).length).toBeGreaterThan(words.length);
-	expect(twice.filter(({ content }) => content && readSummaryFrame(content)).length).toBe(1);
+	expect(twice.flatMap(({ content }) => framesIn(content)).length).toBe(1);
 	expect((await guard(twice, 2_000)).conversation).toBe(twice);
 });
 
@@ -83,10 +84,10 @@ it("words of earlier drops that come first, and so are pinned as the task, are j
 	const messages = openaiMessages(user("Task."), [0, 1, 2, 3, 4, 5].flatMap(turn));
 	const first = await guardConversation({ conversation: messages, policy: unpinned, contextWindow: 1_500 });
 	const once = first.conversation as Texts;
-	expect(once[0]?.content && readSummaryFrame(once[0].content)?.words?.[0]).toBe("Task.");
+	expect(framesIn(once[0]?.content ?? null)[0]?.words?.[0]).toBe("Task.");
 	const second = await guard([...once, ...openaiMessages([6, 7, 8].flatMap(turn))], 1_500);
 	const twice = second.conversation as Texts;
-	expect(twice.filter(({ content }) => content && readSummaryFrame(content)).length).toBe(1);
+	expect(twice.flatMap(({ content }) => framesIn(content)).length).toBe(1);
 	expect(wordsIn(twice).slice(0, 2)).toEqual(["Task.", "Word 0."]);
 	expect(wordsIn(twice).length).toBeGreaterThan(wordsIn(once).length);
 });

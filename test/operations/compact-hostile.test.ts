@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { frameWordings, readSummaryFrame } from "../../src/compaction/summary.ts";
+import { frameWordings, splitFrames } from "../../src/compaction/summary.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { type CompactOptions, compact } from "../../src/library.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
@@ -22,8 +22,8 @@ async function put(text: string, way: (text: string) => CompactOptions) {
 		...way(text),
 	});
 	expect(outcome.report.result).toBe("summarised");
-	expect(outcome.conversation).toHaveLength(5);
-	const [, , message] = outcome.conversation as unknown as readonly {
+	expect(outcome.conversation).toHaveLength(4);
+	const [, message] = outcome.conversation as unknown as readonly {
 		readonly role: string;
 		readonly content: string;
 	}[];
@@ -33,8 +33,10 @@ async function put(text: string, way: (text: string) => CompactOptions) {
 	expect(content.split(frameWordings.en.end)).toHaveLength(2);
 	expect(content.endsWith(frameWordings.en.end)).toBe(true);
 	const { transcript } = readConversation(outcome.conversation);
-	expect(transcript.messages[2]).toMatchObject({ role: "user", calls: [], results: [] });
-	return { content, summary: readSummaryFrame(content)?.summary };
+	expect(transcript.messages[1]).toMatchObject({ role: "user", calls: [], results: [] });
+	const { own, frames } = splitFrames(content);
+	expect([own, frames.length]).toEqual([(conversation[1] as { content: string }).content, 1]);
+	return { content: frames[0]?.text ?? "", summary: frames[0]?.summary };
 }
 
 describe.each(ways)("a hostile summary by %s is refused", (_, way) => {

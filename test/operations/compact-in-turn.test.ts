@@ -1,6 +1,12 @@
+import { readdirSync } from "node:fs";
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compactConversation } from "../../src/operations/compact.ts";
+import { type FormatRow, toolsOf } from "../formats/format-row.ts";
+import { applyPlainly } from "../support/apply-plainly.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { assistant, type Entry, toolTurn, user } from "../support/script.ts";
 
 const long = "The module is read, its callers are found and each of them is looked at in turn. ".repeat(30);
 
@@ -68,5 +74,48 @@ describe.each([
 		expect(said).toContain("assistant 5: ");
 		expect(said).toContain("user 6: ");
 		expect(said).not.toContain("result 4: ");
+	});
+});
+
+const folder = resolve(import.meta.dirname, "../formats/rows");
+
+const rows = await Promise.all(
+	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
+);
+
+const joining = rows.filter(({ format }) => format.write.part !== undefined);
+
+describe.each(joining)("a summary in $format.title", (row) => {
+	const { write, key, body, read } = toolsOf(row);
+	const turn = (at: number) => [...toolTurn(`c${at}`, `result ${at}: ${long}`)];
+	const said = (at: number) => [assistant(`Answer ${at}.`), user(`Question ${at}.`)];
+	const script = [0, 1, 2, 3].flatMap((at) => [...turn(at), ...said(at)]);
+	const documentOf = (entries: readonly Entry[]) => deepFreeze({ ...body, [key]: write(user("Task."), ...entries) });
+	const plainOf = (document: unknown) =>
+		read(document).messages.filter(({ calls, results }) => calls.length === 0 && results.length === 0);
+
+	it("joins the user's message, and no user message meets another one", async () => {
+		let summarised = 0;
+		for (let keep = 1; keep < 8; keep += 1) {
+			const { conversation, edits, error, report } = await compactTo(keep, documentOf(script));
+			expect(error).toBeUndefined();
+			if (report.result !== "summarised") continue;
+			summarised += 1;
+			expect(applyPlainly(documentOf(script), edits)).toEqual(JSON.parse(JSON.stringify(conversation)));
+			const { messages, plainInTurn } = read(conversation);
+			expect(messages[0]?.counted.join("\n")).toMatch(/^Task\.\n+\[Summary of/);
+			const roles = plainOf(conversation).map(({ role }) => role);
+			if (plainInTurn) expect(roles.filter((role, index) => role === roles[index - 1])).toEqual([]);
+		}
+		expect(summarised).toBeGreaterThan(3);
+	});
+
+	it("takes in the earlier summary of that message", async () => {
+		const once = await compactTo(2, documentOf(script));
+		const grown = (once.conversation as Record<string, readonly unknown[]>)[key] ?? [];
+		const more = write(...[...turn(4), ...said(4), ...turn(5), ...said(5)]);
+		const twice = await compactTo(2, { ...body, [key]: [...grown, ...more] });
+		expect(twice.report.result).toBe("summarised");
+		expect(JSON.stringify(twice.conversation).match(/\[Summary of/g)).toHaveLength(1);
 	});
 });

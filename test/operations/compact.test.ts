@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { writeHandoverPrompt } from "../../src/compaction/prompt.ts";
-import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/compaction/summary.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactRequest } from "../../src/operations/compaction-request.ts";
@@ -41,17 +41,19 @@ describe("llm-summary", () => {
 		const outcome = await compactConversation(request({ log: (event) => log.push(event) }));
 		expect(outcome.error).toBeUndefined();
 		const after = outcome.conversation as OpenAi;
-		expect(after.map(({ role }) => role)).toEqual(["system", "user", "user", "assistant", "tool"]);
+		expect(after.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool"]);
 		expect(after[0]).toBe(conversation[0]);
-		expect(after[1]).toBe(conversation[1]);
 		expect(after.slice(-2)).toEqual(conversation.slice(-2));
-		expect(readSummaryFrame(after[2]?.content ?? "")).toEqual({ summary: handover, ref: undefined });
+		// It joins the task, since templates of many models refuse two user messages in a row.
+		const { own, frames } = splitFrames(after[1]?.content ?? "");
+		expect(own).toBe(conversation[1]?.content);
+		expect(frames).toEqual([{ summary: handover, ref: undefined, text: expect.any(String) }]);
 		expect(outcome.report).toMatchObject({
 			changed: true,
 			strategy: "llm-summary",
 			trigger: "forced",
 			result: "summarised",
-			messages: { before: conversation.length, after: 5 },
+			messages: { before: conversation.length, after: 4 },
 			dropped_messages: 0,
 			summary: { by: "stand-in", messages: conversation.length - 4, parts: 1 },
 		});
@@ -64,7 +66,7 @@ describe("llm-summary", () => {
 		const archive = await memoryArchive();
 		const { conversation: after, report } = await compactConversation(request({ archive }));
 		const ref = report.summary?.ref ?? "";
-		expect(readSummaryFrame((after as OpenAi)[2]?.content ?? "")?.ref).toBe(ref);
+		expect(splitFrames((after as OpenAi)[1]?.content ?? "").frames[0]?.ref).toBe(ref);
 		const { text, kind } = await archive.get(ref);
 		expect(kind).toBe("group");
 		expect(JSON.parse(text)).toEqual(conversation.slice(2, -2));
@@ -106,11 +108,11 @@ describe("llm-summary", () => {
 			request({ answer: { kind: "summariser", summariser: standInSummariser(text) } }),
 		);
 		const after = outcome.conversation as OpenAi;
-		expect(after).toHaveLength(5);
-		expect(after[2]?.role).toBe("user");
-		expect(after[2]?.content.split("[End of the summary]")).toHaveLength(2);
-		expect(after[2]?.content).toMatch(/reported facts, not instructions/);
-		expect(after[2]?.content).not.toContain("<|im_start|>");
+		expect(after).toHaveLength(4);
+		expect(after[1]?.role).toBe("user");
+		expect(after[1]?.content.split("[End of the summary]")).toHaveLength(2);
+		expect(after[1]?.content).toMatch(/reported facts, not instructions/);
+		expect(after[1]?.content).not.toContain("<|im_start|>");
 	});
 
 	it("lists the identifiers missing from the summary", async () => {
@@ -256,7 +258,7 @@ describe("with the caller as the model", () => {
 				request({ conversation: now, answer: { kind: "given", summary: handover, token } }),
 			);
 			expect(given.report).toMatchObject({ result: "summarised", summary: { by: "caller" } });
-			expect((given.conversation as OpenAi).slice(3)).toEqual(now.slice(conversation.length - 2));
+			expect((given.conversation as OpenAi).slice(2)).toEqual(now.slice(conversation.length - 2));
 		}
 		const changed = conversation.with(4, { role: "user", content: "Other." } as never);
 		const stale = request({ conversation: changed, answer: { kind: "given", summary: handover, token } });

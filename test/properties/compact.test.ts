@@ -73,6 +73,17 @@ function checkUntouched(document: unknown, { conversation: after, edits }: Compa
 	expect(rawList(after).filter((value) => known.has(value))).toEqual(kept);
 }
 
+/** A summary stands after all that the message says, between its own lines. */
+function checkOwnText(document: unknown, edits: CompactOutcome["edits"]): void {
+	for (const { message = -1, reason, replacement } of edits) {
+		if (reason !== "merge") continue;
+		const { role, content } = rawList(document)[message] as { role?: unknown; content?: unknown };
+		expect(role).toBe("user");
+		const lead = content === "" ? "" : `${content}\n\n`;
+		expect(String(replacement).startsWith(`${lead}[Summary of`)).toBe(true);
+	}
+}
+
 test.prop([conversations, compactions, pins], { numRuns: 400 })(
 	"any built-in strategy with any numbers keeps calls and results together, saves tokens, and its edits produce the result",
 	async (conversation, compaction, pin_task) => {
@@ -93,7 +104,10 @@ test.prop([conversations, compactions, pins], { numRuns: 400 })(
 			return;
 		}
 		seen.removed += edits.filter((edit) => edit.kind === "remove").length;
-		const gone = new Set(edits.flatMap(({ kind, message = -1 }) => (kind === "insert" ? [] : [message])));
+		// A summary that joins a message leaves what it says: `checkOwnText`.
+		const stays = ({ kind, reason }: (typeof edits)[number]) => kind === "insert" || reason === "merge";
+		const gone = new Set(edits.flatMap((edit) => (stays(edit) ? [] : [edit.message ?? -1])));
+		checkOwnText(before, edits);
 		const movable = readRaw(before, conversation.format).filter(({ isSystem }) => !isSystem);
 		const last = compaction.keep_last_messages ? movable.slice(-compaction.keep_last_messages) : [];
 		expect(last.filter(({ index }) => gone.has(index))).toEqual([]);

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { applyPlan } from "../../src/conversation/apply.ts";
 import { type Message, type Transcript, valueAt } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { formats, type ReadConversation, readConversation } from "../../src/formats/detect.ts";
@@ -117,15 +118,18 @@ describe.skipIf(!hasRealData)("messages inserted into real conversations", () =>
 		count.appended += 1;
 	});
 
-	const taking = open.filter(({ document }) => readConversation(document).format.write.part !== undefined);
+	const taking = open.filter(({ document }) => readConversation(document).transcript.inTurn);
 	it.each(taking)("$file: a text follows the last one of each message", ({ document }) => {
 		const { format, transcript } = readConversation(deepFreeze(document));
-		const { list = [], write } = format.write.part ?? {};
-		const [key = ""] = list as string[];
-		const messages = document.messages.map((message) => {
-			const parts = valueAt(message, list);
-			return Array.isArray(parts) ? { ...message, [key]: [...parts, write?.(said)] } : message;
-		});
+		const { lists = [], write } = format.write.part ?? {};
+		const plan = document.messages.flatMap((message, index) =>
+			lists.flatMap((list) => {
+				const parts = valueAt(message, list);
+				const path = [index, ...list, Array.isArray(parts) ? parts.length : 0];
+				return Array.isArray(parts) ? [{ kind: "insert", path, value: write?.(said) } as const] : [];
+			}),
+		);
+		const messages = applyPlan(document.messages, plan) as typeof document.messages;
 		const after = readConversation({ ...document, messages });
 		expect(after.format.name).toBe(format.name);
 		for (const [index, one] of contentsOf(after.transcript).entries()) {

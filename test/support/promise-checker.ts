@@ -91,7 +91,7 @@ function brokenByEdit(edit: EditRecord, messages: readonly RawMessage[], { count
 		if (edit.path !== message.pointer) return [`${edit.path} is no message`];
 		return message.isSystem ? [`system message ${message.index} removed`] : [];
 	}
-	if (edit.reason === "summary") return [];
+	if (edit.reason === "summary" || edit.reason === "merge") return [];
 	const result = message.results.find(({ pointer }) => edit.path === pointer || edit.path.startsWith(`${pointer}/`));
 	if (result === undefined) return [`${edit.path} is no tool result`];
 
@@ -130,7 +130,7 @@ function brokenWords(
 	messages: readonly RawMessage[],
 	{ keepsWords, countTokens, roomForWords }: Checked,
 ): readonly string[] {
-	const summaries = edits.filter(({ reason }) => reason === "summary");
+	const summaries = edits.filter(({ reason }) => reason === "summary" || reason === "merge");
 	const gone = new Set(edits.flatMap((edit) => (isGoneBy(edit) ? [edit.message] : [])));
 	const all = messages.flatMap((message) => writtenIn(message).map((text) => ({ text, message })));
 	const moved = all.filter(({ message }) => gone.has(message.index));
@@ -138,11 +138,15 @@ function brokenWords(
 	if (!keepsWords || first === undefined) return summaries.length === 0 ? [] : ["a text of people where none belongs"];
 	const [edit] = summaries;
 	if (edit === undefined || summaries.length > 1) return [`${summaries.length} texts of people in place of one`];
-	const isInPlace = edit.kind === "replace" ? edit.path === first.message.pointer : isBeside(edit, first.message);
+	const isReplaced = edit.kind === "replace" && edit.reason === "summary";
+	const isInPlace = isReplaced ? edit.path === first.message.pointer : isBeside(edit, first.message);
 	if (!isInPlace) return [`the words stand at ${edit.path}`];
-	const added = (edit.kind === "replace" ? edit.replacement : edit.value) as { role?: string; content?: unknown };
-	const text = edit.kind === "replace" ? added.content : (added as { text?: unknown }).text;
-	if (typeof text !== "string" || (edit.kind === "replace" && added.role !== "user")) return ["the words are no text"];
+	const text = isReplaced
+		? contentOf(edit.replacement)
+		: edit.reason === "merge"
+			? added(edit)
+			: textOfPart(edit.value);
+	if (typeof text !== "string") return ["the words are no text"];
 	const dashes = /\n(-{3,})$/.exec(text)?.[1] ?? "---";
 	const [, ...shown] = text.slice(0, -dashes.length - 1).split(`\n${dashes}\n`);
 	const isUncut = new Set([all[0], ...all.slice(-3)]);
@@ -173,17 +177,32 @@ function brokenWords(
 	if (wasLastStep && roomForWords?.(more) !== false) broken.push("texts are cut although they fit");
 	return broken;
 
-	/** At the end of the message that stays before it, or at the start of the one that stays behind it. */
-	function isBeside({ path, message = -1 }: EditRecord, { index }: RawMessage): boolean {
-		const isKept = ({ index: one }: RawMessage) => !gone.has(one);
+	/** At the end of the user's message that stays before it. */
+	function isBeside({ path, message = -1, reason }: EditRecord, { index }: RawMessage): boolean {
+		const isKept = ({ index: one, role }: RawMessage) => !gone.has(one) && role === "user";
 		const before = messages.findLast((one) => one.index < index && isKept(one));
-		const behind = messages.find((one) => one.index > index && isKept(one));
 		const host = messages[message];
-		if (host === undefined || host.role !== "user" || (host !== before && host !== behind)) return false;
+		if (host === undefined || host !== before) return false;
+		if (reason === "merge") return path === `${host.pointer}/content`;
 		const end = (host.value.content as unknown[]).length;
-		const isStart = host === behind && host.results.length === 0;
-		return path === `${host.pointer}/content/${isStart ? 0 : end}`;
+		return path === `${host.pointer}/content/${end}`;
 	}
+
+	/** What follows the whole text of the message. */
+	function added({ message = -1, replacement }: EditRecord): unknown {
+		const own = String(messages[message]?.value.content);
+		const lead = own === "" ? "" : `${own}\n\n`;
+		return typeof replacement === "string" && replacement.startsWith(lead) ? replacement.slice(lead.length) : undefined;
+	}
+}
+
+function contentOf(value: unknown): unknown {
+	const { role, content } = value as { role?: unknown; content?: unknown };
+	return role === "user" ? content : undefined;
+}
+
+function textOfPart(value: unknown): unknown {
+	return (value as { text?: unknown }).text;
 }
 
 function isGoneBy({ kind, reason }: EditRecord): boolean {
