@@ -87,8 +87,7 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report, ownTextOf 
 			const isLinked = removesValues && isLink?.(path);
 			if (!isLinked) report("only_tool_results_edited", `${pointer} links to no removed record`);
 		} else if (reason === "merge") {
-			if (!keepsOwnText(edit, before, ownTextOf))
-				report("inserted_as_planned", `${pointer} loses what stands around it`);
+			if (!keepsOwnText(edit, before, ownTextOf)) report("inserted_as_planned", `${pointer} loses a person's text`);
 		} else {
 			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
 			const isAllowed = (rewrite && isListed(path, base)) || targets.has(`${target} ${message} ${pointer}`);
