@@ -49,7 +49,7 @@ interface Conversation {
 interface LastRequest {
 	readonly model: string;
 	readonly history: readonly HostMessage[];
-	readonly messages: readonly string[];
+	readonly messages: readonly Message[];
 	readonly forms: ReadonlyMap<string, Form>;
 }
 
@@ -112,7 +112,7 @@ export function createSessionOracle(counts: OracleCounts) {
 				checkThinking(taken, forms, out);
 			}
 			const conversation = conversationOf(history);
-			const messages = sent.messages.map(canonical);
+			const { messages } = sent;
 			checkPrefix(taken, messages, forms);
 			if (onlyCounts) return;
 			for (const number of out) conversation.leftOut.add(number);
@@ -180,7 +180,7 @@ export function createSessionOracle(counts: OracleCounts) {
 
 	/** A result is masked once at most, is never cut after it was whole, and else stays to the byte. */
 	function checkForms(
-		{ history, counts: onlyCounts, process, hasShortIds }: TakenRequest,
+		{ history, counts: onlyCounts, process, hasShortIds, hasForgotten }: TakenRequest,
 		forms: ReadonlyMap<string, Form>,
 	): void {
 		const conversation = conversationOf(history);
@@ -206,6 +206,8 @@ export function createSessionOracle(counts: OracleCounts) {
 				continue;
 			}
 			if (before.content === now.content) continue;
+			// The process that has sent it whole could not write that down.
+			if (hasForgotten && before.kind === "whole" && now.kind === "cut") continue;
 			if (onlyCounts && now.kind !== "masked") fail("a request that counts tokens has another form");
 			if (before.kind === "masked") {
 				if (now.kind !== "masked") fail(`a masked result was sent ${now.kind}`);
@@ -248,8 +250,11 @@ export function createSessionOracle(counts: OracleCounts) {
 		}
 	}
 
-	/** What the last request of the branch had is in this one, up to the first result that has changed. */
-	function checkPrefix(taken: TakenRequest, messages: readonly string[], forms: ReadonlyMap<string, Form>): void {
+	/**
+	 * What the last request of the branch had is in this one, up to the first result that has changed. Thinking of another
+	 * model is not shown to this one. Thinking that another branch had to leave out stays out in all.
+	 */
+	function checkPrefix(taken: TakenRequest, messages: readonly Message[], forms: ReadonlyMap<string, Form>): void {
 		const { branch, history, isOwn, isHostsFault, counts: onlyCounts } = taken;
 		const last = lastOf.get(branch);
 		const goesOn = last?.history.every((message, index) => history[index] === message) === true;
@@ -259,7 +264,16 @@ export function createSessionOracle(counts: OracleCounts) {
 			const key = keyOf(result);
 			return last.forms.get(key)?.content !== forms.get(key)?.content;
 		});
-		const differing = last.messages.findIndex((message, index) => message !== messages[index]);
+		const { leftOut } = conversationOf(history);
+		const isShown = (block: Json) => {
+			if (!isThinking(block)) return true;
+			const number = taken.numberOf(block);
+			return produced.get(number)?.model === taken.model && !leftOut.has(number);
+		};
+		const differing = last.messages.findIndex((message, index) => {
+			const now = messages[index];
+			return now === undefined || canonical(message, isShown) !== canonical(now, isShown);
+		});
 		counts[differing === -1 ? "unchanged_prefixes" : "changed_prefixes"] += 1;
 		if (differing !== -1 && (changed === undefined || differing < changed.message))
 			fail("the beginning of a request has changed without a decision");
@@ -288,9 +302,9 @@ function kindOf(result: HostResult, content: unknown): Form["kind"] {
 	return /\[(?:Observation masked:|masked )/.test(text) ? "masked" : "cut";
 }
 
-function canonical({ role, content }: Message): string {
-	const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
-	return JSON.stringify([role, blocks.map(({ cache_control, ...block }) => block)]);
+function canonical({ role, content }: Message, isShown: (block: Json) => boolean): string {
+	const blocks: readonly Json[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+	return JSON.stringify([role, blocks.filter(isShown).map(({ cache_control, ...block }) => block)]);
 }
 
 function fail(rule: string): never {
