@@ -114,7 +114,7 @@ const mask = section("Masking of old tool results.", {
 	),
 	selection: choice(
 		["age", "use"],
-		"Which results older than the window are masked. `age`: all. `use`: those that cost more to keep than to recall, by how likely the conversation needs them again. With `use`, what people answered to tools stays, and the instructions of a skill while it is in use.",
+		"Which results older than the window are masked. `age`: all. `use`: those that cost more to keep than to recall, by how likely the conversation needs them again. People's answers and skills in use stay.",
 	),
 	thrift: field(
 		z.enum(["low", "medium", "high"]),

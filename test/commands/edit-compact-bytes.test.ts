@@ -68,19 +68,13 @@ describe("compaction keeps every other byte", () => {
 	it("of JSON with a summary", async () => {
 		await writeFile(join(folder, "chat.json"), chat);
 		const summarised = await run("compact", "chat.json", "--summary", "summary.md");
-		const [start, end] = [
-			head + task,
-			`${turnsFrom(turns - 1, written)
-				.join("")
-				.slice(2)}${tail}`,
-		];
+		const closing = '"\t}';
+		const start = `${head}${task.slice(0, -closing.length)}`;
+		const end = `${closing}${turnsFrom(turns - 1, written).join("")}${tail}`;
 		expect(summarised.startsWith(start)).toBe(true);
 		expect(summarised.endsWith(end)).toBe(true);
-		const between = summarised.slice(start.length, -end.length);
-		expect(JSON.parse(between.replace(/^\s*,|,\s*$/g, ""))).toEqual({
-			role: "user",
-			content: expect.stringMatching(/réf=\w+ .*\n## Task\nMend the parser\./),
-		});
+		const joined = JSON.parse(`"${summarised.slice(start.length, -end.length)}"`);
+		expect(joined).toMatch(/^\n\n.*réf=\w+ .*\n## Task\nMend the parser\./);
 	});
 
 	it("of a recorded session, and restoring returns every byte", async () => {

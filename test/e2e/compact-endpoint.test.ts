@@ -1,6 +1,6 @@
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/compaction/summary.ts";
 import { answer, type Behaviour, complete, hang, refuse } from "../summariser/chat-server.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "./compact-endpoint.ts";
@@ -70,8 +70,9 @@ describe("an endpoint named by the environment", () => {
 	it("is asked with the key, and its framed answer replaces the old messages", async () => {
 		const { result, messages, requests } = await compact(summarised);
 		const { messages: after, report } = contentOf(result);
-		expect([after[0], after[1], after[3], after[4]]).toEqual([messages[0], messages[1], ...messages.slice(-2)]);
-		expect(readSummaryFrame(after[2]?.content ?? "")?.summary).toBe(handover);
+		expect([after[0], after[2], after[3]]).toEqual([messages[0], ...messages.slice(-2)]);
+		const { own, frames } = splitFrames(after[1]?.content ?? "");
+		expect([own, frames[0]?.summary]).toEqual([messages[1]?.content, handover]);
 		expect(report.summary).toMatchObject({
 			by: "openai-compatible (a-model)",
 			usage: { prompt_tokens: 100, completion_tokens: 10 },
@@ -83,7 +84,7 @@ describe("an endpoint named by the environment", () => {
 
 	it("whose answer echoes the key does not leak it into the conversation", async () => {
 		const { result } = await compact(complete(`${handover}\nThe key is ${key}.`));
-		expect(contentOf(result).messages[2]?.content).toContain("The key is [key].");
+		expect(contentOf(result).messages[1]?.content).toContain("The key is [key].");
 	});
 });
 
@@ -128,7 +129,7 @@ describe("an endpoint that fails temporarily", () => {
 			complete("It was", "length"),
 			summarised,
 		);
-		expect(contentOf(result).messages[2]?.content).toContain(handover);
+		expect(contentOf(result).messages[1]?.content).toContain(handover);
 		expect(requests.map(({ body }) => body.messages.length)).toEqual([1, 3, 3]);
 		const steps = ["asking", "asking for less", "asking", "asking for less", "asking"];
 		expect(progress.map(({ message }) => message)).toEqual(steps);
@@ -142,7 +143,7 @@ describe("an endpoint that fails temporarily", () => {
 		endpoint.behave("joined", summarised);
 		const { result, requests, progress } = await compact(short);
 		const { messages: after, report } = contentOf(result);
-		expect(after[2]?.content).toContain(handover);
+		expect(after[1]?.content).toContain(handover);
 		expect(report.summary).toMatchObject({ parts: 2, usage: { prompt_tokens: 300, completion_tokens: 30 } });
 		expect([requests.length, endpoint.requestsOf("joined").length]).toEqual([3, 1]);
 		const steps = ["asking", "splitting", "asking", "asking", "joining", "asking"];

@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type ErrorCode, McpError, type Progress } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/compaction/summary.ts";
 import { complete, refuse } from "../summariser/chat-server.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { patience } from "../support/patience.ts";
@@ -46,7 +46,7 @@ const transports: Readonly<Record<string, () => unknown>> = {
 
 const parametersOf = (name: string) => ({ messages: conversationNamed(name), strategy: "llm-summary" });
 const summaryIn = (session: Awaited<ReturnType<CompactSession["call"]>>) =>
-	readSummaryFrame(contentOf(session).messages[2]?.content ?? "")?.summary;
+	splitFrames(contentOf(session).messages[1]?.content ?? "").frames[0]?.summary;
 
 describe.each(Object.entries(transports))("%s", (_face, transport) => {
 	const connect = async (sampling: boolean) => {

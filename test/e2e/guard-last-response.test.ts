@@ -110,8 +110,8 @@ describe("a truncated answer", () => {
 		const policy = { guard: { max_messages: 20, auto_compact: true }, compaction: { strategy: "llm-summary" } };
 		const long = agentConversation(12);
 		const { messages: after, report } = await guard(ofOpenai("length", partial), { messages: long, policy });
-		expect(after).toHaveLength(7);
-		expect(after[2]?.content).toContain(handover);
+		expect(after).toHaveLength(6);
+		expect(after[1]?.content).toContain(handover);
 		expect(after.slice(-2).map(({ content }) => content)).toEqual([partial, request]);
 		expect(report).toMatchObject({ compaction: { result: "summarised" }, follow_up: { appended: true } });
 	});
