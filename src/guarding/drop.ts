@@ -1,17 +1,28 @@
 import type { Measurement } from "../conversation/measure.ts";
-import { type Edit, noSize, type RemoveEdit, type Size, startSum, subtractSizes } from "../conversation/plan.ts";
+import {
+	addSizes,
+	type Edit,
+	noSize,
+	type RemoveEdit,
+	type Size,
+	startSum,
+	subtractSizes,
+} from "../conversation/plan.ts";
 import type { Message, Role, Transcript } from "../conversation/transcript.ts";
 import { groupMessages, type MessageGroup, pairResults } from "../conversation/turns.ts";
 import type { GuardPolicy } from "../policy/schema.ts";
+import type { FurtherCuts, ResultCutter } from "./further-cuts.ts";
 
 /**
- * Plans the dropping of the oldest groups until the conversation fits (docs/specs/context-window-guard.md#dropping). System
+ * Plans the dropping of the oldest groups until the conversation fits (docs/specs/context-window-guard.md#dropping). With a
+ * cutter, the largest results are cut further first. System
  * messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
  * it first. If user and assistant must alternate, one more group goes or an answer stays; where only their texts must, an
  * answer stays if it fits.
  */
 export function planDrop(parameters: DropParameters) {
 	const { transcript, policy, measurement, fits, hysteresis } = parameters;
+	const cutter = parameters.startCutter?.();
 	const { reachesTarget = fits, reliefs } = hysteresis ?? {};
 	const { messages, inTurn = false, plainInTurn = false } = transcript;
 	const pinned = pinnedMessages(transcript, policy);
@@ -36,21 +47,39 @@ export function planDrop(parameters: DropParameters) {
 			context[to === "out" ? "add" : "subtract"]({ chars: 0, tokens: parameters.held?.[index] ?? 0 });
 		}
 	};
+	const relieve = (message: number, relief: Size) => {
+		context.subtract(relief);
+		sizes[message] = subtractSizes(sizes[message] ?? noSize, relief);
+	};
 
 	let waiting = groupMessages(transcript, pairResults(transcript)).filter(
 		(group) => !group.messages.some((index) => pinned[index]),
 	);
+	/** The context if the oldest groups are dropped now. */
+	const afterDropping = (firstKept: number): Size => {
+		const left = startSum(context.total());
+		for (const { messages: group } of waiting) {
+			if (reachesTarget(left.total()) || (group[0] ?? 0) >= firstKept) break;
+			if (group.some((index) => index >= firstKept)) continue;
+			for (const index of group) left.subtract(sizes[index] ?? noSize);
+		}
+		return left.total();
+	};
 	let arrived = 0;
 	for (let end = 1; end <= messages.length; end += 1) {
 		context.add(sizes[end - 1] ?? noSize);
 		if (movable[arrived] === end - 1) arrived += 1;
-		for (const { message, relief } of reliefs?.get(end) ?? []) {
+		for (const { message, relief, masks } of reliefs?.get(end) ?? []) {
+			const saved = masks === undefined ? 0 : (cutter?.mask(masks) ?? 0);
 			if (isDropped[message] === 1) continue;
-			context.subtract(relief);
-			sizes[message] = subtractSizes(sizes[message] ?? noSize, relief);
+			relieve(message, saved === 0 ? relief : { ...relief, tokens: Math.max(0, relief.tokens - saved) });
 		}
 		if ((!hysteresis && end < messages.length) || fits(context.total())) continue;
 		const firstKept = movable[Math.max(0, arrived - policy.keep_last_messages)] ?? 0;
+		const leavesLittle = () => fits(doubled(afterDropping(firstKept)));
+		const given = { moment: end, context: context.total(), reaches: reachesTarget, leavesLittle, isDropped };
+		for (const { message, relief } of cutter?.cut(given) ?? []) relieve(message, relief);
+		if (fits(context.total())) continue;
 		const staying: MessageGroup[] = [];
 		const leaving: MessageGroup[] = [];
 		for (const [place, group] of waiting.entries()) {
@@ -86,7 +115,7 @@ export function planDrop(parameters: DropParameters) {
 	const edits: readonly Edit[] = messages.flatMap((message, index) =>
 		isDropped[index] === 1 ? dropMessage(message, index, measurement.messages[index] ?? noSize) : [],
 	);
-	return { edits, moments };
+	return { edits, moments, cuts: cutter?.made ?? noCuts };
 }
 
 export interface DropParameters {
@@ -98,6 +127,8 @@ export interface DropParameters {
 	readonly fits: (context: Size) => boolean;
 	/** By message, tokens of it that stay in another place if it is dropped. */
 	readonly held?: readonly number[];
+	/** Starts to cut results further before groups are dropped. */
+	readonly startCutter?: (() => ResultCutter) | undefined;
 	/** Replays the history, so that dropped messages stay dropped. Without it, they are dropped once, at the end. */
 	readonly hysteresis?: {
 		readonly reachesTarget: (context: Size) => boolean;
@@ -105,8 +136,21 @@ export interface DropParameters {
 	};
 }
 
+function doubled(size: Size): Size {
+	return addSizes(size, size);
+}
+
+const noCuts: FurtherCuts = new Map();
+
 /** How much smaller messages become, by the number of messages at that time. */
-export type Reliefs = ReadonlyMap<number, readonly { readonly message: number; readonly relief: Size }[]>;
+export type Reliefs = ReadonlyMap<number, readonly Relief[]>;
+
+interface Relief {
+	readonly message: number;
+	readonly relief: Size;
+	/** The place of the result that is masked, in the order of `pairResults`. */
+	readonly masks?: number;
+}
 
 function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] {
 	return message.paths.map((path, position): RemoveEdit => {

@@ -20,15 +20,22 @@ import {
 	takesMessageOut,
 } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { jsonPointer, type Transcript } from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
 import { isOpen } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
 import type { MaskResultParameters } from "../masking/mask-result.ts";
 import { lazyMoments, type MomentOf } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
-import { type ByStrategy, planTruncate } from "../truncation/truncate-results.ts";
+import {
+	type ByStrategy,
+	resultTruncater,
+	type TruncateParameters,
+	truncateEach,
+} from "../truncation/truncate-results.ts";
 import type { DropParameters, Reliefs } from "./drop.ts";
+import { type FurtherCuts, type ResultCutter, startCutter } from "./further-cuts.ts";
 import { planDropWithWords, type WordsKeeper } from "./moved-words.ts";
 
 /**
@@ -52,58 +59,103 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		reachesTarget: (context) => highTokens(context, scale) <= budget * ratio,
 		reliefs: steps.reliefs(),
 	});
-	const draft = startDraft(measurement.messages);
-	const counted: LadderStep[] = [];
-	const edited: GuardHistory["edited"] = [];
+	const taken: TakenStep[] = [];
+	const history: GuardHistory["edited"] = [];
 	let dropMoments: ArrayLike<number> = [];
+	let cuts: FurtherCuts = new Map();
 	let areWordsCut = false;
-	let left = measurement.total;
+	let edited = editSteps(taken, { measurement, scale });
 	for (const step of ladder) {
-		if (!isTaken(step, left)) continue;
-		let edits: readonly Edit[];
+		if (!isTaken(step, edited.left)) continue;
 		if (step === "drop") {
+			const before = edited;
+			const withCuts = (made: FurtherCuts) =>
+				made.size === 0 ? before : editSteps(replaceCuts(taken, made, steps.truncation), { measurement, scale });
 			const dropped = planDropWithWords({
 				transcript,
 				policy: policy.guard,
 				measurement,
 				meter: parameters.meter,
 				excess,
-				left,
-				current: draft.sizes(),
+				editedWith: withCuts,
 				keeping: parameters.keeping,
-				...(targetRatio === null ? { sizes: draft.sizes() } : { hysteresis: hysteresis(targetRatio) }),
+				startCutter: steps.cutterOf(targetRatio === null && taken.some((one) => one.step === "mask")),
+				...(targetRatio === null ? { sizes: before.sizes } : { hysteresis: hysteresis(targetRatio) }),
 			});
-			edits = dropped.edits;
+			cuts = dropped.cuts;
+			if (cuts.size > 0) taken.splice(0, taken.length, ...replaceCuts(taken, cuts, steps.truncation));
+			taken.push({ step, edits: dropped.edits });
 			dropMoments = dropped.moments;
 			areWordsCut = dropped.areWordsCut;
 		} else {
-			edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
-			edited.push({ step, edits });
+			const edits = step === "truncate" ? steps.truncation().flat() : steps.masking().edits;
+			taken.push({ step, edits });
+			history.push({ step, edits });
 		}
+		edited = editSteps(taken, { measurement, scale });
+	}
+	const { left, counted, plan } = edited;
+	const shortfall = excess(left);
+	const tokensAfter = scaleTokens(left, scale).tokens;
+	const momentOf = lazyMoments(() =>
+		guardMoments({
+			...parameters,
+			measurement,
+			edited: history,
+			cuts,
+			dropMoments,
+			maskMoments: () => steps.masking().momentOf,
+		}),
+	);
+	const fits = shortfall === 0;
+	return { plan: plan(), steps: counted, measurement, tokensAfter, fits, shortfall, areWordsCut, momentOf };
+}
+
+interface TakenStep {
+	readonly step: LadderStep["step"];
+	readonly edits: readonly Edit[];
+}
+
+/** What a conversation is after the edits of some steps. */
+function editSteps(
+	taken: readonly TakenStep[],
+	{ measurement, scale }: { readonly measurement: Measurement; readonly scale: TokenScale },
+) {
+	const draft = startDraft(measurement.messages);
+	const counted: LadderStep[] = [];
+	let left = measurement.total;
+	for (const { step, edits } of taken) {
 		const count = addEdits(draft, edits);
 		if (count === 0) continue;
 		left = subtractSizes(measurement.total, draft.saved());
 		counted.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
 	}
-	const shortfall = excess(left);
-	const tokensAfter = scaleTokens(left, scale).tokens;
-	const momentOf = lazyMoments(() =>
-		guardMoments({ ...parameters, measurement, edited, dropMoments, maskMoments: () => steps.masking().momentOf }),
-	);
-	const fits = shortfall === 0;
-	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits, shortfall, areWordsCut, momentOf };
+	return { left, counted, sizes: draft.sizes(), plan: draft.plan };
+}
+
+/** Puts further cuts of results in place of their first ones. */
+function replaceCuts(
+	taken: readonly TakenStep[],
+	cuts: FurtherCuts,
+	truncation: () => readonly (readonly ReplaceEdit[])[],
+): TakenStep[] {
+	const isTruncated = taken.some(({ step }) => step === "truncate");
+	const edits = truncation().flatMap((first, place) => cuts.get(place)?.edits ?? (isTruncated ? first : []));
+	if (!isTruncated) return [{ step: "truncate", edits }, ...taken];
+	return taken.map((one) => (one.step === "truncate" ? { ...one, edits } : one));
 }
 
 interface GuardHistory extends GuardParameters {
 	readonly measurement: Measurement;
 	readonly edited: { readonly step: "truncate" | "mask"; readonly edits: readonly Edit[] }[];
+	readonly cuts: FurtherCuts;
 	readonly dropMoments: ArrayLike<number>;
 	readonly maskMoments: () => MomentOf;
 }
 
 /** The number of messages when each edit was first made. A step begins when those before it do not suffice. */
 function guardMoments(parameters: GuardHistory): MomentOf {
-	const { transcript, policy, budget, measurement, edited, dropMoments, scale = exactScale } = parameters;
+	const { transcript, policy, budget, measurement, edited, cuts, dropMoments, scale = exactScale } = parameters;
 	const { messages } = transcript;
 	const never = Number.POSITIVE_INFINITY;
 	// The request for a continued answer came before the answer began.
@@ -133,7 +185,13 @@ function guardMoments(parameters: GuardHistory): MomentOf {
 			addToList(lighter, Math.max(begin, ofResult(edit)), subtractSizes(edit.before, edit.after));
 		}
 	}
+	const cutMoments = new Map<string, number>();
+	for (const { edits, moment } of cuts.values()) {
+		for (const { path } of edits) cutMoments.set(jsonPointer(path), moment);
+	}
 	return (edit) => {
+		const cutMoment = edit.reason === "truncate" ? cutMoments.get(jsonPointer(edit.path)) : undefined;
+		if (cutMoment !== undefined) return actOf(cutMoment);
 		if (edit.reason === "drop" || edit.reason === "summary" || edit.reason === "merge")
 			return actOf(dropMoments[edit.message] ?? never);
 		return Math.max(begins.get(edit.reason) ?? never, ofResult(edit));
@@ -165,15 +223,15 @@ function planSteps(parameters: GuardParameters) {
 		countTokens: meter.countTokens,
 		replaying: { meter, prices, budget: tokens, slack: tokens * (1 - (guard.target_ratio ?? 1)), idleSeconds },
 	};
-	const truncation = once(() => planGuardTruncation(parameters));
+	const truncation = once(() => truncateEach(truncateParameters(parameters, guard.max_tool_result_chars)));
 	const replayed = once(() => replayMasking(masking));
 
 	/** Results are truncated when they arrive, and masked when the replay masks them. */
 	function reliefs(): Reliefs {
-		const byMoment = new Map<number, { message: number; relief: Size }[]>();
+		const byMoment = new Map<number, { message: number; relief: Size; masks?: number }[]>();
 		const add = (moment: number, message: number, relief: Size) => addToList(byMoment, moment, { message, relief });
 		const truncated = new Map<number, number>();
-		for (const { message, unsent, before, after } of guard.ladder.includes("truncate") ? truncation() : []) {
+		for (const { message, unsent, before, after } of guard.ladder.includes("truncate") ? truncation().flat() : []) {
 			if (unsent) continue;
 			add(message + 1, message, subtractSizes(before, after));
 			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);
@@ -184,24 +242,55 @@ function planSteps(parameters: GuardParameters) {
 			const moment = schedule[place] as number;
 			if (moment === Number.POSITIVE_INFINITY || transcript.messages[message]?.sent === false) return;
 			// Truncation has already saved a part of the result.
-			add(moment, message, { chars: 0, tokens: Math.max(0, saves - (truncated.get(message) ?? 0)) });
+			const relief = { chars: 0, tokens: Math.max(0, saves - (truncated.get(message) ?? 0)) };
+			addToList(byMoment, moment, { message, relief, masks: place });
 		});
 		return byMoment;
 	}
-	return { truncation, masking: once(() => planMask(masking, replayed())), reliefs };
+
+	/** Only where results are shortened by structure: head and tail are of the length that the policy says. */
+	function cutterOf(isMasked: boolean): (() => ResultCutter) | undefined {
+		const { ladder } = guard;
+		const isCut = ladder.includes("truncate") && ladder.indexOf("truncate") < ladder.indexOf("drop");
+		const ceilings = ceilingsUnder(guard.max_tool_result_chars, tokens);
+		if (!isCut || policy.truncate.strategy === "head_tail" || ceilings.length === 0) return undefined;
+		const truncaters = new Map<number, ReturnType<typeof resultTruncater>>();
+		const known = new Map<PairedResult, Map<number, readonly ReplaceEdit[]>>();
+		function truncateTo(ceiling: number, one: PairedResult): readonly ReplaceEdit[] {
+			const truncater = truncaters.get(ceiling) ?? resultTruncater(truncateParameters(parameters, ceiling));
+			truncaters.set(ceiling, truncater);
+			const cuts = known.get(one) ?? new Map<number, readonly ReplaceEdit[]>();
+			known.set(one, cuts);
+			const edits = cuts.get(ceiling) ?? truncater(one);
+			cuts.set(ceiling, edits);
+			return edits;
+		}
+		const { countTokens } = meter;
+		const masked = isMasked
+			? Array.from(replayed().schedule, (moment, place) => (moment === Number.POSITIVE_INFINITY ? -1 : place))
+			: [];
+		return () => startCutter({ transcript, countTokens, ceilings, truncated: truncation(), masked, truncateTo });
+	}
+	return { truncation, masking: once(() => planMask(masking, replayed())), reliefs, cutterOf };
 }
 
-function planGuardTruncation(parameters: GuardParameters): readonly ReplaceEdit[] {
+/** Each ceiling is this share of the one before. None is less than `leastShare` of the budget, or than `leastChars`. */
+const [ceilingShare, leastShare, charsOfToken, leastChars] = [0.7, 0.06, 3.5, 1_000] as const;
+
+function ceilingsUnder(limit: number, budget: number): number[] {
+	const least = Math.max(leastChars, Math.floor(leastShare * budget * charsOfToken));
+	const ceilings: number[] = [];
+	for (let next = limit * ceilingShare; next > least; next *= ceilingShare) ceilings.push(Math.floor(next));
+	return least < limit ? [...ceilings, least] : [];
+}
+
+function truncateParameters(parameters: GuardParameters, maxChars: number): TruncateParameters {
 	const { transcript, policy, meter, wording, isPlaceholder, archiving, libraries } = parameters;
-	const {
-		max_tool_result_chars: maxChars,
-		truncate_head_chars: headChars,
-		truncate_tail_chars: tailChars,
-	} = policy.guard;
+	const { truncate_head_chars: headChars, truncate_tail_chars: tailChars } = policy.guard;
 	const { strategy, keep_ansi: keepAnsi } = policy.truncate;
 	const kept = headChars + tailChars;
 	const headShare = kept === 0 ? undefined : headChars / kept;
-	return planTruncate({
+	return {
 		transcript,
 		limits: { maxChars, headChars, tailChars, marker: wording.guardMarker },
 		byStrategy:
@@ -209,7 +298,7 @@ function planGuardTruncation(parameters: GuardParameters): readonly ReplaceEdit[
 		countTokens: meter.countTokens,
 		isPlaceholder,
 		archiving,
-	});
+	};
 }
 
 export interface GuardPlan {

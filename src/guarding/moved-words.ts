@@ -15,6 +15,7 @@ import {
 import type { Path, Transcript } from "../conversation/transcript.ts";
 import type { LocaleName } from "../policy/names.ts";
 import { type DropParameters, planDrop } from "./drop.ts";
+import type { FurtherCuts } from "./further-cuts.ts";
 
 /** Keeps the words of people in a conversation whose messages are dropped. */
 export interface WordsKeeper {
@@ -29,9 +30,8 @@ export interface WordsKeeper {
 type Parameters = Omit<DropParameters, "fits" | "held"> & {
 	readonly excess: (context: Size) => number;
 	readonly meter: TokenMeter;
-	/** Of the conversation with the edits of earlier steps, and of its messages. */
-	readonly left: Size;
-	readonly current: readonly Size[];
+	/** Of the conversation with the edits of earlier steps and these cuts, and of its messages. */
+	readonly editedWith: (cuts: FurtherCuts) => { readonly left: Size; readonly sizes: readonly Size[] };
 	readonly keeping: WordsKeeper | undefined;
 };
 
@@ -40,7 +40,7 @@ const attempts = 6;
 
 /** Drops groups, and moves the words of people in them, and in earlier drops, to one place. */
 export function planDropWithWords(parameters: Parameters): DroppedWithWords {
-	const { transcript, keeping, excess, left, hysteresis } = parameters;
+	const { transcript, keeping, excess, editedWith, hysteresis } = parameters;
 	if (!keeping) return { ...planDrop({ ...parameters, fits: (context) => excess(context) === 0 }), areWordsCut: false };
 	const words = usersTexts({ ...keeping, transcript });
 	const held = heldTokens(words, parameters, keeping);
@@ -56,8 +56,9 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 			}),
 		});
 		const moved = moveWords(dropped.edits, words, { ...parameters, keeping });
+		const { left, sizes } = editedWith(dropped.cuts);
 		const missingOf = (edits: readonly Edit[]) =>
-			excess(subtractSizes(left, subtractSizes(savedSize(edits), savedBefore(edits, parameters))));
+			excess(subtractSizes(left, subtractSizes(savedSize(edits), savedBefore(edits, parameters, sizes))));
 		const missing = missingOf(moved.edits);
 		if (missing > 0 && attempt === attempts) {
 			const cut = cutMovedWords(dropped.edits, words, { ...parameters, keeping, moved, missing, missingOf });
@@ -112,7 +113,7 @@ function saves({ tokens, fixed = 0 }: Size): boolean {
 }
 
 /** The size that earlier steps have already saved in the messages that go. */
-function savedBefore(edits: readonly Edit[], { measurement, current }: Parameters): Size {
+function savedBefore(edits: readonly Edit[], { measurement }: Parameters, current: readonly Size[]): Size {
 	const gone = new Set(edits.filter(takesMessageOut).map(({ message }) => message));
 	const saved = Array.from(gone, (index) =>
 		subtractSizes(measurement.messages[index] ?? noSize, current[index] ?? noSize),

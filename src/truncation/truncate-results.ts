@@ -33,16 +33,26 @@ export interface TruncateParameters {
  * text. The edits of a result depend on nothing after it.
  */
 export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
-	const { transcript, limits, byStrategy } = parameters;
-	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
-	const settings = byStrategy && settingsKey(limits, byStrategy);
-	const edits = pairResults(transcript).flatMap((one) => {
-		if (resultCharacters(one.result) <= limits.maxChars) return [];
-		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one), settings }));
-	});
+	return truncateEach(parameters).flat();
+}
+
+/** The edits of `planTruncate` by result, in the order of `pairResults`. */
+export function truncateEach(parameters: TruncateParameters): readonly (readonly ReplaceEdit[])[] {
+	const edits = pairResults(parameters.transcript).map(resultTruncater(parameters));
 	// A conversation larger than the memory is not kept alive.
 	if (cuts.isFull()) cuts = createTextMemory();
 	return edits;
+}
+
+/** Returns the function that plans the truncation of one result of a transcript. */
+export function resultTruncater(parameters: TruncateParameters): (one: PairedResult) => readonly ReplaceEdit[] {
+	const { transcript, limits, byStrategy } = parameters;
+	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
+	const settings = byStrategy && settingsKey(limits, byStrategy);
+	return (one) => {
+		if (resultCharacters(one.result) <= limits.maxChars) return [];
+		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one), settings }));
+	};
 }
 
 type CutParameters = TruncateParameters & {
@@ -61,7 +71,9 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		if (isPlaceholder(text)) continue;
 		const cut = cutText(text, parameters);
 		if (cut === undefined) continue;
-		const before = sizeOf(text, countTokens);
+		// The size of a whole result is known.
+		const before =
+			resultCharacters(result) === text.length ? sizeOfResult(result, countTokens) : sizeOf(text, countTokens);
 		const after = sizeOf(cut, countTokens);
 		if (after.tokens > before.tokens) continue;
 		left -= text.length - cut.length;
@@ -122,11 +134,19 @@ function settingsKey({ maxChars }: HeadTailLimits, { stripAnsi, htmlToText, ...s
 
 function rememberCut(text: string, key: string, cutAnew: () => string): string {
 	const known = cuts.find(text);
-	if (known?.key === key) return known.cut;
+	const found = known?.get(key);
+	if (found !== undefined) return found;
 	const cut = cutAnew();
-	cuts.remember(text, { key, cut });
+	if (known === undefined) cuts.remember(text, new Map([[key, cut]]));
+	else {
+		if (known.size === mostCuts) known.clear();
+		known.set(key, cut);
+	}
 	return cut;
 }
 
-/** The last cut of each text. */
-let cuts = createTextMemory<{ readonly key: string; readonly cut: string }>();
+/** A guard may need the cuts of a text to a few lengths. */
+const mostCuts = 4;
+
+/** The last cuts of each text. */
+let cuts = createTextMemory<Map<string, string>>();
