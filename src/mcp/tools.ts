@@ -123,7 +123,7 @@ const truncateOutput = defineTool({
 	name: "truncate_output",
 	title: "Truncate a large output",
 	description:
-		"Shortens one large text (log, JSON, diff, …) to head and tail, or to the parts that matter by its structure and your focus. Says what is left out. Text within the limit stays unchanged.",
+		"Shortens one large text (log, JSON, diff, …) to head and tail, or to the parts that matter by its structure and your focus. Says what is left out. Text within the limit stays.",
 	annotations: pureTool,
 	inputSchema: z.object({
 		text: z.string().optional().describe("Or give `path`."),

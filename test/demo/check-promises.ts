@@ -21,6 +21,13 @@ export function checkGuarded(before: readonly ChatMessage[], after: readonly Cha
 	checkPairs(after);
 }
 
+/** A summary joins the task, whose own text stays in front of it. */
+export function checkSummarised(before: readonly ChatMessage[], after: readonly ChatMessage[]): void {
+	const [task, joined] = [String(before[1]?.content), String(after[1]?.content)];
+	assert.ok(joined.startsWith(`${task}\n\n`) && joined.length > task.length + 2, "the summary follows the task");
+	checkGuarded(before, after.with(1, before[1] as ChatMessage));
+}
+
 /** Every result follows the call that it answers, and every call has its result. */
 function checkPairs(messages: readonly ChatMessage[]): void {
 	const open = new Set<string>();
