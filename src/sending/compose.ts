@@ -123,8 +123,11 @@ export function compose<Written>(
 		});
 		const changes = changesOf(fresh, opened, { known, remembered, policy, began });
 		try {
-			// Where nothing hangs on it, a request is counted by this process alone.
-			const isCounted = tracks || isCold || number <= remembered.frozenUntil;
+			// The first tells other processes that the conversation has been here. Where nothing hangs on a later one, it is counted
+			// by this process alone.
+			const isFirst = remembered.messages === 0;
+			const isCounted =
+				isFirst || tracks || isCold || number <= remembered.frozenUntil || remembered.unwritten.length > 0;
 			if (isCounted || changes.length > 0) memory.note(conversation, noteOf(changes));
 			else memory.noteHere(conversation, noteOf([]));
 		} catch {

@@ -30,12 +30,14 @@ export function reasonAgainst(
 
 /** Finds the known states by place. A result that another conversation has sent masked or cut stays so. */
 export function knownStates({ transcript, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
+	// A result without a state was sent whole, if the conversation has been here.
+	if (remembered.messages > 0) return keys.map((key) => remembered.states.get(key));
 	const answered = lastAnswer(transcript.messages);
+	const stateAnywhere = memory.statesAnywhere();
 	return keys.map((key, place): ResultState | undefined => {
 		const own = remembered.states.get(key);
-		// A result without a state was sent whole, if the conversation has been here.
-		if (own || remembered.lastCall !== undefined) return own;
-		const adopted = memory.stateAnywhere(key);
+		if (own) return own;
+		const adopted = stateAnywhere(key);
 		const isUnread = (paired[place] as PairedResult).message > answered;
 		// The same call can come again in another conversation, where it was never read.
 		return adopted && !(isUnread && adopted.kind === "masked") ? { ...adopted, changed: 0 } : undefined;

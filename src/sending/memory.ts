@@ -18,7 +18,7 @@ export interface Remembered {
 	readonly states: ReadonlyMap<string, ResultState>;
 	/** The number of its last request. */
 	readonly requests: number;
-	/** Messages of that request. */
+	/** Messages of that request; 0 before the first one that decides. A file alone tells of none: a fault may have left it. */
 	readonly messages: number;
 	/** How often results were masked: a plan that was made before the last time is out of date. */
 	readonly maskings: number;
@@ -38,6 +38,8 @@ export interface Remembered {
 	readonly dropsBlocks: boolean;
 	/** The time of its last request, in ms since 1970, also of other processes. */
 	readonly lastCall: number | undefined;
+	/** Notes of this process that could not be written. */
+	readonly unwritten: readonly Note[];
 }
 
 export type Memory = ReturnType<typeof createMemory>;
@@ -128,6 +130,16 @@ export function createMemory({
 		entry.read = end;
 	};
 
+	/** Reads the notes of other processes. After a fault of the disk, those of this process are all there is. */
+	const readOthers = (conversation: string, entry: Entry): void => {
+		const file = fileOf(conversation);
+		try {
+			if (file) readNew(entry, file);
+		} catch {
+			// The results that have states keep them also where the folder cannot be read.
+		}
+	};
+
 	const using = (use: () => void): void => {
 		try {
 			use();
@@ -148,19 +160,20 @@ export function createMemory({
 	};
 
 	return {
-		/** Also reads the notes of other processes. After a fault of the disk, only those of this process. */
+		/** Also reads the notes of other processes. */
 		recall(conversation: string): Remembered {
 			const entry = entryOf(conversation);
-			const file = fileOf(conversation);
-			try {
-				if (file) readNew(entry, file);
-			} catch {
-				// The results that have states keep them also where the folder cannot be read.
-			}
+			readOthers(conversation, entry);
 			return entry;
 		},
-		/** The state of a result in any conversation: a host may compact one and go on with its last results. */
-		stateAnywhere: (key: string): ResultState | undefined => results.get(key),
+		/**
+		 * Finds the state of a result in any conversation that this process knows: a host may compact one and go on with its
+		 * last results. Another process may have decided on them.
+		 */
+		statesAnywhere(): (key: string) => ResultState | undefined {
+			for (const [conversation, entry] of conversations) readOthers(conversation, entry);
+			return (key) => results.get(key);
+		},
 		/**
 		 * Afterwards other processes know it. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then
 		 * nothing is noted. Begins a line, since a full disk may have cut the last one.
@@ -279,7 +292,6 @@ interface Entry extends Remembered {
 	lastCall: number | undefined;
 	/** Bytes of its file that were read. */
 	read: number;
-	/** Notes that could not be written. */
 	unwritten: Note[];
 }
 

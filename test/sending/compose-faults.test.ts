@@ -20,6 +20,7 @@ import {
 } from "../proxy/played.ts";
 import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
 import { type Received, type Sent, send, until } from "../proxy/upstream.ts";
+import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const secret = outputOf(0, 30);
@@ -200,6 +201,18 @@ describe("while the memory cannot be written", () => {
 		expect(forms.flatMap((of) => of.slice(2, 3))).not.toContain("cut");
 		await play(proxy, turns, { from: 7 });
 		expect(formsOf(session.lastBody()).slice(0, 6)).toEqual(Array(6).fill("masked"));
+	});
+
+	it("what was sent waits for it, and the next request that can be noted tells it to other proxies", async () => {
+		const memoryFolder = `${await scratchFolder()}/conversations`;
+		await writeFile(memoryFolder, "a file in the place of the folder");
+		const policy = policyOf({ preset: "balanced", mask: { enabled: false } });
+		const session = await startPlayed({ policy, memoryFolder });
+		const proxy = await session.start();
+		await play(proxy, turns.slice(0, 3));
+		await rm(memoryFolder);
+		for (const one of [proxy, await session.start()]) await sendSettled(one, request(3));
+		expect(session.bodies().slice(-2)).toEqual([request(3).body, request(3).body]);
 	});
 });
 

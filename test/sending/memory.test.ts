@@ -248,8 +248,8 @@ describe("a memory on a small disk", () => {
 it("a memory without a folder knows results in other conversations too", () => {
 	const memory = createMemory({ folder: undefined, now });
 	memory.note(conversation, masking("a", "[a]"));
-	expect(memory.stateAnywhere("a")?.values.get("whole")?.("")).toBe("[a]");
-	expect(memory.stateAnywhere("b")).toBeUndefined();
+	expect(memory.statesAnywhere()("a")?.values.get("whole")?.("")).toBe("[a]");
+	expect(memory.statesAnywhere()("b")).toBeUndefined();
 	expect(memory.recall("another").states.size).toBe(0);
 });
 

@@ -14,6 +14,7 @@ import {
 	outputOf,
 	requestOf,
 	sessionApis,
+	type Turn,
 	textsIn,
 	turnsOf,
 } from "../proxy/sessions.ts";
@@ -137,6 +138,20 @@ describe("a large result", () => {
 	});
 });
 
+function editedRequest(...history: [Turn[], string?]) {
+	const body = JSON.parse(String(requestOf("anthropic", ...history).body));
+	return {
+		body,
+		formats: ["anthropic-messages"],
+		terms: cacheTerms(body, "anthropic", early.prices),
+		model: "claude-sonnet-4-5",
+		recall: { by: "`palimpsest recall {ref}`" },
+		decides: true,
+		isEnforced: false,
+		write: (edits: Parameters<typeof applyPlan>[1]) => applyPlan(body, edits),
+	};
+}
+
 describe("what was decided once", () => {
 	const turns = turnsOf(9, 3_000);
 
@@ -192,6 +207,58 @@ describe("what was decided once", () => {
 		expect(maskedIn(session.lastBody())).toEqual(after);
 	});
 
+	describe("stays after a compaction", () => {
+		const compacted = turns.slice(3);
+		const summary = "A summary of what came before.";
+
+		it("that a proxy sees which knows the conversation, and not the last decisions", async () => {
+			const session = await startPlayed({ policy: early });
+			const [one, two] = [await session.start(), await session.start()];
+			await play(one, turns.slice(0, 4));
+			await sendSettled(two, requestOf("anthropic", turns.slice(0, 4)));
+			await play(one, turns, { from: 5 });
+			const before = maskedIn(session.lastBody());
+			await sendSettled(two, requestOf("anthropic", compacted, summary));
+			expect(maskedIn(session.lastBody()).slice(1)).toEqual(before.slice(4));
+			expect(before.length).toBeGreaterThan(5);
+		});
+
+		it("whole where a proxy that knew nothing has sent it whole", async () => {
+			const session = await startPlayed({ policy: early });
+			const one = await session.start();
+			await play(one, turns);
+			const request = requestOf("anthropic", compacted, summary);
+			for (const proxy of [await session.start(), one]) {
+				await sendSettled(proxy, request);
+				expect(session.lastBody()).toBe(request.body);
+			}
+		});
+
+		it.each(["a request that only counts tokens was refused", "another proxy could not note it"])(
+			"of which %s",
+			async (what) => {
+				const [archive, memoryFolder] = [await memoryArchive(), await scratchFolder()];
+				const how = { policy: early, archive, memoryFolder, holdout: 0, now: () => 0, onFault: () => {} };
+				const [one, other] = [await openEditing(how), await openEditing(how)];
+				for (let count = 1; count <= turns.length; count += 1) {
+					await (await prepare(editedRequest(turns.slice(0, count)), one)).planAhead();
+				}
+				const request = editedRequest(compacted, summary);
+				const { composed: known } = await prepare({ ...request, decides: false }, one);
+				expect(known?.states.filter((state) => state?.kind === "masked").length).toBeGreaterThan(2);
+				if (what.includes("counts")) known?.variants.withoutReasoning()?.accepted();
+				else {
+					const note = () => {
+						throw new Error("The disk is full.");
+					};
+					await prepare(request, { ...other, memory: { ...other.memory, note } });
+				}
+				const { composed } = await prepare({ ...request, decides: false }, one);
+				expect(composed?.states).toEqual(known?.states);
+			},
+		);
+	});
+
 	it("stays whatever the clock does, by the same bytes in a proxy that was restarted", async () => {
 		const [archive, memoryFolder] = [await memoryArchive(), await scratchFolder()];
 		let time = Date.UTC(2026, 0, 1);
@@ -201,17 +268,8 @@ describe("what was decided once", () => {
 		let before: string[] = [];
 		for (let count = 1; count <= turns.length; count += 1) {
 			time += 10_000 + (jumps[count] ?? 0) * 3_600_000;
-			const body = JSON.parse(String(requestOf("anthropic", turns.slice(0, count)).body));
-			const request = {
-				body,
-				formats: ["anthropic-messages"],
-				terms: cacheTerms(body, "anthropic", early.prices),
-				model: "claude-sonnet-4-5",
-				recall: { by: "`palimpsest recall {ref}`" },
-				decides: true,
-				isEnforced: false,
-				write: (edits: Parameters<typeof applyPlan>[1]) => applyPlan(body, edits),
-			};
+			const request = editedRequest(turns.slice(0, count));
+			const { body } = request;
 			const { composed, planAhead } = await prepare(request, editing);
 			const restarted = await openEditing(how);
 			const again = await prepare({ ...request, decides: false }, restarted);

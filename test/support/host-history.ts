@@ -110,8 +110,8 @@ export function withoutThinking(history: readonly HostMessage[], from = 0): Host
 	});
 }
 
-/** Names a conversation as the first calls of its history do. */
+/** Names a conversation as the first calls of its history do. A host that takes out its thinking goes on with it. */
 export function startOf(history: readonly HostMessage[]): string {
 	const first = history.find(({ blocks }) => blocks.some(({ kind }) => kind === "call"));
-	return (first?.blocks ?? []).map((block) => (block.kind === "call" ? block.id : "")).join(" ");
+	return (first?.blocks ?? []).flatMap((block) => (block.kind === "call" ? [block.id] : [])).join(" ");
 }

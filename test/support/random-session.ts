@@ -262,6 +262,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 					branch,
 					history,
 					hasShortIds: host.hasShortIds,
+					isMemoryAway: proxy.faults.memory,
 					hasForgotten,
 					hostBody,
 					hostText,

@@ -21,6 +21,8 @@ export interface TakenRequest {
 	readonly leavesOutUnasked: boolean;
 	/** Whether another model may have taught the proxy to leave out what this one does not check. */
 	readonly isUnknown: boolean;
+	/** Whether no process can write down what it knows. */
+	readonly isMemoryAway: boolean;
 	/** Whether a process ended that could not write down what it knew: then valid thinking may be left out. */
 	readonly hasForgotten: boolean;
 	/** Whether the ids of calls are such that another conversation can have them. */
@@ -39,6 +41,8 @@ export interface TakenRequest {
 interface Form {
 	readonly kind: "whole" | "cut" | "masked";
 	readonly content: string;
+	/** The process that sent it first and has not been able to write it down yet. */
+	readonly unwrittenBy?: object | undefined;
 }
 
 interface Conversation {
@@ -119,8 +123,15 @@ export function createSessionOracle(counts: OracleCounts) {
 			if (!taken.isOwn) {
 				const known = lastForms.get(taken.process) ?? new Map<string, Form>();
 				lastForms.set(taken.process, known);
+				for (const [key, form] of conversation.forms) {
+					// It writes down what waited, too.
+					if (form.unwrittenBy === taken.process && !taken.isMemoryAway)
+						conversation.forms.set(key, { ...form, unwrittenBy: undefined });
+				}
 				for (const [key, form] of forms) {
-					conversation.forms.set(key, form);
+					const before = conversation.forms.get(key);
+					const waits = before?.content === form.content ? before.unwrittenBy : taken.process;
+					conversation.forms.set(key, { ...form, unwrittenBy: taken.isMemoryAway ? waits : undefined });
 					known.set(key, form);
 				}
 			}
@@ -180,7 +191,7 @@ export function createSessionOracle(counts: OracleCounts) {
 
 	/** A result is masked once at most, is never cut after it was whole, and else stays to the byte. */
 	function checkForms(
-		{ history, counts: onlyCounts, process, hasShortIds, hasForgotten }: TakenRequest,
+		{ history, counts: onlyCounts, process, hasShortIds }: TakenRequest,
 		forms: ReadonlyMap<string, Form>,
 	): void {
 		const conversation = conversationOf(history);
@@ -206,8 +217,8 @@ export function createSessionOracle(counts: OracleCounts) {
 				continue;
 			}
 			if (before.content === now.content) continue;
-			// The process that has sent it whole could not write that down.
-			if (hasForgotten && before.kind === "whole" && now.kind === "cut") continue;
+			// What could not be written down is known to the process that sent it, and to no other.
+			if (before.unwrittenBy && lastForms.get(process)?.get(key)?.content !== before.content) continue;
 			if (onlyCounts && now.kind !== "masked") fail("a request that counts tokens has another form");
 			if (before.kind === "masked") {
 				if (now.kind !== "masked") fail(`a masked result was sent ${now.kind}`);
