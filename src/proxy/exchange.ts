@@ -110,8 +110,7 @@ async function askWith(
 ): Promise<Answered | undefined> {
 	const answer = await askOrRefuse(askedFor(asked, composed), exchange);
 	if (answer?.statusCode !== 400 || !composed) return answer && { answer, sent: composed };
-	const isTouched = composed.written !== undefined;
-	return isTouched ? askAgain(answer, composed, { asked, exchange }) : { answer, sent: composed };
+	return askAgain(answer, composed, { asked, exchange });
 }
 
 function askedFor(
@@ -128,7 +127,7 @@ function askedFor(
 /** Tries other forms of a refused request. A refusal of all of them is the host's to see. */
 async function askAgain(
 	refusal: IncomingMessage,
-	{ variants, ...composed }: Composed<string>,
+	composed: Composed<string>,
 	{ asked, exchange }: { readonly asked: AskedWhole; readonly exchange: Exchange },
 ): Promise<Answered | undefined> {
 	const { ledger, log, accounts, upstream } = exchange;
@@ -140,7 +139,7 @@ async function askAgain(
 		log?.({ level: "notice", message, data: { event: "reasoning_enforced" } });
 	}
 	let answer: IncomingMessage | undefined;
-	const form = await sendAgain<string>({ variants }, isBinding ? "reasoning" : "something_else", async (one) => {
+	const form = await sendAgain<string>(composed, isBinding ? "reasoning" : "something_else", async (one) => {
 		ledger.count("sent_again");
 		answer = await askOrRefuse(askedFor(asked, one), exchange);
 		if (answer?.statusCode !== 400) return answer ? "accepted" : "no_answer";

@@ -224,14 +224,16 @@ type RefusedFor = "reasoning" | "something_else";
 
 /**
  * Tries other forms of a request that was refused with 400, the one that changes least first. If a refusal remains
- * without the invalid reasoning, the provider may refuse the decisions of the request. Returns the form that was accepted,
- * or why none was.
+ * without the invalid reasoning, the provider may refuse the decisions of the request. Of a request without an edit, only
+ * the reasoning can be ours: earlier requests may have been sent in forms that this memory does not know, such as those of
+ * a process that could not write them down. Returns the form that was accepted, or why none was.
  */
 export async function sendAgain<Written>(
-	{ variants }: Pick<Composed<Written>, "variants">,
+	{ variants, written, noDecision }: Pick<Composed<Written>, "variants" | "written" | "noDecision">,
 	first: RefusedFor,
 	ask: (form: Variant<Written>) => Promise<"accepted" | RefusedFor | "no_answer">,
 ): Promise<Variant<Written> | "refused" | "no_answer"> {
+	if (noDecision === "held_out" || (written === undefined && first !== "reasoning")) return "refused";
 	const { withoutInvalid, dropping, withoutReasoning, earlier, own } = variants;
 	const ofReasoning = [withoutInvalid, dropping, withoutReasoning];
 	const ofDecisions = [earlier, own];

@@ -48,7 +48,8 @@ export interface Change {
 
 /**
  * The blocks that no longer fit the sent messages: a result before them changed its state after they were produced, or a block
- * before them was left out after that. A block that was left out once stays out, since blocks produced meanwhile do not expect it.
+ * between those that stay and them was left out after that. Blocks may be left out from the start: those behind stay valid
+ * (the same page). A block that was left out once stays out, since blocks produced meanwhile do not expect it.
  */
 export function blocksLeftOut(what: {
 	readonly blocks: readonly Block[];
@@ -62,13 +63,17 @@ export function blocksLeftOut(what: {
 	const out: Block[] = [];
 	let latest = 0;
 	let next = 0;
+	let isBehindOne = false;
 	for (const block of blocks) {
 		for (let change = changes[next]; change && isBefore(change, block); change = changes[++next])
 			latest = Math.max(latest, change.changed);
 		const since = leftOut.get(block.key) ?? (block.produced < latest ? number : undefined);
-		if (since === undefined) continue;
+		if (since === undefined) {
+			isBehindOne = true;
+			continue;
+		}
 		out.push(block);
-		latest = Math.max(latest, since);
+		if (isBehindOne) latest = Math.max(latest, since);
 	}
 	return out;
 }

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Policy } from "../../src/policy/schema.ts";
+import { blocksLeftOut } from "../../src/sending/reasoning.ts";
 import { sendSettled, startPlayed, statusOf } from "../proxy/played.ts";
 import { isMasked, textsIn } from "../proxy/sessions.ts";
 import {
@@ -17,6 +18,7 @@ import {
 } from "../proxy/thinking-host.ts";
 import type { Received } from "../proxy/upstream.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** Masks after every fourth turn, so that reasoning is produced between two edits. */
 const strided = policyOf({
@@ -183,11 +185,79 @@ describe("where the provider refuses more reasoning than what no longer fits", (
 		expect(provider.refused()).toBe(asked);
 	});
 
-	it("in a conversation without an edit, the refusal is passed on, and nothing else is sent", async () => {
+	it("before the first tool turn, the refusal is passed on, and nothing else is sent", async () => {
 		const provider = thinkingProvider(() => bindingRefusal(1));
 		const session = await startPlayed({ policy: strided }, provider.answer);
 		const got = await startHost().turn(await session.start());
 		expect([got.status, provider.refused()]).toEqual([400, 1]);
+	});
+
+	const unknownControl = {
+		type: "invalid_request_error",
+		message: "thinking.block_binding: Extra inputs are not permitted",
+	};
+
+	it.each([
+		{ name: "knows the control that drops blocks", refuses: strict, refused: 1 },
+		{
+			name: "does not know the control that drops blocks",
+			refuses: (body: Body) => (body.thinking?.block_binding === undefined ? strict(body) : unknownControl),
+			refused: 2,
+		},
+	])("a session goes on whose states are lost, at a provider that $name", async ({ refuses, refused }) => {
+		const provider = thinkingProvider(refuses);
+		const session = await startPlayed({ policy: strided }, provider.answer);
+		const host = startHost();
+		await host.turns(await session.start(), 9);
+		expect(session.lastTexts().filter(isMasked).length).toBeGreaterThan(3);
+		expect(provider.refused()).toBe(0);
+		// Nothing in the first request of the new process is edited: results that are there already count as sent whole.
+		const forgetful = await session.start({ memoryFolder: await scratchFolder() });
+		await host.turns(forgetful, 1);
+		expect(provider.refused()).toBe(refused);
+		await host.turns(forgetful, 5);
+		expect(provider.accepted).toHaveLength(15);
+	});
+
+	it("a conversation that is held out gets the refusal, and nothing else is sent", async () => {
+		const provider = thinkingProvider(strict);
+		const session = await startPlayed({ policy: strided }, provider.answer);
+		const host = startHost();
+		await host.turns(await session.start(), 9);
+		const got = await host.turn(await session.start({ memoryFolder: await scratchFolder(), holdout: 1 }));
+		expect([got.status, provider.refused()]).toEqual([400, 1]);
+	});
+
+	it("a refusal of something else in a request without an edit is passed on, and nothing else is sent", async () => {
+		let refuses = false;
+		const error = { type: "invalid_request_error", message: "messages: something in it is not permitted" };
+		const provider = thinkingProvider(() => (refuses ? error : undefined));
+		const session = await startPlayed({ policy: policyWith("refuse") }, provider.answer);
+		const proxy = await session.start();
+		const host = startHost();
+		await host.turns(proxy, 3);
+		refuses = true;
+		expect([(await host.turn(proxy)).status, provider.refused()]).toEqual([400, 1]);
+	});
+});
+
+describe("reasoning that was left out", () => {
+	const block = (key: string, produced: number) => ({ key, produced, path: ["messages", produced], message: produced });
+	const blocks = [block("a", 1), block("b", 2), block("c", 3), block("d", 8)];
+	const leftOut = (keys: readonly string[]) => {
+		const known = new Map(keys.map((key) => [key, 5]));
+		return blocksLeftOut({ blocks, changes: [], leftOut: known, number: 9 }).map(({ key }) => key);
+	};
+
+	it("takes those behind it that are older with it where it leaves a gap", () => {
+		expect(leftOut(["b", "c"])).toEqual(["b", "c"]);
+		// The last was produced while the one before it was still there.
+		expect(leftOut(["b"])).toEqual(["b", "c", "d"]);
+	});
+
+	it("takes no others with it at the start, as where a fork with the same start has lost its reasoning", () => {
+		expect(leftOut(["a"])).toEqual(["a"]);
+		expect(leftOut(["a", "b"])).toEqual(["a", "b"]);
 	});
 });
 

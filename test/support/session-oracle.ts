@@ -23,8 +23,13 @@ export interface TakenRequest {
 	readonly isUnknown: boolean;
 	/** Whether no process can write down what it knows. */
 	readonly isMemoryAway: boolean;
-	/** Whether a process ended that could not write down what it knew: then valid thinking may be left out. */
+	/**
+	 * Whether a process ended that could not write down what it knew: then valid thinking may be left out, and a result whole
+	 * that was sent in another form.
+	 */
 	readonly hasForgotten: boolean;
+	/** Whether the process can write down what it knows, so that others know it. */
+	readonly isNoted: boolean;
 	/** Whether the ids of calls are such that another conversation can have them. */
 	readonly hasShortIds: boolean;
 	/** Whether the host's own request, in the world without a proxy, was refused for its thinking. */
@@ -48,6 +53,8 @@ interface Form {
 interface Conversation {
 	readonly forms: Map<string, Form>;
 	readonly leftOut: Set<number>;
+	/** Processes with requests that they could not write down yet, with the model of the last one. */
+	readonly unwritten: Map<object, string>;
 }
 
 interface LastRequest {
@@ -60,6 +67,7 @@ interface LastRequest {
 interface Produced {
 	readonly model: string;
 	readonly conversation: string;
+	readonly process: object;
 	/** Of the request that the block answers. */
 	readonly forms: ReadonlyMap<string, string>;
 }
@@ -136,15 +144,20 @@ export function createSessionOracle(counts: OracleCounts) {
 				}
 			}
 			const contents = new Map(Array.from(forms, ([key, { content }]) => [key, content]));
+			const { model, process, isNoted } = taken;
 			for (const number of taken.answer)
-				produced.set(number, { model: taken.model, conversation: startOf(history), forms: contents });
+				produced.set(number, { model, process, conversation: startOf(history), forms: contents });
+			const { unwritten } = conversation;
+			if (!isNoted) unwritten.set(process, model);
+			// What waits is written with the next note; a request to a model that does not check leaves none.
+			else if (unwritten.get(process) === model) unwritten.delete(process);
 			lastOf.set(taken.branch, { model: taken.model, history, messages, forms });
 		},
 	};
 
 	function conversationOf(history: readonly HostMessage[]): Conversation {
 		const start = startOf(history);
-		const conversation = conversations.get(start) ?? { forms: new Map(), leftOut: new Set() };
+		const conversation = conversations.get(start) ?? { forms: new Map(), leftOut: new Set(), unwritten: new Map() };
 		conversations.set(start, conversation);
 		return conversation;
 	}
@@ -219,6 +232,9 @@ export function createSessionOracle(counts: OracleCounts) {
 			if (before.content === now.content) continue;
 			// What could not be written down is known to the process that sent it, and to no other.
 			if (before.unwrittenBy && lastForms.get(process)?.get(key)?.content !== before.content) continue;
+			// The process that has sent it in that form could not write that down.
+			const isForgotten = now.kind === "whole" || (before.kind === "whole" && now.kind === "cut");
+			if (hasForgotten && isForgotten) continue;
 			if (onlyCounts && now.kind !== "masked") fail("a request that counts tokens has another form");
 			if (before.kind === "masked") {
 				if (now.kind !== "masked") fail(`a masked result was sent ${now.kind}`);
@@ -252,7 +268,10 @@ export function createSessionOracle(counts: OracleCounts) {
 				if (out.has(number) && !conversation.leftOut.has(number)) fail("thinking is left out that nobody checks");
 				continue;
 			}
-			if (out.has(number) && !isExpected && !taken.hasForgotten) fail("valid thinking is left out");
+			// No other process knows in which form the results were sent, so the block may be older than their last change.
+			const isUnwritten = origin.process !== taken.process && conversation.unwritten.has(origin.process);
+			const isUnknown = taken.hasForgotten || isUnwritten;
+			if (out.has(number) && !isExpected && !isUnknown) fail("valid thinking is left out");
 			if (!out.has(number) && isExpected) fail("invalid thinking is sent");
 			counts.blocks_left_out += Number(isExpected);
 			counts.blocks_kept_after_a_change += Number(
@@ -275,7 +294,9 @@ export function createSessionOracle(counts: OracleCounts) {
 			const key = keyOf(result);
 			return last.forms.get(key)?.content !== forms.get(key)?.content;
 		});
-		const { leftOut } = conversationOf(history);
+		const { leftOut, unwritten } = conversationOf(history);
+		// Another process has left out thinking, for example: then only a refusal tells that it does not fit, and all goes.
+		if (Array.from(unwritten.keys()).some((process) => process !== taken.process)) return;
 		const isShown = (block: Json) => {
 			if (!isThinking(block)) return true;
 			const number = taken.numberOf(block);

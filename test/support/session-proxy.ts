@@ -131,7 +131,7 @@ export function createSessionProxy(what: {
 			};
 			let received = await askFor(composed);
 			let [asksToDrop, isOwn] = [composed?.asksToDrop === true, false];
-			if (received.kind === "refused" && composed?.written !== undefined) {
+			if (received.kind === "refused" && composed) {
 				const refusal = received;
 				const isBinding = isBindingRefusal(refusal.headers, refusal.message);
 				hasLearnt ||= isBinding;
