@@ -204,7 +204,7 @@ export function createSessionOracle(counts: OracleCounts) {
 
 	/** A result is masked once at most, is never cut after it was whole, and else stays to the byte. */
 	function checkForms(
-		{ history, counts: onlyCounts, process, hasShortIds }: TakenRequest,
+		{ history, counts: onlyCounts, process, hasShortIds, hasForgotten }: TakenRequest,
 		forms: ReadonlyMap<string, Form>,
 	): void {
 		const conversation = conversationOf(history);
