@@ -204,7 +204,7 @@ export function createSessionOracle(counts: OracleCounts) {
 
 	/** A result is masked once at most, is never cut after it was whole, and else stays to the byte. */
 	function checkForms(
-		{ history, counts: onlyCounts, process, hasShortIds, hasForgotten }: TakenRequest,
+		{ history, counts: onlyCounts, process, hasShortIds }: TakenRequest,
 		forms: ReadonlyMap<string, Form>,
 	): void {
 		const conversation = conversationOf(history);
@@ -232,9 +232,6 @@ export function createSessionOracle(counts: OracleCounts) {
 			if (before.content === now.content) continue;
 			// What could not be written down is known to the process that sent it, and to no other.
 			if (before.unwrittenBy && lastForms.get(process)?.get(key)?.content !== before.content) continue;
-			// The process that has sent it in that form could not write that down.
-			const isForgotten = now.kind === "whole" || (before.kind === "whole" && now.kind === "cut");
-			if (hasForgotten && isForgotten) continue;
 			if (onlyCounts && now.kind !== "masked") fail("a request that counts tokens has another form");
 			if (before.kind === "masked") {
 				if (now.kind !== "masked") fail(`a masked result was sent ${now.kind}`);
