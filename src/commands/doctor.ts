@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { archiveLocation, openArchiveOfPolicy } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
+import { readRegularFile } from "../files/access.ts";
 import { hookHosts, usualHookChars } from "../hosts/hook-answers.ts";
 import { enteredHooks, hookTarget, isPluginHost, pluginModule } from "../hosts/hooks.ts";
 import { hosts } from "../hosts/hosts.ts";
@@ -190,11 +190,14 @@ interface EnteredPart {
 	readonly otherwise: string;
 }
 
+const mostSettingsBytes = 10_000_000;
+
 /** Hooks and plugins, in the files of the user. */
 async function hookStarts(): Promise<readonly EnteredPart[]> {
 	const parts = hookHosts.map(async (host): Promise<readonly EnteredPart[]> => {
 		const target = hookTarget(host, { isForProject: false, mostChars: usualHookChars });
-		const text = (await readFile(target.file, "utf8").catch(() => "")).replace(/^\uFEFF/, "");
+		const bytes = await readRegularFile(target.file, mostSettingsBytes).catch(() => "");
+		const text = bytes.toString().replace(/^\uFEFF/, "");
 		const otherwise = "installed, not started";
 		if (isPluginHost(host)) {
 			const file = pluginModule(text);

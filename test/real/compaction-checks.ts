@@ -22,10 +22,11 @@ export function brokenCompaction({ before, outcome, policy, countTokens }: Compa
 	const { conversation: after, report } = outcome;
 	const [old, current] = [readConversation(before), readConversation(after)];
 	const broken: string[] = [];
-	// Without a call nothing tells messages of tau2 from OpenAI's.
-	const isPlain = old.format.name === "tau2" && current.transcript.messages.every(({ calls }) => calls.length === 0);
-	const expected = isPlain ? "openai-chat" : old.format.name;
-	if (current.format.name !== expected) broken.push(`read as ${current.format.name}`);
+	// Without a call nothing tells messages of tau2, and plain items of Responses, from those of Chat Completions.
+	const isPlain = current.transcript.messages.every(({ calls, results }) => calls.length + results.length === 0);
+	const mayBeChat = isPlain && ["tau2", "openai-responses"].includes(old.format.name);
+	const isRead = current.format.name === old.format.name || (mayBeChat && current.format.name === "openai-chat");
+	if (!isRead) broken.push(`read as ${current.format.name}`);
 	if (report.tokens.after >= report.tokens.before) broken.push("no tokens saved");
 	broken.push(...brokenPairs(old.transcript, current.transcript));
 	const { name } = old.format;
@@ -49,8 +50,9 @@ export function brokenCompaction({ before, outcome, policy, countTokens }: Compa
 	for (const index of new Set([...system, ...(task === -1 ? [] : [task]), ...last])) {
 		const message = messages[index];
 		const isSame = (path: Path) => values.has(valueAt(before, path.slice(0, old.located.base.length + 1)));
-		// The message that a summary was added to is another value with the same texts.
-		if (!message?.paths.every(isSame) && !message?.counted.every((text) => texts.has(text))) {
+		// The message that a summary was added to is another value with the same texts, or a text that goes on with the summary.
+		const stays = (text: string) => texts.has(text) || [...texts].some((one) => one.startsWith(`${text}\n\n`));
+		if (!message?.paths.every(isSame) && !message?.counted.every(stays)) {
 			broken.push(`message ${index} (${message?.role}) did not stay`);
 		}
 	}

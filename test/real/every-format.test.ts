@@ -91,7 +91,7 @@ describe.skipIf(!hasRealData)("every real conversation, whatever its format", ()
 			const unread = policyOf({ mask: { window_turns: 1, observations: false } });
 			const { report: none } = await maskConversation({ conversation: given, policy: unread });
 			expect(none).toMatchObject({ changed: false, tool_results: 0 });
-			expect(none.notes.join()).toMatch(/No tool calls or results/);
+			expect(none.notes.join()).toMatch(/no tool calls or results/);
 		}
 	});
 
