@@ -83,8 +83,11 @@ describe.skipIf(!hasRealData)("every real conversation, with its large results c
 			const cuts = new Map(edits.map(({ path, replacement }) => [path, replacement]));
 			for (const { path, reason, replacement } of tight.edits) {
 				if (reason !== "truncate") continue;
-				expect(replacement).toEqual(cuts.get(path));
-				seen.kept += 1;
+				const wide = cuts.get(path);
+				// Before messages are dropped, the largest results are cut further.
+				const isFurther = textOf(replacement).length < (wide === undefined ? most : textOf(wide).length);
+				if (!isFurther) expect(replacement).toEqual(wide);
+				seen.kept += Number(!isFurther);
 			}
 		}
 	});

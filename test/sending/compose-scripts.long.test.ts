@@ -4,16 +4,19 @@ import { boundModels, expectRightSession, sessionOf, sessionScripts } from "../s
 let edited = 0;
 
 describe("a session of 60 turns keeps all its valid thinking", () => {
-	const played = sessionScripts.map((script, index) => ({
-		name: script[0],
-		model: boundModels[index % boundModels.length] as string,
-		script,
-	}));
+	// The exhaustive tests play all of them on both models.
+	const played = sessionScripts
+		.filter((_, index) => index % 2 === 0)
+		.map((script, index) => ({
+			name: script[0],
+			model: boundModels[index % boundModels.length] as string,
+			script,
+		}));
 	it.each(played)("with $name, on $model", async ({ model, script }) => {
 		edited += (await expectRightSession(sessionOf(script, model))).edited;
 	});
 });
 
 afterAll(() => {
-	expect(edited).toBeGreaterThan(200);
+	expect(edited).toBeGreaterThan(100);
 });
