@@ -118,7 +118,7 @@ function losesFrame({ path, replacement }: ReplaceEdit, message: Message | undef
 	return message?.results.some(({ texts }) => texts.some(isLost)) ?? false;
 }
 
-/** A summary joins what a user's message says: all of it stays in front, and only summaries follow. */
+/** Whether the text of a user message stays in front of the summaries that join it, and only summaries follow. */
 function keepsOwnText(edit: Edit, before: ReadDocument, ownTextOf = (text: string) => text): boolean {
 	const { role, sent, results = [], paths = [] } = before.transcript.messages[edit.message] ?? {};
 	const [old, replacement] = [valueAt(before.document, edit.path), edit.kind === "replace" && edit.replacement];

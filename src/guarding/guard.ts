@@ -116,7 +116,7 @@ interface TakenStep {
 	readonly edits: readonly Edit[];
 }
 
-/** What a conversation is after the edits of some steps. */
+/** Applies the edits of some steps to the sizes of a conversation. */
 function editSteps(
 	taken: readonly TakenStep[],
 	{ measurement, scale }: { readonly measurement: Measurement; readonly scale: TokenScale },
