@@ -227,7 +227,6 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 		counts.switches += Number(process !== lastProcess && lastProcess !== undefined);
 		lastProcess = process;
 		let order: number | undefined;
-		const isNoted = !proxy.faults.memory;
 		const outcomes = await proxy.send(process, hostText, {
 			counts: onlyCounts,
 			betas: sentBetas,
@@ -265,7 +264,6 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 					hasShortIds: host.hasShortIds,
 					isMemoryAway: proxy.faults.memory,
 					hasForgotten,
-					isNoted,
 					hostBody,
 					hostText,
 					text: outcomes.text,

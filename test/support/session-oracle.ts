@@ -23,13 +23,8 @@ export interface TakenRequest {
 	readonly isUnknown: boolean;
 	/** Whether no process can write down what it knows. */
 	readonly isMemoryAway: boolean;
-	/**
-	 * Whether a process ended that could not write down what it knew: then valid thinking may be left out, and a result whole
-	 * that was sent in another form.
-	 */
+	/** Whether a process ended that could not write down what it knew: then valid thinking may be left out. */
 	readonly hasForgotten: boolean;
-	/** Whether the process can write down what it knows, so that others know it. */
-	readonly isNoted: boolean;
 	/** Whether the ids of calls are such that another conversation can have them. */
 	readonly hasShortIds: boolean;
 	/** Whether the host's own request, in the world without a proxy, was refused for its thinking. */
@@ -144,11 +139,11 @@ export function createSessionOracle(counts: OracleCounts) {
 				}
 			}
 			const contents = new Map(Array.from(forms, ([key, { content }]) => [key, content]));
-			const { model, process, isNoted } = taken;
+			const { model, process } = taken;
 			for (const number of taken.answer)
 				produced.set(number, { model, process, conversation: startOf(history), forms: contents });
 			const { unwritten } = conversation;
-			if (!isNoted) unwritten.set(process, model);
+			if (taken.isMemoryAway) unwritten.set(process, model);
 			// What waits is written with the next note; a request to a model that does not check leaves none.
 			else if (unwritten.get(process) === model) unwritten.delete(process);
 			lastOf.set(taken.branch, { model: taken.model, history, messages, forms });
