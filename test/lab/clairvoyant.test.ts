@@ -1,20 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clairvoyantRecall } from "../../lab/clairvoyant.ts";
-import { answer, plainHistory, tool, user } from "../replaying/plain-history.ts";
-
-/** Calls are at messages 1, 3, 5, 7 and 9; results 0 to 3 at 2, 4, 6 and 8. */
-const history = plainHistory([
-	user(20),
-	answer(),
-	tool([100, 80]),
-	answer(),
-	tool([50, 40]),
-	answer({ identifiers: [[0]], lines: [[1]] }),
-	tool([10, 0]),
-	answer({ identifiers: [[0], [1]] }),
-	tool([30, 20]),
-	answer({ identifiers: [[1], [2], [0, 1], [2, 3]] }),
-]);
+import { answer, sampleHistory as history, plainHistory, tool, user } from "../replaying/plain-history.ts";
 
 describe("clairvoyantRecall", () => {
 	// All results but their placeholders: 20 + 45 + 60 + 75 + 90.

@@ -87,3 +87,17 @@ export const tool = (...sizes: readonly (readonly [tokens: number, saves: number
 	tokens: 0,
 	results: sizes.map(([tokens, saves]) => ({ tokens, saves })),
 });
+
+/** Calls are at messages 1, 3, 5, 7 and 9; results 0 to 3 at 2, 4, 6 and 8. */
+export const sampleHistory = plainHistory([
+	user(20),
+	answer(),
+	tool([100, 80]),
+	answer(),
+	tool([50, 40]),
+	answer({ identifiers: [[0]], lines: [[1]] }),
+	tool([10, 0]),
+	answer({ identifiers: [[0], [1]] }),
+	tool([30, 20]),
+	answer({ identifiers: [[1], [2], [0, 1], [2, 3]] }),
+]);

@@ -1,22 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { callsAfter, measureRecall } from "../../src/replaying/recall.ts";
-import { answer, plainHistory, tool, user } from "./plain-history.ts";
+import { answer, sampleHistory as history, plainHistory, tool, user } from "./plain-history.ts";
 
 const never = Number.POSITIVE_INFINITY;
-
-/** Calls are at messages 1, 3, 5, 7 and 9; results 0 to 3 at 2, 4, 6 and 8. */
-const history = plainHistory([
-	user(20),
-	answer(),
-	tool([100, 80]),
-	answer(),
-	tool([50, 40]),
-	answer({ identifiers: [[0]], lines: [[1]] }),
-	tool([10, 0]),
-	answer({ identifiers: [[0], [1]] }),
-	tool([30, 20]),
-	answer({ identifiers: [[1], [2], [0, 1], [2, 3]] }),
-]);
 
 describe("callsAfter", () => {
 	it("has the first call that shows each result, or the number of calls", () => {
