@@ -103,7 +103,7 @@ export function compose<Written>(
 			const path = changed > 0 ? (result.whole ?? result.texts[0] ?? result.media[0])?.path : undefined;
 			return path ? [{ message, path, changed }] : [];
 		});
-		return blocksLeftOut({ blocks: among, changes, leftOut: leftOutBefore, number });
+		return blocksLeftOut({ blocks: among, changes, leftOut: leftOutBefore, number, model: request.model });
 	};
 	const leavesOut = remembered.isEnforced || leavesInvalidOut(request, policy);
 	const chosenOut = (invalid: readonly Block[]) =>
@@ -114,6 +114,7 @@ export function compose<Written>(
 	if (decides && !isHeldOut) {
 		const noteOf = (states: readonly StateChange[]): Note => ({
 			number,
+			model: request.model,
 			messages: messages.length,
 			isCold,
 			states,

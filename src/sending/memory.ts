@@ -30,6 +30,8 @@ export interface Remembered {
 	readonly leftOut: ReadonlyMap<string, number>;
 	/** By the key of the last message of a request, its number. */
 	readonly endings: ReadonlyMap<string, number>;
+	/** By the number of a request, its model. */
+	readonly models: ReadonlyMap<number, string>;
 	/** Requests up to this number get no new decisions. */
 	readonly frozenUntil: number;
 	/** Whether the provider checks the messages that reasoning is bound to, as an answer has shown. */
@@ -102,6 +104,7 @@ export function createMemory({
 		}
 		dropOldest(results, mostResults);
 		entry.requests = Math.max(entry.requests, note.number);
+		if (note.model !== undefined) entry.models.set(note.number, note.model);
 		if (note.messages !== undefined) {
 			entry.messages = note.messages;
 			if (note.isCold) entry.coldAt.add(note.messages);
@@ -282,6 +285,7 @@ interface Entry extends Remembered {
 	readonly produced: Map<string, number>;
 	readonly leftOut: Map<string, number>;
 	readonly endings: Map<string, number>;
+	readonly models: Map<number, string>;
 	requests: number;
 	messages: number;
 	maskings: number;
@@ -302,6 +306,7 @@ function newEntry(): Entry {
 		produced: new Map(),
 		leftOut: new Map(),
 		endings: new Map(),
+		models: new Map(),
 		requests: 0,
 		messages: 0,
 		maskings: 0,

@@ -7,6 +7,7 @@ import { decodeValues, encodeValues, type ResultState } from "./states.ts";
 export interface Note {
 	/** Of the request. */
 	readonly number: number;
+	readonly model?: string | undefined;
 	readonly messages?: number | undefined;
 	readonly isCold?: boolean | undefined;
 	/** With the result, whose text the encoded values refer to. `undefined` for the state before: none is known. */
@@ -30,13 +31,14 @@ export interface StateChange {
 
 /** The line of a note in the file of its conversation. States that hold text that may not be stored are left out. */
 export function lineOf(note: Note, isStorable: (text: string) => boolean): string {
-	const { number, messages, isCold, states = [], produced, leftOut, putBack, ending } = note;
+	const { number, model, messages, isCold, states = [], produced, leftOut, putBack, ending } = note;
 	const encoded = states.flatMap(({ key, result, state }) => {
 		const written = state ? encodeState(state, result) : null;
 		return isStorable(JSON.stringify(written)) ? [[key, written]] : [];
 	});
 	return JSON.stringify({
 		number,
+		model,
 		messages,
 		cold: isCold || undefined,
 		states: encoded.length > 0 ? encoded : undefined,
@@ -66,6 +68,7 @@ export function readLine(line: string) {
 	const { number, messages, cold, states, produced, left_out, put_back, ending, frozen_until } = read;
 	const note: Omit<Note, "states"> = {
 		number: numberOf(number) ?? 0,
+		model: stringAt(read, "model"),
 		messages: numberOf(messages),
 		isCold: cold === true,
 		produced: pairsIn(produced).flatMap(([key, value]) => (typeof value === "number" ? [[key, value] as const] : [])),

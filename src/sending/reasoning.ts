@@ -11,6 +11,8 @@ export interface Block {
 	readonly message: number;
 	/** The number of the request whose answer it is; 0 if that did not pass here. */
 	readonly produced: number;
+	/** Of that request; `undefined` if it is not known. */
+	readonly model: string | undefined;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface Block {
  * that message, by the last request, if the block comes after all its messages.
  */
 export function boundBlocks(document: unknown, { messages }: Transcript, remembered: Remembered): Block[] {
-	const { produced, endings, requests, messages: lastCount } = remembered;
+	const { produced, endings, models, requests, messages: lastCount } = remembered;
 	return messages.flatMap(({ thinking }, message) => {
 		const bound = thinking.filter((block) => block.bound && !block.fixed);
 		if (bound.length === 0) return [];
@@ -34,7 +36,8 @@ export function boundBlocks(document: unknown, { messages }: Transcript, remembe
 		};
 		return bound.map((block) => {
 			const key = blockKey(document, block);
-			return { key, path: block.path, message, produced: produced.get(key) ?? producedBy() };
+			const number = produced.get(key) ?? producedBy();
+			return { key, path: block.path, message, produced: number, model: models.get(number) };
 		});
 	});
 }
@@ -49,7 +52,8 @@ export interface Change {
 /**
  * The blocks that no longer fit the sent messages: a result before them changed its state after they were produced, or a block
  * between those that stay and them was left out after that. Blocks may be left out from the start: those behind stay valid
- * (the same page). A block that was left out once stays out, since blocks produced meanwhile do not expect it.
+ * (the same page). A block that was left out once stays out, since blocks produced meanwhile do not expect it. No model is
+ * shown the reasoning of another, so that only blocks of the same model count as before.
  */
 export function blocksLeftOut(what: {
 	readonly blocks: readonly Block[];
@@ -58,22 +62,26 @@ export function blocksLeftOut(what: {
 	readonly leftOut: ReadonlyMap<string, number>;
 	/** Of this request. */
 	readonly number: number;
+	readonly model: string | undefined;
 }): Block[] {
-	const { blocks, changes, leftOut, number } = what;
+	const { blocks, changes, leftOut, number, model: current } = what;
 	const out: Block[] = [];
 	let latest = 0;
 	let next = 0;
-	let isBehindOne = false;
+	const staying = new Set<string | undefined>();
+	const leftOutAfterOne = new Map<string | undefined, number>();
 	for (const block of blocks) {
 		for (let change = changes[next]; change && isBefore(change, block); change = changes[++next])
 			latest = Math.max(latest, change.changed);
-		const since = leftOut.get(block.key) ?? (block.produced < latest ? number : undefined);
+		const { key, produced, model = current } = block;
+		const latestOut = leftOutAfterOne.get(model) ?? 0;
+		const since = leftOut.get(key) ?? (produced < Math.max(latest, latestOut) ? number : undefined);
 		if (since === undefined) {
-			isBehindOne = true;
+			staying.add(model);
 			continue;
 		}
 		out.push(block);
-		if (isBehindOne) latest = Math.max(latest, since);
+		if (staying.has(model)) leftOutAfterOne.set(model, Math.max(latestOut, since));
 	}
 	return out;
 }

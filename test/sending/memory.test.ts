@@ -40,14 +40,25 @@ describe("the memory in a folder", () => {
 		one.note(conversation, masking("a", "[a]"));
 		expect(textsOf(other)).toEqual([["a", "[a]"]]);
 		other.note(conversation, { ...masking("b", "[b]", 2), messages: 9, isCold: true, produced: [["block", 1]] });
-		one.note(conversation, { number: 3, leftOut: ["block"], ending: "end", isEnforced: true, frozenUntil: 23 });
+		one.note(conversation, {
+			number: 3,
+			model: "one",
+			leftOut: ["block"],
+			ending: "end",
+			isEnforced: true,
+			frozenUntil: 23,
+		});
 		for (const memory of [one, other, createMemory({ folder, now })]) {
 			expect(keysOf(memory).sort()).toEqual(["a", "b"]);
 			const known = memory.recall(conversation);
 			expect([known.requests, known.messages, known.maskings, known.frozenUntil]).toEqual([3, 9, 2, 23]);
 			expect([known.isEnforced, known.dropsBlocks]).toEqual([true, false]);
 			expect([[...known.coldAt], [...known.produced]]).toEqual([[9], [["block", 1]]]);
-			expect([[...known.leftOut], [...known.endings]]).toEqual([[["block", 3]], [["end", 3]]]);
+			expect([[...known.leftOut], [...known.endings], [...known.models]]).toEqual([
+				[["block", 3]],
+				[["end", 3]],
+				[[3, "one"]],
+			]);
 		}
 	});
 

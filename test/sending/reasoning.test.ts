@@ -242,11 +242,13 @@ describe("where the provider refuses more reasoning than what no longer fits", (
 });
 
 describe("reasoning that was left out", () => {
-	const block = (key: string, produced: number) => ({ key, produced, path: ["messages", produced], message: produced });
-	const blocks = [block("a", 1), block("b", 2), block("c", 3), block("d", 8)];
-	const leftOut = (keys: readonly string[]) => {
+	const block = (key: string, produced: number, model?: string) => {
+		return { key, produced, model, path: ["messages", produced], message: produced };
+	};
+	const usual = [block("a", 1), block("b", 2), block("c", 3), block("d", 8)];
+	const leftOut = (keys: readonly string[], blocks = usual) => {
 		const known = new Map(keys.map((key) => [key, 5]));
-		return blocksLeftOut({ blocks, changes: [], leftOut: known, number: 9 }).map(({ key }) => key);
+		return blocksLeftOut({ blocks, changes: [], leftOut: known, number: 9, model: "one" }).map(({ key }) => key);
 	};
 
 	it("takes those behind it that are older with it where it leaves a gap", () => {
@@ -258,6 +260,12 @@ describe("reasoning that was left out", () => {
 	it("takes no others with it at the start, as where a fork with the same start has lost its reasoning", () => {
 		expect(leftOut(["a"])).toEqual(["a"]);
 		expect(leftOut(["a", "b"])).toEqual(["a", "b"]);
+	});
+
+	it("takes none of another model with it, which was not shown to that model", () => {
+		expect(leftOut(["b"], [block("a", 1, "two"), block("b", 2), block("c", 3)])).toEqual(["b"]);
+		expect(leftOut(["b"], [block("a", 1), block("b", 2), block("c", 3, "two")])).toEqual(["b"]);
+		expect(leftOut(["b"], [block("a", 1, "one"), block("b", 2), block("c", 3, "one")])).toEqual(["b", "c"]);
 	});
 });
 
