@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
@@ -11,14 +11,11 @@ import { type BuiltInStrategy, builtInStrategies } from "../../src/policy/names.
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 import { archivedValues, brokenCompaction } from "./compaction-checks.ts";
 
-const root = join(realDataFolder, "conversations");
-const files = hasRealData
-	? readdirSync(root).flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
-	: [];
+const files = chosenConversations();
 
 // The oracle here knows results by the structure of a format, not by the words of a text protocol.
 const policy = policyOf({ locale: "en", tokens: { encoding: "o200k_base" }, mask: { observations: false } });
@@ -53,7 +50,7 @@ function checkText(document: TextDocument, { conversation, edits }: CompactOutco
 
 describe.skipIf(!hasRealData)("every real conversation at half its size", () => {
 	it.each(files)("%s", async (file) => {
-		const document = readTextDocument(readFileSync(join(root, file), "utf8"), "a real conversation");
+		const document = readTextDocument(readFileSync(join(conversationsFolder, file), "utf8"), "a real conversation");
 		const conversation = deepFreeze(document.value);
 		const { report: whole } = await compact("llm-summary", { conversation, contextWindow: 1e9 });
 		expect(whole.trigger).toBe("not_due");
@@ -87,7 +84,7 @@ describe.skipIf(!hasRealData)("every real conversation at half its size", () => 
 	});
 
 	it.each(files)("%s: becomes smaller round by round, then stays the same", async (file) => {
-		let conversation: unknown = JSON.parse(readFileSync(join(root, file), "utf8"));
+		let conversation: unknown = JSON.parse(readFileSync(join(conversationsFolder, file), "utf8"));
 		let tokens = Number.POSITIVE_INFINITY;
 		for (let round = 1; ; round += 1) {
 			const outcome = await compact("hiding-then-summary", { conversation, force: true });
@@ -107,13 +104,13 @@ describe.skipIf(!hasRealData)("every real conversation at half its size", () => 
 		const sum = (name: keyof Counts) => Array.from(seen.values()).reduce((total, counts) => total + counts[name], 0);
 		expect(seen.size).toBe(13);
 		expect(sum("compactions")).toBe(3 * files.length);
-		expect(sum("hidden")).toBeGreaterThan(200);
-		expect(sum("summarised")).toBeGreaterThan(200);
-		expect(sum("archived")).toBeGreaterThan(8_000);
-		expect(sum("edits")).toBeGreaterThan(15_000);
-		expect(rounds).toBeGreaterThan(250);
-		// The two of Bedrock have next to nothing between the task and the last messages.
+		expect(sum("hidden")).toBeGreaterThan(atLeast(200));
+		expect(sum("summarised")).toBeGreaterThan(atLeast(200));
+		expect(sum("archived")).toBeGreaterThan(atLeast(8_000));
+		expect(sum("edits")).toBeGreaterThan(atLeast(15_000));
+		expect(rounds).toBeGreaterThan(atLeast(250));
+		// That of Bedrock has next to nothing between the task and the last messages, nor have some of other formats.
 		const summarised = Array.from(seen).flatMap(([format, counts]) => (counts.summarised > 0 ? [format] : []));
-		expect(summarised).toHaveLength(12);
+		expect(summarised.length).toBeGreaterThanOrEqual(11);
 	});
 });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
@@ -11,12 +11,9 @@ import { maskConversation } from "../../src/operations/mask.ts";
 import { restoreText } from "../../src/operations/restore.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 
-const root = join(realDataFolder, "conversations");
-const files = hasRealData
-	? readdirSync(root).flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
-	: [];
+const files = chosenConversations();
 
 const maskings: readonly PolicyLayer[] = [
 	{ mask: { window_turns: 1, keep_errors: false } },
@@ -35,7 +32,7 @@ const count = { conversations: 0, masked: 0, cut: 0, restored: 0, dropped: 0, gr
 describe.skipIf(!hasRealData)("every real conversation is restored byte for byte", () => {
 	it.each(files)("%s", async (file) => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
-		const document = readTextDocument(readFileSync(file, "utf8"), "a real conversation");
+		const document = readTextDocument(readFileSync(join(conversationsFolder, file), "utf8"), "a real conversation");
 		const request = {
 			conversation: document.value,
 			archive,
@@ -71,8 +68,8 @@ describe.skipIf(!hasRealData)("every real conversation is restored byte for byte
 
 	afterAll(() => {
 		process.stderr.write(`Restored to the byte: ${JSON.stringify(count)}\n`);
-		expect(count.masked).toBeGreaterThan(5_000);
-		expect(count.cut).toBeGreaterThan(1_000);
-		expect(count.groups).toBeGreaterThan(1_000);
+		expect(count.masked).toBeGreaterThan(atLeast(5_000));
+		expect(count.cut).toBeGreaterThan(atLeast(1_000));
+		expect(count.groups).toBeGreaterThan(atLeast(1_000));
 	});
 });

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import path from "node:path";
 
 /** The folder of real conversations beside the checkout; tests that use it skip where it is absent. */
-export const realDataFolder = resolve(import.meta.dirname, "../../../shared/data");
+export const realDataFolder = path.resolve(import.meta.dirname, "../../../shared/data");
 
 export const hasRealData = existsSync(realDataFolder);
 
@@ -14,16 +14,42 @@ export interface RealConversation {
 	readonly document: { readonly messages: readonly Record<string, unknown>[] };
 }
 
-/** Real conversations of the given formats, as their files hold them. */
-export function realConversations(formats: readonly string[]): RealConversation[] {
+/** `npm run test:all` tests all files, the other runs every third one of a kind, the first among them. */
+const oneOf = process.env.EVERY_REAL_FILE === undefined ? 3 : 1;
+
+/** The files that are tested, in order. */
+export function chosenFiles(files: readonly string[], kindOf: (file: string) => string = path.extname): string[] {
+	const seen = new Map<string, number>();
+	return files.toSorted().filter((file) => {
+		const kind = kindOf(file);
+		const index = seen.get(kind) ?? 0;
+		seen.set(kind, index + 1);
+		return index % oneOf === 0;
+	});
+}
+
+/** What the chosen files must hold of what all hold. */
+export const atLeast = (ofAll: number): number => Math.floor(ofAll / oneOf);
+
+export const conversationsFolder = path.join(realDataFolder, "conversations");
+
+/** The chosen conversations of all sources, as paths in their folder. */
+export function chosenConversations(): string[] {
 	if (!hasRealData) return [];
-	const root = join(realDataFolder, "conversations");
-	return readdirSync(root).flatMap((folder) =>
-		readdirSync(join(root, folder)).flatMap((name) => {
-			const document = JSON.parse(readFileSync(join(root, folder, name), "utf8"));
-			return formats.includes(document.format)
-				? [{ file: `${folder}/${name}`, format: document.format, document }]
-				: [];
-		}),
+	const entries: { readonly file: string; readonly format: string }[] = JSON.parse(
+		readFileSync(path.join(realDataFolder, "index.json"), "utf8"),
 	);
+	const formats = new Map(entries.map(({ file, format }) => [file, format]));
+	const files = readdirSync(conversationsFolder).flatMap((source) =>
+		readdirSync(path.join(conversationsFolder, source)).map((name) => `${source}/${name}`),
+	);
+	return chosenFiles(files, (file) => `${path.dirname(file)} ${formats.get(`conversations/${file}`)}`);
+}
+
+/** The chosen conversations of the given formats, as their files hold them. */
+export function realConversations(formats: readonly string[]): RealConversation[] {
+	return chosenConversations().flatMap((file) => {
+		const document = JSON.parse(readFileSync(path.join(conversationsFolder, file), "utf8"));
+		return formats.includes(document.format) ? [{ file, format: document.format, document }] : [];
+	});
 }
