@@ -56,7 +56,7 @@ export async function measureStrict(): Promise<{ readonly tables: readonly Table
 	}
 	const reads = [usualPrices, claudePrices(model)].map(({ cacheRead }) => `billed, reads at ${cacheRead}`);
 	const columns = ["session", "right end", "errors", "refused", "lost", "tokens sent", ...reads];
-	return { tables: [{ caption: "A stand-in that checks thinking", columns, rows }], targets };
+	return { tables: [{ caption: "A stand-in that checks thinking", isPrintedOnly: true, columns, rows }], targets };
 }
 
 interface StrictSession {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { followUps, handoverWordings } from "../../src/compaction/prompt.ts";
+import { followUps } from "../../src/compaction/prompt.ts";
 import { frameWordings } from "../../src/compaction/summary.ts";
 import { locales } from "../../src/policy/wordings.ts";
 import { packageFolder } from "../support/built-cli.ts";
@@ -25,7 +25,6 @@ describe("the wordings", () => {
 	it.each([
 		["strategies", "all placeholders, hints and markers", inEveryLocale],
 		["compaction", "all requests for a more concise answer", followUps],
-		["compaction", "the summary prompt in English", handoverWordings.en],
 		["compaction", "all summary frames", frameWordings],
 	])("the page on %s gives %s word for word", (page, _, table) => {
 		const texts = textsIn(table);
