@@ -23,7 +23,7 @@ export type ErrorCode =
 	| SummariserErrorCode // Over HTTP, `timeout` and `rate_limit` are also those of the server.
 	| "internal"; // A defect of ours.
 
-/** The reasons for which a model gave no summary (docs/specs/robustness.md#typed-errors). */
+/** The reasons for which a model gave no summary (docs/compaction.md#typed-errors). */
 export type SummariserErrorCode =
 	| "rate_limit" // Asked too often, or a quota is used up (HTTP 429).
 	| "context_too_long" // The prompt does not fit the model's context window; a shorter one may.

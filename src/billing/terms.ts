@@ -28,7 +28,7 @@ export interface CacheTerms {
 }
 
 /**
- * Finds the terms by the model of the request (`docs/prices.md`), its `cache_control` and the observations. Anthropic caches the parts that a
+ * Finds the terms by the model of the request (`docs/tokens.md`), its `cache_control` and the observations. Anthropic caches the parts that a
  * `cache_control` marks, for 5 minutes or an hour, and nothing without one
  * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). OpenAI and Gemini cache by themselves
  * (https://developers.openai.com/api/docs/guides/prompt-caching: inactive prefixes live 5 to 10 minutes, 30 from GPT-5.6 on,

@@ -41,7 +41,7 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	const { policy: configured, layers } = await commandConfig(options);
 	const window_turns = options.windowTurns ?? configured.mask.window_turns;
 	const policy = { ...configured, mask: { ...configured.mask, window_turns } };
-	// `--window-turns` alone asks only for the figures of docs/specs/observation-masking.md#offline-figures.
+	// `--window-turns` alone asks only for the figures of docs/replay.md#offline-figures.
 	const comparing = [policies, prices, model, contextWindow, options.files, html];
 	const comparesPolicies = options.windowTurns === undefined || comparing.some((given) => given !== undefined);
 	const pricesOfCall = prices === undefined ? configured.prices : parsePrices(prices, configured.prices);
@@ -254,7 +254,7 @@ export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): s
 	return [tableOf(costs), tableOf(hasReasoning ? [...contexts, ...reasonings] : contexts)].join("\n");
 }
 
-/** docs/specs/observation-masking.md#offline-figures, a line for each file. */
+/** docs/replay.md#offline-figures, a line for each file. */
 function maskingTable(rows: readonly ({ readonly file: string } & MaskingFigures)[]): string {
 	return table([
 		["file", "masked", "tool characters", "tokens"],

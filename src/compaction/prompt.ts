@@ -3,7 +3,7 @@ import type { LocaleName } from "../policy/names.ts";
 import { delimiterFor } from "./clean-text.ts";
 import { pieceSeparator } from "./range.ts";
 
-/** Requests a more concise answer after one that was cut off (docs/specs/robustness.md#cut-answers). */
+/** Requests a more concise answer after one that was cut off (docs/compaction.md#cut-answers). */
 export const followUps: Readonly<Record<LocaleName, string>> = {
 	fr: "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.",
 	en: "[System] Your answer was cut off (max_tokens reached). Summarise your answer more concisely.",
@@ -13,7 +13,7 @@ export const followUps: Readonly<Record<LocaleName, string>> = {
 export type AskForLess = readonly { readonly role: "user" | "assistant"; readonly content: string }[];
 
 /**
- * The conversation that requests a more concise answer (docs/specs/robustness.md#cut-answers). After an empty answer the
+ * The conversation that requests a more concise answer (docs/compaction.md#cut-answers). After an empty answer the
  * request ends the prompt, because some models need user and assistant in turn.
  */
 export function askForLess(given: {

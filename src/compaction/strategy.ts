@@ -1,6 +1,6 @@
 import type { LocaleName } from "../policy/names.ts";
 
-/** The conversation that a strategy makes smaller (docs/specs/compaction-strategies.md#strategy-interface). */
+/** The conversation that a strategy makes smaller (docs/compaction.md#strategy-interface). */
 export interface CompactionContext {
 	/** The messages, or the records of a session, in their wire format, oldest first. A copy that may be changed. */
 	readonly history: readonly unknown[];
@@ -28,7 +28,7 @@ export interface StrategyLlm {
 
 /**
  * A way to make a conversation smaller: from a list of messages to a list of messages
- * (docs/specs/compaction-strategies.md#strategy-interface).
+ * (docs/compaction.md#strategy-interface).
  *
  * ```ts
  * export class DropThinkingAloud implements CompactionStrategy {

@@ -117,7 +117,7 @@ export function pairLinks(messages: readonly Message[]): readonly PairedLink[] {
 // A transcript never changes, and every step of an operation needs its pairs.
 const pairings = new WeakMap<readonly Message[], readonly PairedResult[]>();
 
-/** Indexes of the tool turns (docs/specs/observation-masking.md#tool-turns). Parallel calls are one turn. */
+/** Indexes of the tool turns (docs/strategies.md#tool-turns). Parallel calls are one turn. */
 export function toolTurns({ messages }: Transcript): readonly number[] {
 	return messages.flatMap((message, index) => (isToolTurn(message) ? [index] : []));
 }

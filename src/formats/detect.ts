@@ -321,7 +321,7 @@ const answerReaders = [
 ].flatMap(({ answer }) => answer ?? []);
 
 /**
- * Reads a provider's answer, complete or assembled from its stream (docs/specs/robustness.md#cut-answers).
+ * Reads a provider's answer, complete or assembled from its stream (docs/compaction.md#cut-answers).
  * `finishReason` is `other` if it gives none. Throws `invalid_argument` for any other shape.
  */
 export function readLastResponse(response: unknown): LastResponse {

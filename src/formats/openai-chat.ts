@@ -63,7 +63,7 @@ function probeChatMessage(message: JsonObject, role: string) {
 	if (typeof called === "string") return called;
 	const certain = called || ["tool", "function", "developer"].includes(role);
 	if (Array.isArray(content)) {
-		// Programs put any value that a tool returned into a result (docs/specs/observation-masking.md#eligibility).
+		// Programs put any value that a tool returned into a result (docs/strategies.md#eligibility).
 		const isTyped = (part: unknown) => isJsonObject(part) && typeof part.type === "string";
 		const probed = roles[role] === "tool" ? content.filter(isTyped) : content;
 		const fit = probeParts(probed, partTypes);
@@ -191,7 +191,7 @@ export function readChatMedia(part: JsonObject, path: Path): MediaNode | undefin
 	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }
 
-/** Accepts `choices`, one choice (Cohere), or message and finish reason in one object (docs/specs/robustness.md#cut-answers). */
+/** Accepts `choices`, one choice (Cohere), or message and finish reason in one object (docs/compaction.md#cut-answers). */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	if (!Array.isArray(response.choices)) return readChoice(response);
 	if (response.choices.length === 0) return finishResponse({ reason: undefined, texts: [], calls: [] });

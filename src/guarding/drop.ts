@@ -14,7 +14,7 @@ import type { GuardPolicy } from "../policy/schema.ts";
 import type { FurtherCuts, ResultCutter } from "./further-cuts.ts";
 
 /**
- * Plans the dropping of the oldest groups until the conversation fits (docs/specs/context-window-guard.md#dropping). With a
+ * Plans the dropping of the oldest groups until the conversation fits (docs/strategies.md#dropping). With a
  * cutter, the largest results are cut further first. System
  * messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
  * it first. If user and assistant must alternate, one more group goes or an answer stays; where only their texts must, an

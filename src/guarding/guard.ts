@@ -39,7 +39,7 @@ import { type FurtherCuts, type ResultCutter, startCutter } from "./further-cuts
 import { planDropWithWords, type WordsKeeper } from "./moved-words.ts";
 
 /**
- * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder): takes the steps of the
+ * Plans how to bring a conversation within its budget (docs/strategies.md#ladder): takes the steps of the
  * policy's ladder until it fits at the upper end of the scale. With `truncate_when = "always"` large results are always
  * cut. With a `target_ratio` dropping replays the history, so that dropped messages stay dropped.
  */

@@ -11,7 +11,7 @@ const repaidWithin = 2;
 /** Calls that a conversation is expected to have at least. */
 const expectedCalls = 20;
 
-/** Most tokens that may wait for each token that a masking frees (docs/evidence.md compares 1, 2, 3, 5 and 9). */
+/** Most tokens that may wait for each token that a masking frees (docs/evidence.md#masking). */
 const mostWaiting = 3;
 
 /** Future calls whose waste counts. */

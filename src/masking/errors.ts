@@ -2,7 +2,7 @@ import { parseJsonObject } from "../conversation/json.ts";
 import { resultText, type ToolResult, withoutReminders } from "../conversation/transcript.ts";
 import type { CallTarget, TargetKind } from "./targets.ts";
 
-/** The first rule by which a text looks like an error (docs/specs/observation-masking.md#errors-stay). */
+/** The first rule by which a text looks like an error (docs/strategies.md#errors-stay). */
 export function detectError(text: string) {
 	for (const one of wordRules) {
 		if (text.includes(one.word) && (!("pattern" in one) || one.pattern.test(text))) return one.rule;

@@ -15,7 +15,7 @@ interface MaskParameters extends MaskResultParameters {
 	readonly bindsReasoning?: boolean | undefined;
 }
 
-/** See docs/specs/observation-masking.md. The edits for a history are a subset of those for a longer one. */
+/** See docs/strategies.md. The edits for a history are a subset of those for a longer one. */
 export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking) {
 	const { transcript, policy } = parameters;
 	const kept: Record<KeptReason, number> = {

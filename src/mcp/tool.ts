@@ -269,7 +269,7 @@ export interface WorkProgress {
 	readonly elapsed: number;
 }
 
-/** Reports steps and retries by MCP progress, in seconds (docs/specs/robustness.md#retries). */
+/** Reports steps and retries by MCP progress, in seconds (docs/compaction.md#retries). */
 export function callProgress(call: {
 	readonly progressToken: ProgressToken | undefined;
 	readonly sendNotification: (notification: ServerNotification) => Promise<void>;

@@ -31,7 +31,7 @@ import {
 } from "./compaction-request.ts";
 import { mostUserTokens } from "./context-window.ts";
 
-/** docs/specs/compaction-strategies.md#tool-result-hiding. No edits if nothing is left to hide. */
+/** docs/compaction.md#tool-result-hiding. No edits if nothing is left to hide. */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
 	const { transcript, meter } = opened;
 	const { countTokens } = meter;
@@ -50,7 +50,7 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 	return edits.filter(({ message }) => transcript.messages[message]?.sent !== false);
 }
 
-/** docs/specs/compaction-strategies.md#llm-summary */
+/** docs/compaction.md#llm-summary */
 export async function planSummarised(
 	request: CompactRequest,
 	opened: OpenedCompaction,

@@ -74,7 +74,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 	};
 }
 
-/** docs/specs/compaction-strategies.md#hiding-then-summary */
+/** docs/compaction.md#hiding-then-summary */
 async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction | "guard"> {
 	const { strategy, answer, policy } = request;
 	// The caller was asked for this summary in an earlier call.

@@ -22,7 +22,7 @@ export async function openCompaction(request: CompactRequest) {
 	const window = await contextWindowOfCall({ contextWindow: request.contextWindow, policy, model });
 	const contextWindow = window?.tokens;
 	const reserveTokens = request.reserveTokens ?? policy.guard.reserve_tokens;
-	/** docs/specs/compaction-strategies.md#trigger, docs/specs/robustness.md#message-limit */
+	/** docs/compaction.md#trigger, docs/strategies.md#message-limit */
 	function compactionTrigger(): CompactionTrigger {
 		const tokens = scaleTokens(measurement.total, estimate.scale).high;
 		const { at_messages: most } = policy.compaction;

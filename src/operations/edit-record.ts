@@ -60,7 +60,7 @@ function copyOf(value: unknown): unknown {
 	}
 }
 
-/** The log events of a plan (docs/specs/context-window-guard.md#log-lines). */
+/** The log events of a plan (docs/strategies.md#log-lines). */
 export function planEvents(
 	plan: Plan,
 	{ unknownTool, scale }: { readonly unknownTool: string; readonly scale: TokenScale },

@@ -132,7 +132,7 @@ export function sentMessages({ messages }: Transcript): number {
 	return messages.filter(({ sent }) => sent !== false).length;
 }
 
-/** docs/specs/robustness.md#message-limit */
+/** docs/strategies.md#message-limit */
 export function longConversation(transcript: Transcript, policy: Policy): Pick<GuardReport, "max_messages"> {
 	const { max_messages: limit } = policy.guard;
 	if (limit === null) return {};

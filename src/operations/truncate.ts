@@ -271,7 +271,7 @@ function rangeText({ from, to }: LineSpan): string {
 const flag = "_truncated";
 
 /**
- * docs/specs/robustness.md#large-results; all but `content` stays to the byte. `undefined` for texts that are not
+ * docs/strategies.md#large-results; all but `content` stays to the byte. `undefined` for texts that are not
  * objects.
  */
 export function truncateJsonContent(

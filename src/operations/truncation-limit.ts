@@ -66,7 +66,7 @@ export function headShareOf({ truncate }: Pick<Policy, "truncate">): number | un
 }
 
 export type StreamLimit =
-	/** Longer outputs keep head and tail as `[truncate]` of the policy says (docs/specs/context-window-guard.md#truncation). */
+	/** Longer outputs keep head and tail as `[truncate]` of the policy says (docs/strategies.md#truncation). */
 	{ readonly kind: "head_tail"; readonly maxChars: number } | ExcerptLimit;
 
 export type ExcerptLimit =

@@ -49,7 +49,7 @@ const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
 /** Prefixes of other kinds of modules: `node:fs` is not an export of a package. */
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
-/** `module` is a package or a path (docs/specs/compaction-strategies.md#naming-a-strategy). */
+/** `module` is a package or a path (docs/compaction.md#naming-a-strategy). */
 export function parseStrategyName(name: string): StrategyName {
 	const builtIn = builtInStrategies.find((one) => one === name);
 	if (builtIn) return { kind: "built_in", name: builtIn };

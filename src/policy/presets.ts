@@ -8,7 +8,7 @@ export interface Preset {
 	readonly policy: PolicyLayer;
 }
 
-/** The marker of `context-trim` (docs/specs/robustness.md#context-limit). */
+/** The marker of `context-trim` (docs/strategies.md#context-limit). */
 export const trimMarker = {
 	plain: "\n\n[... contenu tronqué ...]\n\n",
 	archived: "\n\n[... contenu tronqué, réf={ref} ...]\n\n",

@@ -5,6 +5,9 @@ import { presetNames } from "./names.ts";
 import { type Preset, presets } from "./presets.ts";
 import type { Policy } from "./schema.ts";
 
+/** The limit of most whole numbers in the schema. */
+const mostOfUsual = 1_000_000_000;
+
 const introduction = `# Policy reference
 
 Made from the schema by \`palimpsest policy reference\`; do not edit by hand.
@@ -29,19 +32,23 @@ else \`palimpsest/palimpsest.toml\` in the user's configuration folder (\`$XDG_C
 
 Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`["truncate", "drop"]\`); anything else is
 text, and \`null\` is null. In a file, leave out a key instead of setting it to null. An empty variable counts as absent.
-An unknown key, a wrong type, a value out of range or an unknown template variable is refused, with its name.`;
+An unknown key, a wrong type, a value out of range or an unknown template variable is refused, with its name.
+
+The variable of a field is \`PALIMPSEST_\` and its key in capitals, with \`_\` for each dot: \`PALIMPSEST_MASK_WINDOW_TURNS\`
+sets \`mask.window_turns\`. Whole numbers are at most ${mostOfUsual} where no other limit is given.`;
 
 /** The text of `docs/policy.md`. */
 export function policyReference(): string {
 	const fields = policyFields();
-	const rows = fields.map(({ key, type, default: value, description, environmentName }) => {
-		return [code(key), cell(type), code(JSON.stringify(value)), cell(description), code(environmentName)];
+	const rows = fields.map(({ key, type, default: value, description }) => {
+		const shown = type.replace(` and at most ${mostOfUsual}`, "");
+		return [code(key), cell(shown), code(JSON.stringify(value)), cell(description)];
 	});
 	const others = Object.entries(otherVariables).map(([name, meaning]) => `${code(name)}, ${meaning}`);
 	const parts = [
 		introduction,
 		"## Fields",
-		table(["Key", "Type", "Default", "Description", "Environment"], rows),
+		table(["Key", "Type", "Default", "Description"], rows),
 		`Not fields: ${others.join("; ")}.`,
 		"## Presets",
 		"What each preset changes; all other fields keep their defaults.",
@@ -54,8 +61,9 @@ function describePreset(name: string, preset: Preset, fields: readonly PolicyFie
 	const changed = fields
 		.map((field) => ({ field, value: valueAt(preset.policy, field.key.split(".")) }))
 		.filter(({ field, value }) => value !== undefined && JSON.stringify(value) !== JSON.stringify(field.default));
-	const rows = changed.map(({ field, value }) => [code(field.key), code(JSON.stringify(value))]);
-	const changes = rows.length === 0 ? "Changes nothing: it is the defaults." : table(["Key", "Value"], rows);
+	const lines = changed.map(({ field, value }) => `${field.key} = ${JSON.stringify(value)}`);
+	const changes =
+		lines.length === 0 ? "Changes nothing: it is the defaults." : `\`\`\`toml\n${lines.join("\n")}\n\`\`\``;
 	return `### ${code(name)}\n\n${preset.description}\n\nFrom: ${preset.source}\n\n${changes}`;
 }
 

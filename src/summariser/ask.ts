@@ -57,7 +57,7 @@ export interface ChatModel {
 const longestTimer = 2 ** 31 - 1;
 
 /**
- * Retries failures that may pass (docs/specs/robustness.md#retries), and asks again, more concisely, after an answer
+ * Retries failures that may pass (docs/compaction.md#retries), and asks again, more concisely, after an answer
  * that was cut off (#cut-answers). Each happens at most `maxRetries` times in one call.
  */
 export function createPatientSummariser(

@@ -45,7 +45,7 @@ const retryOptions = optionsSchema<RetryPolicy>({
 	longestRetryAfterMs: number(0, "ms"),
 });
 
-/** Asks a model at its endpoint (docs/specs/robustness.md). Throws `invalid_argument`, without a URL: it may hold a key. */
+/** Asks a model at its endpoint (docs/compaction.md). Throws `invalid_argument`, without a URL: it may hold a key. */
 export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summariser {
 	checkOptions(options, "createOpenAiCompatible", endpointOptions);
 	const { model, retry } = options as Partial<OpenAiCompatibleOptions>;
@@ -59,7 +59,7 @@ export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summar
 	return createPatientSummariser({ ...options, name: endpointName(model), model: endpoint, timeoutMs });
 }
 
-/** Statuses after which a request is retried (docs/specs/robustness.md#retries). A failed connection has no status. */
+/** Statuses after which a request is retried (docs/compaction.md#retries). A failed connection has no status. */
 const retried = new Set<number | undefined>([429, 500, 502, 503, 504, 408, undefined]);
 /** Shorter keys are not removed from answers, since users give local servers words such as `none` as key. */
 const shortestKey = 12;

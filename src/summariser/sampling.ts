@@ -31,7 +31,7 @@ export interface SamplingOptions extends Patience {
 
 const location = "The client's model";
 
-/** Only a time-out is retried (docs/specs/robustness.md#retries): the client may have asked a person. */
+/** Only a time-out is retried (docs/compaction.md#retries): the client may have asked a person. */
 export function createSamplingSummariser(options: SamplingOptions): Summariser {
 	// Five minutes: clients first show the request to a person, who reads it.
 	const { createMessage, timeoutMs = 300_000 } = options;

@@ -23,7 +23,7 @@ export interface SummaryAnswer {
 	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** The request is sent again after `delay` seconds (docs/specs/robustness.md#retries); `attempt` counts from 1. */
+/** The request is sent again after `delay` seconds (docs/compaction.md#retries); `attempt` counts from 1. */
 export interface RetryProgress {
 	readonly kind: "retry";
 	readonly attempt: number;

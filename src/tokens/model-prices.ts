@@ -99,7 +99,7 @@ const over100k: readonly PriceStep[] = [{ over: 100_000, input: 5, output: 5 }];
 const openai56 = { read: usualRead, writes: "paid_by_minutes", minutes: 30, steps: over272k } as const;
 
 /**
- * The families that agents ask most; a star is the version. The first pattern that a name matches decides. `docs/prices.md`
+ * The families that agents ask most; a star is the version. The first pattern that a name matches decides. `docs/tokens.md`
  * has the table with its sources, as of November 2026.
  */
 const families: readonly { readonly family: string; readonly pattern: RegExp; readonly versions: readonly Row[] }[] = [

@@ -24,7 +24,7 @@ export interface Truncation {
 }
 
 /**
- * Cuts a text over the limit to its head and tail, with a marker between (docs/specs/context-window-guard.md#truncation).
+ * Cuts a text over the limit to its head and tail, with a marker between (docs/strategies.md#truncation).
  * The result is never longer than the text and splits no character. If head, tail and marker would not be shorter, head
  * and tail shrink until all fits the limit. A text that is already cut stays.
  */

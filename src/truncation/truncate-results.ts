@@ -28,7 +28,7 @@ export interface TruncateParameters {
 }
 
 /**
- * Plans the truncation of every tool result over the limit (docs/specs/context-window-guard.md#truncation). Texts in a list
+ * Plans the truncation of every tool result over the limit (docs/strategies.md#truncation). Texts in a list
  * are cut one by one, so that images between them stay; a list of only texts that is still over the limit is cut as one
  * text. The edits of a result depend on nothing after it.
  */

@@ -42,8 +42,8 @@ export async function coldStart(): Promise<Section> {
 					return [
 						timing.name,
 						duration(timing.median),
-						`${duration(quantile(timing.samples, 0.25))} – ${duration(quantile(timing.samples, 0.75))}`,
-						ratio === undefined ? "1 ×" : `${short(ratio.median)} × (${short(ratio.low)} – ${short(ratio.high)})`,
+						`${duration(quantile(timing.samples, 0.25))}–${duration(quantile(timing.samples, 0.75))}`,
+						ratio === undefined ? "1 ×" : `${short(ratio.median)} × (${short(ratio.low)}–${short(ratio.high)})`,
 					];
 				}),
 			},

@@ -24,9 +24,9 @@ export async function guard(): Promise<Section> {
 	return {
 		title: "Guarding a conversation",
 		notes: [
-			"“One call”: `mask` and `guard` with the preset `balanced`, on parsed conversations of OpenAI's format; the guard halves them. “First” is a conversation that the process has not seen, “next” the same with one more turn, as programs send it. Every conversation is different. One process a row, warm.",
-			"“First call, by size”: `guard` of the library on new OpenAI chat messages, reduced to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, texts are new.",
-			"Compared with its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain uses the same exact counter (gpt-tokenizer, o200k_base); Mastra's limiter estimates and accepts no counter; Vercel's pruning and Mastra's filter count nothing and have no budget. The same code counts and checks all outcomes. “ids” are message ids, “error flags” the marks of failed results; a dash means that the format has none.",
+			"“One call”: `mask` and `guard` with the preset `balanced`, on parsed conversations of OpenAI's format; the guard halves them. “First” is a conversation that the process has not seen, “next” the same with one more turn. One process a row, warm.",
+			"“First call, by size”: `guard` of the library on new OpenAI chat messages, reduced to some 15 % of their tokens.",
+			"Compared with its peers: the budget is half of the conversation. Every run is a process of its own, in turns. LangChain uses the same exact counter (gpt-tokenizer, o200k_base); Mastra's limiter estimates; Vercel's pruning and Mastra's filter count nothing and have no budget. The same code counts and checks all outcomes. A dash means that the format has none.",
 		],
 		tables: [calls.table, scaling.table, ...peers.tables],
 		targets: [...calls.targets, scaling.target, ...peers.targets],
@@ -57,7 +57,7 @@ async function measureCalls(): Promise<{ table: Table; targets: Target[] }> {
 }
 
 function timeCells(times: readonly number[]): [string, string] {
-	return [duration(median(times)), `${duration(quantile(times, 0.25))} – ${duration(quantile(times, 0.75))}`];
+	return [duration(median(times)), `${duration(quantile(times, 0.25))}–${duration(quantile(times, 0.75))}`];
 }
 
 async function measureScaling(): Promise<{ table: Table; target: Target }> {
@@ -72,7 +72,7 @@ async function measureScaling(): Promise<{ table: Table; target: Target }> {
 			short(characters / 1e6),
 			`${short(tokensBefore)} → ${short(tokensAfter)}`,
 			duration(median(firsts)),
-			`${duration(quantile(firsts, 0.25))} – ${duration(quantile(firsts, 0.75))}`,
+			`${duration(quantile(firsts, 0.25))}–${duration(quantile(firsts, 0.75))}`,
 			duration(median(firsts) / size),
 			duration(median(times.map(({ parse }) => parse))),
 		]);
@@ -80,6 +80,7 @@ async function measureScaling(): Promise<{ table: Table; target: Target }> {
 	return {
 		table: {
 			caption: "First call, by size",
+			isPrintedOnly: true,
 			columns: ["messages", "MB of JSON", "tokens", "median", "quartiles", "a message", "JSON.parse, for scale"],
 			rows,
 		},
@@ -103,6 +104,7 @@ async function measurePeers(): Promise<{ tables: Table[]; targets: Target[] }> {
 		);
 		tables.push({
 			caption: `Compared with its peers, ${size} messages`,
+			...(size < 1_000 ? { isPrintedOnly: true } : {}),
 			columns: [
 				"way",
 				"counts",
@@ -135,11 +137,7 @@ async function measurePeers(): Promise<{ tables: Table[]; targets: Target[] }> {
 
 function ratioCells(outcomes: readonly PeerOutcome[], ratios: readonly number[]): string[] {
 	const time = median(outcomes.map(({ milliseconds }) => milliseconds));
-	return [
-		duration(time),
-		`${short(median(ratios))} ×`,
-		`${short(Math.min(...ratios))} – ${short(Math.max(...ratios))}`,
-	];
+	return [duration(time), `${short(median(ratios))} ×`, `${short(Math.min(...ratios))}–${short(Math.max(...ratios))}`];
 }
 
 /** All rounds together: each is another conversation. */

@@ -53,7 +53,7 @@ export async function load(): Promise<Section> {
 			return `${Math.min(...megabytes).toFixed(1)} to ${Math.max(...megabytes).toFixed(1)} MB`;
 		};
 		notes.push(
-			`“Recorded”: ${sessions.length} recorded sessions of ${sizes(sessions)} in all formats, as their files spell them, and ${joined.length} larger ones of ${sizes(joined)}, joined from several sessions of one format, with distinct ids of calls. \`mask_conversation\`, \`guard_context\`, and \`guard_context\` with \`respond_with: "edits"\` in equal shares, the guard's window half of the conversation: ${changing} of the ${calls} calls change it. The echo always returns the conversation. Every call comes some ${short((clients * callsOfClient) / calls)} times, and the product remembers its counts.`,
+			`“Recorded”: ${sessions.length} recorded sessions of ${sizes(sessions)} in all formats, and ${joined.length} of ${sizes(joined)}, joined from several. \`mask_conversation\`, \`guard_context\`, and \`guard_context\` with \`respond_with: "edits"\` in equal shares: ${changing} of the ${calls} calls change the conversation. Every call comes some ${short((clients * callsOfClient) / calls)} times, and the product remembers its counts.`,
 		);
 	}
 	const single: Run[] = [];
@@ -81,6 +81,7 @@ export async function load(): Promise<Section> {
 			},
 			{
 				caption: "Resident memory of the server; growth by the line that fits best after a third of the calls",
+				isPrintedOnly: true,
 				columns: ["server", "first", "level", "most", "last", "kB a call", "MB in 1 000 calls", "in the second half"],
 				rows: runs.flatMap(memoryRowOf),
 			},

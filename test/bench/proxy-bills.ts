@@ -15,7 +15,7 @@ const scripts = [
 ];
 
 export const billsNote =
-	"Bills: sessions of logs in each API, in which nothing but the results differs from turn to turn. A token is four bytes; the provider's cache is that of the stand-in in `test/support/provider-cache.ts` (breakpoints, 20 blocks, steps of 128 tokens); a cached token costs 0.1 of an input token, one written to the cache 1.25. A break is a request that reads less from the cache than the one before it left there. The same with real programs: `npm run hosts`.";
+	"Bills: sessions of logs in each API, in which nothing but the results differs from turn to turn. A token is four bytes; the provider's cache is that of `test/support/provider-cache.ts`; a cached token costs 0.1 of an input token, one written to the cache 1.25. The same with real programs: `npm run hosts`.";
 
 /** What the proxy saves in a session, by the accounting of a provider. */
 export async function measureBills(): Promise<{ readonly tables: readonly Table[]; readonly targets: Target[] }> {
@@ -38,7 +38,7 @@ export async function measureBills(): Promise<{ readonly tables: readonly Table[
 		targets.push(atMost(`proxy, ${name}: cache breaks in 10 requests, worst API`, 1, tenths, ""));
 	}
 	const columns = ["session", "API", "tokens sent", "billed", "cache breaks"];
-	return { tables: [{ caption: "Bills of whole sessions", columns, rows }], targets };
+	return { tables: [{ caption: "Bills of whole sessions", isPrintedOnly: true, columns, rows }], targets };
 }
 
 interface Bill {

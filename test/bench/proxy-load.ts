@@ -16,7 +16,7 @@ const [resultChars, smallChars] = [4_000, 300];
 /** One result of each session is cut. */
 const [largePlace, largeChars] = [11, 18_000];
 
-export const loadNote = `Load: ${busyProcesses} processes that do nothing but count, on ${availableParallelism()} processors. Meanwhile ${sessionsAtOnce} sessions at a time, of all APIs, each of ${turnsOfSession - firstTurns + 1} requests without pauses, go through one proxy: ${firstTurns} results of ${short(resultChars)} characters, with which a session begins, then results of ${smallChars}, and one of ${short(largeChars)}, which is cut. The upstream keeps a hash of each result as it last came. A request has lost a state if a result that was masked or cut in an earlier request of its conversation comes with other bytes; a cut one may be masked once. \`PROXY_REQUESTS=10000 npm run bench -- proxy\` sends ten thousand.`;
+export const loadNote = `Load: ${busyProcesses} processes that do nothing but count, on ${availableParallelism()} processors. Meanwhile ${sessionsAtOnce} sessions at a time, of all APIs, each of ${turnsOfSession - firstTurns + 1} requests without pauses, go through one proxy. A request has lost a state if a result that was masked or cut in an earlier request of its conversation comes with other bytes. \`PROXY_REQUESTS=10000 npm run bench -- proxy\` sends ten thousand.`;
 
 /** Whether the proxy sends what it has sent, on a machine that has no time for it. */
 export async function measureLoad(): Promise<{ readonly tables: readonly Table[]; readonly targets: Target[] }> {
@@ -69,6 +69,7 @@ export async function measureLoad(): Promise<{ readonly tables: readonly Table[]
 		tables: [
 			{
 				caption: `With ${busyProcesses} busy processes`,
+				isPrintedOnly: true,
 				columns: [...columns, "time, median", "most"],
 				rows: [[...cells, duration(median(times)), duration(Math.max(...times))]],
 			},

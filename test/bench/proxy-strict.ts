@@ -22,7 +22,7 @@ const scripts = [
 ];
 const mostBilled = 0.7;
 
-export const strictNote = `Reasoning: the stand-in in \`test/support/stand-in-provider.ts\` checks thinking as Anthropic's API does for an account made since 2026-08-31, and plays a session of ${model} with an agent of our own (\`test/support/session-player.ts\`). A token is four bytes. Billed is the input of all requests through the proxy by that of the same session without it: at reads of ${usualPrices.cacheRead} of an input token, and at those of the model, ${claudePrices(model).cacheRead}; writes cost 1.25. “Lost” counts the blocks of thinking that were valid at their places in a request and not in it.`;
+export const strictNote = `Reasoning: the stand-in in \`test/support/stand-in-provider.ts\` checks thinking as Anthropic's API does for an account made since 2026-08-31, and plays a session of ${model}. A token is four bytes. Billed is the input with the proxy by that without it: at reads of ${usualPrices.cacheRead} of an input token, and at those of the model, ${claudePrices(model).cacheRead}; writes cost 1.25. “Lost” counts valid blocks of thinking that are not in a request.`;
 
 /** Sessions against a stand-in that checks thinking, with an agent of our own. */
 export async function measureStrict(): Promise<{ readonly tables: readonly Table[]; readonly targets: Target[] }> {
@@ -56,7 +56,7 @@ export async function measureStrict(): Promise<{ readonly tables: readonly Table
 	}
 	const reads = [usualPrices, claudePrices(model)].map(({ cacheRead }) => `billed, reads at ${cacheRead}`);
 	const columns = ["session", "right end", "errors", "refused", "lost", "tokens sent", ...reads];
-	return { tables: [{ caption: "A stand-in that checks thinking", columns, rows }], targets };
+	return { tables: [{ caption: "A stand-in that checks thinking", isPrintedOnly: true, columns, rows }], targets };
 }
 
 interface StrictSession {
@@ -92,7 +92,7 @@ function billOf({ requests }: StandInProvider, prices: ProviderPrices): number {
 const claudeScript = { toolTurns: 34, fileChars: 12_000, recalls: false };
 
 export const claudeNote =
-	"Claude Code: its newest native package in the same check, as in `npm run hosts -- claude --strict --ways proxy`, which explains the columns.";
+	"Claude Code: its newest native package in the same check ([table](proxy.md#what-it-saves)), as in `npm run hosts -- claude --strict --ways proxy`, which explains the columns.";
 
 /** Claude Code against the same stand-in. */
 export async function measureClaudeCode(): Promise<{ readonly tables: readonly Table[]; readonly targets: Target[] }> {
@@ -119,7 +119,7 @@ export async function measureClaudeCode(): Promise<{ readonly tables: readonly T
 	const { totals, errors, repairs, isRight } = proxied;
 	const what = "proxy, strict, Claude Code";
 	return {
-		tables: [{ caption, columns: strictColumns, rows }],
+		tables: [{ caption, columns: strictColumns, rows, isPrintedOnly: true }],
 		targets: [
 			atMost(`${what}: wrong ends, errors and repairs`, 0, errors + repairs + Number(!isRight), ""),
 			atMost(`${what}: refused requests`, 1, totals.refused, ""),

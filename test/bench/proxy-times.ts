@@ -16,9 +16,9 @@ const firstByteRounds = 60;
 const [processes, startMs] = [7, 1_500];
 
 export const timesNote = [
-	"Added time: one session of Anthropic's Messages, of results of 4 000 characters up to its size, which then grows by a turn of 500 characters at each request: 60 requests after the first, 30 at 5 MB. Each is sent to a server on loopback directly, through a proxy that only copies (`test/bench/copying-proxy.ts`), and through `palimpsest proxy` with the preset `balanced` and an archive of files, in turns.",
-	`Added is the time of a request through the proxy, to the end of the answer, less that of the same request sent directly. It is divided by the time of \`JSON.stringify(JSON.parse(body))\` of this body, measured before and after it, six times. Planning begins when the answer has ended, and an agent takes a second or more between two requests; so after each request there is a pause of ${pauseMs} ms, and then until the proxy answers at once.`,
-	`“First” is the first request of a process, ${startMs / 1_000} s after its start, as an agent program takes that long to start: the median of ${processes} processes. “First byte”: requests of three turns, of which nothing is edited.`,
+	"Added time: a session of Anthropic's Messages of this size that grows by a turn of 500 characters at each request, sent directly, through a proxy that only copies (`test/bench/copying-proxy.ts`), and through `palimpsest proxy` with `balanced` and an archive of files, in turns.",
+	`Added is the time to the end of the answer, less that of the request sent directly, divided by the time of \`JSON.stringify(JSON.parse(body))\`. An agent takes a second or more between two requests; so each request waits ${pauseMs} ms, and then until the proxy answers at once.`,
+	`“First” is the first request of a process, ${startMs / 1_000} s after its start: the median of ${processes} processes. “First byte”: requests of three turns, of which nothing is edited.`,
 ].join(" ");
 
 /** What the proxy adds to a request of a session. */
@@ -59,7 +59,7 @@ export async function measureTimes(): Promise<{ readonly tables: readonly Table[
 		"added",
 	];
 	const spread = (values: readonly number[]) =>
-		`${duration(quantile(values, 0.25))} – ${duration(quantile(values, 0.75))}, most ${duration(Math.max(...values))}`;
+		`${duration(quantile(values, 0.25))}–${duration(quantile(values, 0.75))}, most ${duration(Math.max(...values))}`;
 	return {
 		tables: [
 			{ caption: "Added to a request, as × parsing and writing its JSON", columns, rows },

@@ -14,9 +14,9 @@ export async function replay(): Promise<Section> {
 	return {
 		title: "Replaying a conversation",
 		notes: [
-			"Everything that `palimpsest replay` does except its lower bound: it reads a history, decides at each LLM call, bills every call, and finds later uses and whether they were in view. Times are processor times (user and system, with garbage collection), which depend less on other work on the machine.",
-			"Twice the length: a history is cut in half by characters, and each half is replayed by itself. The table shows the time of the whole divided by the mean time of its halves: 2 is linear. Medians of 11 rounds in one process, in turns, each on new objects; a token is four characters, so that counting does not hide the growth of the rest. “All recorded” is 55 real conversations joined into one.",
-			"Compared with counting: the conversation with the most tool turns (432 where recorded ones are there), under all policies of the first table (their common part is read once), divided by the time of counting each text once. Each in a new process that has loaded its modules and tables.",
+			"Everything that `palimpsest replay` does except its lower bound. Times are processor times.",
+			"Twice the length: a history is cut in half by characters, and each half is replayed by itself. The time of the whole is divided by the mean time of its halves: 2 is linear. A token is four characters, so that counting does not hide the growth of the rest. “All recorded” is 55 real conversations joined into one.",
+			"Compared with counting: the conversation with the most tool turns, under all policies, divided by the time of counting each text once. Each in a new process.",
 		],
 		tables: [growth.table, cold.table],
 		targets: [...growth.targets, cold.target],
@@ -36,6 +36,7 @@ async function measureGrowth(): Promise<{ table: Table; targets: Target[] }> {
 	return {
 		table: {
 			caption: "Twice the length: time of a history over that of its halves",
+			isPrintedOnly: true,
 			columns: [
 				"policy",
 				...columns.map(
@@ -72,6 +73,7 @@ async function measureCold(): Promise<{ table: Table; target: Target }> {
 	return {
 		table: {
 			caption: "All policies, compared with counting",
+			isPrintedOnly: true,
 			columns: ["conversation", "messages", "tokens", "policies", "counting, cold", "replaying, cold", "× counting"],
 			rows: [
 				[
@@ -81,7 +83,7 @@ async function measureCold(): Promise<{ table: Table; target: Target }> {
 					String(policies),
 					duration(median(counts.map(({ time }) => time))),
 					duration(median(replays.map(({ time }) => time))),
-					`${short(median(ratios))} × (${short(quantile(ratios, 0.25))} – ${short(quantile(ratios, 0.75))})`,
+					`${short(median(ratios))} × (${short(quantile(ratios, 0.25))}–${short(quantile(ratios, 0.75))})`,
 				],
 			],
 		},

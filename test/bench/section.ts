@@ -10,6 +10,8 @@ export interface Section {
 /** Rows of cells under headings. */
 export interface Table {
 	readonly caption?: string;
+	/** Only printed: the page has what matters of it among the targets. */
+	readonly isPrintedOnly?: true;
 	readonly columns: readonly string[];
 	readonly rows: readonly (readonly string[])[];
 }

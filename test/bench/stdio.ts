@@ -59,7 +59,7 @@ export async function stdio(): Promise<Section> {
 	return {
 		title: "A whole tool call over stdio",
 		notes: [
-			"Round trips as the SDK's own client sees them, with the preset `balanced` and `respond_with: \"edits\"`, servers warm from some hundred calls, the guard's budget half of the conversation. Each conversation is new to every process. “reading” is a call with an equally large conversation to a tool that does not exist: the time of the client, the pipe and reading the line, without work. “in process” is the library's function on the same conversation, in the client's process. “× in process” is the call over stdio less reading. “SDK transport” is the same server on the SDK's `StdioServerTransport` (its limit raised above 10 MiB).",
+			"Round trips as the SDK's own client sees them, with the preset `balanced` and `respond_with: \"edits\"`, servers warm, the guard's budget half of the conversation. “reading” is a call to a tool that does not exist, without work. “in process” is the library's function. “× in process” is the call over stdio less reading. “SDK transport” is the same server on the SDK's `StdioServerTransport`.",
 		],
 		tables: [
 			{

@@ -164,6 +164,7 @@ function slopeTable({ cut }: TruncateContender): { table: Table; target: Target 
 	const worst = results.reduce((most, one) => (one.growth > most.growth ? one : most));
 	return {
 		table: {
+			isPrintedOnly: true,
 			caption: `Hard outputs, cut to ${short(slopeChars)} characters with a focus: processor time, least of ${rounds}`,
 			columns: ["output", "time", "twice as long", "ratio"],
 			rows: results.map(({ kind, small, large, growth }) => [

@@ -23,7 +23,10 @@ export function writeDocument(sections: readonly Section[]): void {
 		"## What must hold",
 		`${met} of ${targets.length} hold in this run.`,
 		writeTargets(targets),
-		...sections.map((section) => writeSection({ ...section, targets: [] })),
+		...sections.map((section) => {
+			const tables = section.tables.filter(({ isPrintedOnly }) => !isPrintedOnly);
+			return writeSection({ ...section, tables, targets: [] });
+		}),
 		"",
 	];
 	writeFileSync(document, text.slice(0, from) + parts.join("\n\n") + text.slice(to));

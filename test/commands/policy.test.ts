@@ -28,7 +28,7 @@ async function shown(parameters: string[] = [], environment: Record<string, stri
 
 const put = (name: string, text: string) => writeFile(join(folder, name), text);
 
-/** The block of docs/specs/observation-masking.md#configuration, with another window. */
+/** The block of docs/strategies.md#configuration, with another window. */
 const documentedBlock = `[observation_masking.schema1]
 enabled = true
 window_turns = 4

@@ -20,7 +20,7 @@ const conversation = deepFreeze(openaiMessages(user("Go."), turns(8), assistant(
 
 const contentsOf = (outcome: { readonly conversation: unknown }) => resultContents(outcome.conversation);
 
-describe("`llm-summary` keeps the last 2 messages by default (docs/specs/compaction-strategies.md#llm-summary)", () => {
+describe("`llm-summary` keeps the last 2 messages by default (docs/compaction.md#llm-summary)", () => {
 	const strategy = "llm-summary" as const;
 
 	it("puts one summary in the place of all but the task and the last 2 messages", async () => {
@@ -47,7 +47,7 @@ describe("`llm-summary` keeps the last 2 messages by default (docs/specs/compact
 	});
 });
 
-describe("`tool-result-hiding` keeps the last 5 groups (docs/specs/compaction-strategies.md#tool-result-hiding)", () => {
+describe("`tool-result-hiding` keeps the last 5 groups (docs/compaction.md#tool-result-hiding)", () => {
 	const hide = (messages: readonly JsonMessage[], more: PolicyLayer = {}) =>
 		compact(messages, { policy: { ...policy, ...more }, strategy: "tool-result-hiding", force: true });
 
@@ -88,7 +88,7 @@ describe("`tool-result-hiding` keeps the last 5 groups (docs/specs/compaction-st
 	});
 });
 
-describe("`hiding-then-summary` hides, and summarises once nothing is left to hide (docs/specs/compaction-strategies.md#hiding-then-summary)", () => {
+describe("`hiding-then-summary` hides, and summarises once nothing is left to hide (docs/compaction.md#hiding-then-summary)", () => {
 	it("hides in the first round, summarises in the second, and then changes nothing", async () => {
 		const summariser = standInSummariser();
 		const round = (messages: readonly JsonMessage[]) =>
@@ -111,7 +111,7 @@ describe("`hiding-then-summary` hides, and summarises once nothing is left to hi
 	});
 });
 
-describe("The trigger: `token_count + reserved >= max_context_size`, or `force` (docs/specs/compaction-strategies.md#trigger)", () => {
+describe("The trigger: `token_count + reserved >= max_context_size`, or `force` (docs/compaction.md#trigger)", () => {
 	const options = { policy, strategy: "tool-result-hiding" } as const;
 
 	it("is due at the sum, and not one token below", async () => {

@@ -14,7 +14,7 @@ import { standInSummariser } from "../support/stand-in-summariser.ts";
 
 const conversation = deepFreeze(agentConversation(8));
 
-describe("`compact(context)` returns messages or null (docs/specs/compaction-strategies.md#strategy-interface)", () => {
+describe("`compact(context)` returns messages or null (docs/compaction.md#strategy-interface)", () => {
 	it("gets the history, the token counts and a model to ask", async () => {
 		const seen: CompactionContext[] = [];
 		const strategy = {
@@ -56,7 +56,7 @@ describe("`compact(context)` returns messages or null (docs/specs/compaction-str
 	});
 });
 
-describe("`[compaction] strategy` names a built-in strategy or `module#Export` (docs/specs/compaction-strategies.md#naming-a-strategy)", () => {
+describe("`[compaction] strategy` names a built-in strategy or `module#Export` (docs/compaction.md#naming-a-strategy)", () => {
 	let folder: string;
 	beforeAll(async () => {
 		folder = await scratchFolder();
@@ -114,7 +114,7 @@ describe("`[compaction] strategy` names a built-in strategy or `module#Export` (
 	});
 });
 
-describe("The output of a strategy is verified: a broken pair is refused and the original stays (docs/specs/compaction-strategies.md#verification)", () => {
+describe("The output of a strategy is verified: a broken pair is refused and the original stays (docs/compaction.md#verification)", () => {
 	it.each<[string, (history: readonly unknown[]) => readonly unknown[]]>([
 		["a result without its call", (history) => history.toSpliced(2, 1)],
 		["a call without its result", (history) => history.toSpliced(3, 1)],

@@ -14,7 +14,7 @@ async function guard(conversation: unknown, layer: PolicyLayer, contextWindow = 
 	return { ...outcome, events };
 }
 
-describe("Every threshold is in the policy (docs/specs/context-window-guard.md#configuration)", () => {
+describe("Every threshold is in the policy (docs/strategies.md#configuration)", () => {
 	const conversation = openaiMessages(user("Read."), toolTurn("call_1", textOfLength(10_000)));
 
 	it("the preset has the numbers 50 000, 8 192, 2 000 and 2 000", () => {
@@ -73,7 +73,7 @@ describe("Every threshold is in the policy (docs/specs/context-window-guard.md#c
 	});
 });
 
-describe("Every truncation and drop is logged at `warning` with the tool's name and sizes (docs/specs/context-window-guard.md#log-lines)", () => {
+describe("Every truncation and drop is logged at `warning` with the tool's name and sizes (docs/strategies.md#log-lines)", () => {
 	it('Context guard: truncated tool result for "…" (… → … chars)', async () => {
 		const conversation = openaiMessages(
 			user("Read."),

@@ -41,7 +41,7 @@ const longConversation = openaiMessages(
 	assistant("The newest message."),
 );
 
-describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#dropping)", () => {
+describe("The guard drops the oldest groups (docs/strategies.md#dropping)", () => {
 	it("leaves a short conversation unchanged", async () => {
 		const conversation = openaiMessages(system("Be brief."), user("Hello"), assistant("Hi"));
 		const { messages, report } = await guard(conversation, { contextWindow: 10_000 });
@@ -112,7 +112,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 		expect(report.fits).toBe(false);
 	});
 
-	it("reports `fits: false` with the missing tokens when even the smallest result is over (docs/specs/context-window-guard.md#fits)", async () => {
+	it("reports `fits: false` with the missing tokens when even the smallest result is over (docs/strategies.md#fits)", async () => {
 		const conversation = openaiMessages(user("old"), user(outputOf("huge", 500)));
 		const { report, tokens } = await guard(conversation, { contextWindow: 8_192 + 100 });
 		expect(report).toMatchObject({ fits: false, shortfall_tokens: tokens - 100, budget_tokens: 100 });
@@ -173,7 +173,7 @@ describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#
 	});
 });
 
-describe("The budget (docs/specs/context-window-guard.md#budget)", () => {
+describe("The budget (docs/strategies.md#budget)", () => {
 	const conversation = openaiMessages(user("Hello"));
 
 	it("budget = context window by model name − reserve_tokens", async () => {
@@ -202,7 +202,7 @@ describe("The budget (docs/specs/context-window-guard.md#budget)", () => {
 		expect(report).toMatchObject({ reserve_tokens: 1_000, budget_tokens: 9_000 });
 	});
 
-	it("the preset assumes 200 000 tokens for an unknown model, with a note (docs/specs/context-window-guard.md#unknown-window)", async () => {
+	it("the preset assumes 200 000 tokens for an unknown model, with a note (docs/strategies.md#unknown-window)", async () => {
 		const log: string[] = [];
 		const { report } = await guard(conversation, {
 			model: "no-such-model",

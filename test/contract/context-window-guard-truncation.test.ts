@@ -21,7 +21,7 @@ async function guarded(text: string): Promise<unknown> {
 describe.each([
 	["truncate_output", truncated],
 	["guard_context", guarded],
-])("Large outputs in %s (docs/specs/context-window-guard.md#truncation)", (_, cut) => {
+])("Large outputs in %s (docs/strategies.md#truncation)", (_, cut) => {
 	it("leaves a short text unchanged", async () => {
 		expect(await cut("short")).toBe("short");
 	});
@@ -33,7 +33,7 @@ describe.each([
 		expect(result.endsWith(text.slice(-2_000))).toBe(true);
 	});
 
-	it("the marker says how much is missing (docs/specs/context-window-guard.md#truncation-marker)", async () => {
+	it("the marker says how much is missing (docs/strategies.md#truncation-marker)", async () => {
 		const text = textOfLength(123_456);
 		const marker = "\n\n... [119456 characters truncated] ...\n\n";
 		expect(await cut(text)).toBe(text.slice(0, 2_000) + marker + text.slice(-2_000));

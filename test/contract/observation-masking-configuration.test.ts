@@ -17,7 +17,7 @@ keep_last_k_per_tool = 0
 placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]"
 `;
 
-describe("Configuration and offline figures (docs/specs/observation-masking.md#configuration)", () => {
+describe("Configuration and offline figures (docs/strategies.md#configuration)", () => {
 	it("reads `[observation_masking.schema1]` as an alias of `[mask]`", () => {
 		const policy = resolvePolicy([parsePolicyText(documentedFile, "the documented file")]);
 		expect(policy.mask).toMatchObject({
@@ -43,7 +43,7 @@ describe("Configuration and offline figures (docs/specs/observation-masking.md#c
 		expect((await maskConversation({ conversation, policy })).conversation).toBe(conversation);
 	});
 
-	it("reports true figures: masked results, characters and tokens before and after (docs/specs/observation-masking.md#offline-figures)", async () => {
+	it("reports true figures: masked results, characters and tokens before and after (docs/replay.md#offline-figures)", async () => {
 		const conversation = openaiMessages(
 			...Array.from({ length: 5 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`))),
 		);

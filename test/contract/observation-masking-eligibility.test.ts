@@ -13,7 +13,7 @@ async function firstResult(messages: readonly JsonMessage[]) {
 	return { content: resultContents(conversation)[0], report };
 }
 
-describe("Which results may be masked (docs/specs/observation-masking.md#eligibility)", () => {
+describe("Which results may be masked (docs/strategies.md#eligibility)", () => {
 	it("masks a tool result whose turn is older than the last `window_turns` turns", async () => {
 		const { content } = await firstResult(openaiMessages(toolTurn("call_1", outputOf("one")), lastTurn));
 		expect(content).toMatch(/^\[Observation masquée/);

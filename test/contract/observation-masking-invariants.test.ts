@@ -23,7 +23,7 @@ async function masked(): Promise<readonly JsonMessage[]> {
 	return outcome.conversation as JsonMessage[];
 }
 
-describe("What masking never changes (docs/specs/observation-masking.md#invariants)", () => {
+describe("What masking never changes (docs/strategies.md#invariants)", () => {
 	it("keeps the number of messages", async () => {
 		expect(await masked()).toHaveLength(before.length);
 	});

@@ -16,7 +16,7 @@ async function isKept(content: string, keepErrors?: boolean): Promise<boolean> {
 	return kept;
 }
 
-describe("Errors stay (docs/specs/observation-masking.md#errors-stay)", () => {
+describe("Errors stay (docs/strategies.md#errors-stay)", () => {
 	it.each([
 		["text that starts with `Traceback`", `Traceback (most recent call last):\n${filler}`],
 		["text contains `Traceback`", `${filler} then a Traceback ${filler}`],

@@ -15,7 +15,7 @@ async function maskedResults(messages: readonly JsonMessage[], k: number | null,
 const reads = (count: number, name: string) =>
 	Array.from({ length: count }, (_, index) => toolTurn(`${name}_${index}`, outputOf(`${name} ${index}`), name)).flat();
 
-describe("The last K results of each tool stay (docs/specs/observation-masking.md#last-results-of-each-tool)", () => {
+describe("The last K results of each tool stay (docs/strategies.md#last-results-of-each-tool)", () => {
 	it("keeps the last K results of each tool, also outside the window", async () => {
 		const messages = openaiMessages(reads(3, "cat"), reads(3, "ls"), reads(3, "grep"));
 		expect(await maskedResults(messages, 2)).toEqual([true, false, false, true, false, false, true, false, false]);

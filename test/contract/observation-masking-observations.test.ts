@@ -41,7 +41,7 @@ async function edited(text: string, layer: PolicyLayer, operation: typeof maskCo
 	return { ...outcome, text: written };
 }
 
-describe.each(protocolSamples)("Observations (docs/specs/observation-masking.md#observations): $name", (sample) => {
+describe.each(protocolSamples)("Observations (docs/strategies.md#observations): $name", (sample) => {
 	const conversation = protocolConversation(sample);
 	const paths = (edits: readonly { readonly path: string }[]) => edits.map(({ path }) => path);
 	const contentOf = (message: unknown) => JSON.stringify((message as { content: unknown }).content);

@@ -19,7 +19,7 @@ async function placeholderFor(name: string | undefined, layer: PolicyLayer = {},
 
 const characters = outputOf("output").length;
 
-describe("The placeholder (docs/specs/observation-masking.md#placeholder)", () => {
+describe("The placeholder (docs/strategies.md#placeholder)", () => {
 	it("is worded as specified, in French, with tool_call_id, tool_name and original_chars", async () => {
 		expect(await placeholderFor("ls")).toBe(
 			`[Observation masquée: résultat d'outil ancien (tool_call_id=call_123, outil=ls, chars=${characters})]`,

@@ -24,7 +24,7 @@ async function maskedResults(messages: readonly JsonMessage[], mask: PolicyLayer
 	return resultContents(conversation).map((content, index) => content !== before[index]);
 }
 
-describe("The window (docs/specs/observation-masking.md#window)", () => {
+describe("The window (docs/strategies.md#window)", () => {
 	it("masks only the results that are older than the last N tool turns", async () => {
 		const masked = await maskedResults(openaiMessages(...turns(10)), { window_turns: 8 });
 		expect(masked).toEqual([true, true, false, false, false, false, false, false, false, false]);

@@ -8,7 +8,7 @@ import { assistant, openaiMessages, toolTurn, user, writeMessages } from "../sup
 
 const policy = policyOf({ preset: "context-guard" });
 
-describe("Preset `context-guard` (docs/specs/context-window-guard.md)", () => {
+describe("Preset `context-guard` (docs/strategies.md)", () => {
 	it("mask: off", async () => {
 		const turns = Array.from({ length: 20 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`)));
 		const conversation = openaiMessages(...turns);

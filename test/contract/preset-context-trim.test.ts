@@ -32,7 +32,7 @@ async function trim(contextWindow: number) {
 	return { messages: outcome.conversation as JsonMessage[], report: outcome.report };
 }
 
-describe("Preset `context-trim` (docs/specs/robustness.md#context-limit)", () => {
+describe("Preset `context-trim` (docs/strategies.md#context-limit)", () => {
 	it("the budget is 80 % of the window, with no further reserve", async () => {
 		expect((await trim(10_000)).report).toMatchObject({ budget_tokens: 8_000, reserve_tokens: 0 });
 		expect((await trim(999)).report.budget_tokens).toBe(799);
@@ -101,7 +101,7 @@ describe("Preset `context-trim` (docs/specs/robustness.md#context-limit)", () =>
 		expect((await trim(100_000)).report.tokens.before).toBe(total);
 	});
 
-	it("cuts over 8 000 characters half and half, with `[... N caractères omis ...]` (docs/specs/robustness.md#large-results)", async () => {
+	it("cuts over 8 000 characters half and half, with `[... N caractères omis ...]` (docs/strategies.md#large-results)", async () => {
 		const text = textOfLength(20_000);
 		const outcome = await truncateText({ text, policy });
 		expect(outcome.text).toBe(`${text.slice(0, 4_000)}\n\n[... 12000 caractères omis ...]\n\n${text.slice(-4_000)}`);

@@ -10,7 +10,7 @@ const policy = policyOf();
 const turns = Array.from({ length: 12 }, (_, index) => toolTurn(`call_${index}`, outputOf(`turn ${index}`)));
 const conversation = openaiMessages(user("The task."), ...turns);
 
-describe("Preset `observation-masking` (docs/specs/observation-masking.md)", () => {
+describe("Preset `observation-masking` (docs/strategies.md)", () => {
 	it("is the default", () => {
 		expect(policyOf({ preset: "observation-masking" })).toEqual(policy);
 		expect(policy.preset).toBe("observation-masking");
@@ -26,7 +26,7 @@ describe("Preset `observation-masking` (docs/specs/observation-masking.md)", () 
 		expect(policy.mask.keep_errors).toBe(true);
 	});
 
-	it("guard: the numbers of docs/specs/context-window-guard.md#configuration, ladder truncate → mask → drop", () => {
+	it("guard: the numbers of docs/strategies.md#configuration, ladder truncate → mask → drop", () => {
 		expect(policy.guard).toMatchObject({
 			ladder: ["truncate", "mask", "drop"],
 			reserve_tokens: 8_192,
@@ -65,7 +65,7 @@ describe("Preset `observation-masking` (docs/specs/observation-masking.md)", () 
 		expect(outcome.conversation).toBe(conversation);
 	});
 
-	it("truncate: the numbers of docs/specs/context-window-guard.md#truncation", () => {
+	it("truncate: the numbers of docs/strategies.md#truncation", () => {
 		expect(policy.truncate).toMatchObject({ max_chars: 50_000, head_chars: 2_000, tail_chars: 2_000 });
 	});
 });

@@ -10,7 +10,7 @@ const hidden = "历史 tool_call已隐藏";
 const turns = (count: number) =>
 	Array.from({ length: count }, (_, index) => toolTurn(`call_${index}`, outputOf(`turn ${index}`))).flat();
 
-describe("Preset `tool-result-hiding` (docs/specs/compaction-strategies.md#tool-result-hiding)", () => {
+describe("Preset `tool-result-hiding` (docs/compaction.md#tool-result-hiding)", () => {
 	it("keeps the last 5 tool-call groups, placeholder `历史 tool_call已隐藏`", async () => {
 		const outcome = await maskConversation({ conversation: openaiMessages(turns(7)), policy });
 		const contents = resultContents(outcome.conversation);
@@ -54,7 +54,7 @@ describe("Preset `tool-result-hiding` (docs/specs/compaction-strategies.md#tool-
 		expect(outcome.conversation).toEqual(conversation.with(2, { ...conversation[2], content: hidden }));
 	});
 
-	it("counts groups by tool calls, with any user messages between (docs/specs/compaction-strategies.md#tool-groups)", async () => {
+	it("counts groups by tool calls, with any user messages between (docs/compaction.md#tool-groups)", async () => {
 		const chatter = Array.from({ length: 20 }, (_, index) => user(`injected ${index}`));
 		const outcome = await maskConversation({ conversation: openaiMessages(turns(1), chatter, turns(5)), policy });
 		expect(outcome.report.masked_tool_results).toBe(1);

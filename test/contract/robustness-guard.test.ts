@@ -7,7 +7,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { assistant, openaiMessages, user } from "../support/script.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 
-// The token limit and the trimming (docs/specs/robustness.md#context-limit): test/contract/preset-context-trim.test.ts.
+// The token limit and the trimming (docs/strategies.md#context-limit): test/contract/preset-context-trim.test.ts.
 
 const contextWindow = 1_000_000;
 const trim: PolicyLayer = { preset: "context-trim" };
@@ -22,7 +22,7 @@ const chat = (count: number) =>
 		),
 	);
 
-describe("`max_messages`: `guard_context` reports it and, when allowed, compacts (docs/specs/robustness.md#message-limit)", () => {
+describe("`max_messages`: `guard_context` reports it and, when allowed, compacts (docs/strategies.md#message-limit)", () => {
 	it("the preset compacts at 30 messages, keeps 5, and its limit is 50", () => {
 		const { guard: guarded, compaction } = policyOf(trim);
 		expect(guarded).toMatchObject({ max_messages: 50, auto_compact: false });
@@ -88,7 +88,7 @@ describe("`max_messages`: `guard_context` reports it and, when allowed, compacts
 	});
 });
 
-describe("`guard_context` accepts the last response (docs/specs/robustness.md#cut-answers)", () => {
+describe("`guard_context` accepts the last response (docs/compaction.md#cut-answers)", () => {
 	const followUp =
 		"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
 	const conversation = deepFreeze(agentConversation(3).concat(openaiMessages(user("Et alors ?"))));

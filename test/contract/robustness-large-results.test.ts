@@ -18,7 +18,7 @@ const cutOf = (text: string) => truncateJsonContent(text, limits);
 const long = textOfLength(20_000);
 const expected = `${long.slice(0, 4_000)}\n\n[... 12000 caractères omis ...]\n\n${long.slice(-4_000)}`;
 
-describe("In a JSON result only the text in `content` is cut, with `_truncated: true` (docs/specs/robustness.md#large-results)", () => {
+describe("In a JSON result only the text in `content` is cut, with `_truncated: true` (docs/strategies.md#large-results)", () => {
 	it("keeps half and half of `content` and sets the flag", () => {
 		const cut = cutOf(JSON.stringify({ success: true, content: long, path: "a.txt" }));
 		expect(JSON.parse(cut?.text ?? "")).toEqual({ success: true, content: expected, path: "a.txt", _truncated: true });

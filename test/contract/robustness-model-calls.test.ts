@@ -31,7 +31,7 @@ async function summarise(behaviours: readonly Behaviour[], options: CompactOptio
 	return { server, summariser, outcome, error, progress, delays: clock.waits.map((ms) => ms / 1_000) };
 }
 
-describe("Every model call is retried 3 times, after 2, 4 and 8 s (docs/specs/robustness.md#retries)", () => {
+describe("Every model call is retried 3 times, after 2, 4 and 8 s (docs/compaction.md#retries)", () => {
 	it.each([429, 500, 502, 503, 504])(
 		"HTTP %i three times, then an answer: the conversation is summarised",
 		async (status) => {
@@ -81,7 +81,7 @@ describe("Every model call is retried 3 times, after 2, 4 and 8 s (docs/specs/ro
 	});
 });
 
-describe("Each retry is reported as `{attempt, max_retries, delay}` (docs/specs/robustness.md#retries)", () => {
+describe("Each retry is reported as `{attempt, max_retries, delay}` (docs/compaction.md#retries)", () => {
 	it("reports it to the observer of a program", async () => {
 		// As MCP progress to a real client: test/e2e/compact-endpoint.test.ts.
 		const { progress } = await summarise([refuse(429), refuse(500), complete(handover)]);
@@ -92,7 +92,7 @@ describe("Each retry is reported as `{attempt, max_retries, delay}` (docs/specs/
 	});
 });
 
-describe("A summary that was cut off is asked for again, more concisely (docs/specs/robustness.md#cut-answers)", () => {
+describe("A summary that was cut off is asked for again, more concisely (docs/compaction.md#cut-answers)", () => {
 	it("the request follows the partial answer, in French", async () => {
 		const cut = complete("## Tâche\nCorriger l'ana", "length");
 		const { outcome, server } = await summarise([cut, cut, complete(handover)]);
@@ -114,7 +114,7 @@ describe("A summary that was cut off is asked for again, more concisely (docs/sp
 	});
 });
 
-describe("Errors have a code, a status and `is_retryable`; no message is matched (docs/specs/robustness.md#typed-errors)", () => {
+describe("Errors have a code, a status and `is_retryable`; no message is matched (docs/compaction.md#typed-errors)", () => {
 	const coded =
 		(status: number, code: string): Behaviour =>
 		(response) => {
@@ -152,7 +152,7 @@ describe("Errors have a code, a status and `is_retryable`; no message is matched
 	);
 });
 
-describe("One HTTP client with keep-alive, closed on shutdown (docs/specs/robustness.md#no-repeated-work)", () => {
+describe("One HTTP client with keep-alive, closed on shutdown (docs/compaction.md#no-repeated-work)", () => {
 	// The list of tools and their schemas: test/contract/robustness-server.test.ts.
 	it("one connection serves all compactions and retries, and none is left open after closing", async () => {
 		const { server, summariser } = await summarise([complete(handover), refuse(503), complete(handover)]);

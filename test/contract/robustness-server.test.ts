@@ -6,7 +6,7 @@ import { z } from "zod";
 import { bindTools } from "../../src/mcp/server.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
 
-it("the list of tools and their schemas are built once for each server (docs/specs/robustness.md#no-repeated-work)", async () => {
+it("the list of tools and their schemas are built once for each server (docs/compaction.md#no-repeated-work)", async () => {
 	const reads = { description: 0, inputSchema: 0 };
 	const tool: Tool = {
 		name: "test_tool",

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { followUps, handoverWordings } from "../../src/compaction/prompt.ts";
+import { followUps } from "../../src/compaction/prompt.ts";
 import { frameWordings } from "../../src/compaction/summary.ts";
-import { excerptWordings, locales } from "../../src/policy/wordings.ts";
+import { locales } from "../../src/policy/wordings.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { anchorsOf, pages } from "./markdown.ts";
 
-const specs = pages.filter(({ path }) => path.startsWith("docs/specs/"));
+const textOf = (path: string) => pages.find((page) => page.path === path)?.text ?? "";
 
 /** Every text in a table of wordings. */
 function textsIn(value: unknown): string[] {
@@ -16,46 +16,48 @@ function textsIn(value: unknown): string[] {
 }
 
 describe("the wordings", () => {
-	const text = specs.map((page) => page.text).join("\n");
+	const inEveryLocale = Object.values(locales).map((words) => [
+		words.unknown_tool,
+		words.recall_hint,
+		...[words, words.archived].map((own) => [own.placeholder, own.short_placeholder, own.truncation_marker]),
+	]);
 
 	it.each([
-		["placeholders, markers and notices", locales],
-		["notices of streams", excerptWordings],
-		["requests for a more concise answer", followUps],
-		["summary prompts", handoverWordings],
-		["summary frames", frameWordings],
-	])("the specs give all %s word for word", (_, table) => {
+		["strategies", "all placeholders, hints and markers", inEveryLocale],
+		["compaction", "all requests for a more concise answer", followUps],
+		["compaction", "all summary frames", frameWordings],
+	])("the page on %s gives %s word for word", (page, _, table) => {
 		const texts = textsIn(table);
 		expect(texts.length).toBeGreaterThan(2);
-		expect(texts.filter((one) => !text.includes(one))).toEqual([]);
+		expect(texts.filter((one) => !textOf(`docs/${page}.md`).includes(one))).toEqual([]);
 	});
 });
 
 describe("the citations", () => {
-	const cited = ["src", "test"].flatMap((folder) =>
+	const cited = ["src", "test", "lab"].flatMap((folder) =>
 		readdirSync(join(packageFolder, folder), { recursive: true, encoding: "utf8" })
-			.filter((path) => path.endsWith(".ts"))
+			.filter((path) => path.endsWith(".ts") && !path.includes("node_modules"))
 			.flatMap((path) => {
 				const file = `${folder}/${path}`;
+				// Pages of other projects are cited as those "of" them, or by an address.
 				const found = readFileSync(join(packageFolder, file), "utf8").matchAll(
-					/docs\/specs\/([\w-]+)\.md(?:#([\w-]+))?/g,
+					/(?<![\w./-])docs\/([\w/-]+\.md)(?! of )(?:#([\w-]+))?/g,
 				);
-				return Array.from(found, ([, page = "", anchor]) => ({ file, path: `docs/specs/${page}.md`, anchor }));
+				return Array.from(found, ([, page, anchor]) => ({ file, path: `docs/${page}`, anchor }));
 			}),
 	);
 
 	it("name an existing page and rule", () => {
+		expect(cited.length).toBeGreaterThan(100);
 		const broken = cited.filter(({ path, anchor }) => {
-			const page = specs.find((one) => one.path === path);
+			const page = pages.find((one) => one.path === path);
 			return !page || (anchor !== undefined && !anchorsOf(page).includes(anchor));
 		});
 		expect(broken).toEqual([]);
 	});
 
-	it("cover every spec in the sources and in the tests", () => {
-		for (const folder of ["src/", "test/"]) {
-			const reached = new Set(cited.filter(({ file }) => file.startsWith(folder)).map(({ path }) => path));
-			expect([...reached].sort()).toEqual(specs.map(({ path }) => path).sort());
-		}
+	it.each(["docs/strategies.md", "docs/compaction.md"])("cover %s in the sources and in the tests", (path) => {
+		const reached = new Set(cited.filter((one) => one.path === path).map(({ file }) => file.split("/")[0]));
+		expect([...reached].sort()).toEqual(expect.arrayContaining(["src", "test"]));
 	});
 });

@@ -7,7 +7,7 @@ import { compactSession, contentOf, firstText, type StdioCompactSession, summary
 
 const messages = agentConversation(3);
 const window = { context_window: 20_000, reserve_tokens: 1_000 };
-/** The wording of docs/specs/robustness.md#cut-answers. */
+/** The wording of docs/compaction.md#cut-answers. */
 const request = "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
 const partial = "The parser fails since it takes the last";
 

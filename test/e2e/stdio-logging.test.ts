@@ -13,7 +13,7 @@ const messages = openaiMessages(
 	Array.from({ length: 6 }, (_, turn) => toolTurn(`call_${turn + 1}`, outputOf(`${secret} ${turn}`))).flat(),
 );
 
-/** Makes the guard truncate the one and drop the others (docs/specs/context-window-guard.md#ladder); counts the dropped messages. */
+/** Makes the guard truncate the one and drop the others (docs/strategies.md#ladder); counts the dropped messages. */
 async function guard(session: StdioSession): Promise<number> {
 	const result = await session.call("guard_context", {
 		messages,
@@ -35,7 +35,7 @@ const operatorReads = (session: StdioSession, end: string) =>
 const dropped = (count: number) =>
 	expect.stringMatching(new RegExp(`^Context guard: dropped ${count} old messages \\(estimated \\d+ tokens\\)$`));
 
-it("logs each truncation and the drops at warning, to client and operator (docs/specs/context-window-guard.md#log-lines)", async () => {
+it("logs each truncation and the drops at warning, to client and operator (docs/strategies.md#log-lines)", async () => {
 	const session = await stdioSession();
 	await session.call("guard_context", {
 		messages,

@@ -23,7 +23,7 @@ const output = outputOf("fox");
 const text = (value: string) => ({ type: "text", text: value });
 const use = (id: string, name: string) => ({ type: "tool_use", id, name, input: { path: id } });
 
-describe("whether observations are read (docs/specs/observation-masking.md#observations)", () => {
+describe("whether observations are read (docs/strategies.md#observations)", () => {
 	const native = openaiMessages(toolTurn("call_a", output));
 	const spoken = protocolConversation(sample, [output]);
 

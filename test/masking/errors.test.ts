@@ -45,7 +45,7 @@ describe("detectError", () => {
 		expect(detectError(text)).toBeUndefined();
 	});
 
-	it("tries the rules in the order of docs/specs/observation-masking.md#errors-stay", () => {
+	it("tries the rules in the order of docs/strategies.md#errors-stay", () => {
 		const words = ["connection refused", "connect_error", "timeout", '"error"', "\nError", "Exception", "Traceback"];
 		const found = words.map((_, index) => detectError(words.slice(0, index + 1).join(" ")));
 		expect(found).toEqual([

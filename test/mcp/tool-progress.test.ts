@@ -52,7 +52,7 @@ it("each number exceeds the previous one, whatever the clock says", () => {
 	expect(new Set(toldOf(between).map(({ progress }) => progress)).size).toBe(between.length);
 });
 
-it("a retry is reported as documented, and only on request (docs/specs/robustness.md#retries)", () => {
+it("a retry is reported as documented, and only on request (docs/compaction.md#retries)", () => {
 	const retry = { kind: "retry", attempt: 2, max_retries: 3, delay: 4, code: "rate_limit", status_code: 429 } as const;
 	expect(toldOf([retry])[0]?._meta).toEqual({ "palimpsest/retry": { attempt: 2, max_retries: 3, delay: 4 } });
 	expect(callProgress({ progressToken: undefined, sendNotification: async () => undefined })).toBeUndefined();

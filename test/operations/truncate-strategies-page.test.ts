@@ -11,7 +11,7 @@ import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
 const run = promisify(execFile);
 
-const page = await readFile(join(packageFolder, "docs/strategies.md"), "utf8");
+const page = await readFile(join(packageFolder, "docs/compaction.md"), "utf8");
 
 const messages = agentConversation(9);
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
 	await writeFile(join(project, "chat.json"), JSON.stringify(messages));
 });
 
-describe("the strategy of docs/strategies.md, from an installed package", () => {
+describe("the strategy of docs/compaction.md, from an installed package", () => {
 	const note = { role: "user", content: "[12 messages were left out here.]" };
 	const expected = [...messages.slice(0, 2), note, ...messages.slice(-6)];
 

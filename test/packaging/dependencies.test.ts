@@ -33,7 +33,7 @@ describe("the installed dependencies", () => {
 	it("are explained, one line each", () => {
 		const { dependencies, optionalDependencies, peerDependencies } = manifest;
 		const named = Array.from(
-			read("docs/dependencies.md").matchAll(/^\| `([^`]+)` \|.*\| ([^|]+) \|$/gm),
+			read("docs/architecture.md").matchAll(/^\| `([^`]+)` \|.*\| ([^|]+) \|$/gm),
 			([, name]) => name,
 		);
 		expect(named.sort()).toEqual(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }).sort());

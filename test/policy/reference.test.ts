@@ -50,11 +50,11 @@ describe("policyReference", () => {
 		);
 	});
 
-	it("names every field, variable and preset, the alias and the order of precedence", () => {
+	it("names every field and preset, the rule of the variables, the alias and the order of precedence", () => {
 		const text = policyReference();
 		for (const field of policyFields()) {
 			expect(text).toContain(`| \`${field.key}\` |`);
-			expect(text).toContain(`\`${field.environmentName}\``);
+			expect(field.environmentName).toBe(`PALIMPSEST_${field.key.toUpperCase().replaceAll(".", "_")}`);
 		}
 		for (const name of presetNames) expect(text).toContain(`### \`${name}\``);
 		expect(text).toContain("[observation_masking.schema1]");

@@ -21,7 +21,7 @@ const policyFor = ({ windowTurns, keepErrors, keepLastK }: Settings) =>
 	});
 
 test.prop([conversations, maskSettings], { numRuns: 500 })(
-	"masks the same results, with the same placeholders, as an independent implementation of docs/specs/observation-masking.md",
+	"masks the same results, with the same placeholders, as an independent implementation of docs/strategies.md",
 	async ({ format, document }, settings) => {
 		const { edits, report } = await maskConversation({ conversation: document, policy: policyFor(settings) });
 		expect(report.format).toBe(format);

@@ -42,7 +42,7 @@ const anyLimits: fc.Arbitrary<HeadTailLimits> = fc.record({
 	tailChars: fc.integer({ min: 0, max: 150 }),
 	marker: markers,
 });
-// As in docs/specs/robustness.md#large-results: head and tail fill the limit, so the marker exceeds it.
+// As in docs/strategies.md#large-results: head and tail fill the limit, so the marker exceeds it.
 const fullLimits = fc
 	.tuple(anyLimits, fc.integer({ min: 0, max: 20 }))
 	.map(([limit, spare]) => ({ ...limit, maxChars: limit.headChars + limit.tailChars + spare }));

@@ -51,7 +51,7 @@ describe("a truncated answer", () => {
 		expect(failing.server.requests.length).toBe(7);
 	});
 
-	it("is followed up in the words of the locale (docs/specs/robustness.md#cut-answers)", async () => {
+	it("is followed up in the words of the locale (docs/compaction.md#cut-answers)", async () => {
 		expect(followUps.fr).toBe(
 			"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.",
 		);

@@ -9,7 +9,7 @@ interface OracleSettings {
 }
 
 /**
- * docs/specs/observation-masking.md a second time, in the simplest way and without any code of the product. Returns the
+ * docs/strategies.md a second time, in the simplest way and without any code of the product. Returns the
  * placeholder for each place that is masked.
  */
 export function expectedMasks(document: unknown, format: FormatName, settings: OracleSettings): Map<string, string> {
@@ -71,7 +71,7 @@ function looksLikeError(text: string): boolean {
 	}
 }
 
-/** The French placeholder of docs/specs/observation-masking.md#placeholder, written by hand. */
+/** The French placeholder of docs/strategies.md#placeholder, written by hand. */
 export function frenchPlaceholder(id: string | undefined, name: string | undefined, characters: number): string {
 	const tool = clean(name ?? "") || "inconnu";
 	return `[Observation masquée: résultat d'outil ancien (tool_call_id=${clean(id ?? "")}, outil=${tool}, chars=${characters})]`;

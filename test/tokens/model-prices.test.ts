@@ -121,8 +121,9 @@ describe("the prices of a model", () => {
 });
 
 describe("the page of prices", () => {
-	const page = readFileSync(resolve(import.meta.dirname, "../../docs/prices.md"), "utf8");
-	const rows = (page.match(/^\| `.*\|$/gm) ?? []).map((line) => line.slice(2, -2).split(" | "));
+	const page = readFileSync(resolve(import.meta.dirname, "../../docs/tokens.md"), "utf8");
+	const [, prices = ""] = page.split("\n## Prices\n");
+	const rows = (prices.match(/^\| `.*\|$/gm) ?? []).map((line) => line.slice(2, -2).split(" | "));
 
 	it("has each row of the table in the code, in its order", () => {
 		const written = tabledPrices().map(({ name, dollars, read, write, writeForHour, steps, minutes }) => [
