@@ -167,6 +167,11 @@ export function compose<Written>(
 			? Object.assign(histories.keep(conversation, { transcript, paired, keys }, opened.branch), writtenBefore)
 			: undefined,
 	};
+	// A request that only counts tokens leaves nothing out of those after it.
+	const noteLeftOut = (left: readonly Block[]): Omit<Note, "number"> => ({
+		leftOut: decides ? keysOf(left) : undefined,
+		isEnforced: true,
+	});
 	const variant = (
 		written: Written | undefined,
 		left: readonly Block[],
@@ -184,17 +189,16 @@ export function compose<Written>(
 			withoutInvalid() {
 				invalid = invalidAmong(allBlocks(), stateOf);
 				if (invalid.length === out.length) return undefined;
-				return variant(write(stateOf, invalid), invalid, { leftOut: keysOf(invalid), isEnforced: true });
+				return variant(write(stateOf, invalid), invalid, noteLeftOut(invalid));
 			},
 			dropping() {
 				const drop = drops ? undefined : dropBlocks.edit(body);
-				const note = { leftOut: keysOf(invalid), isEnforced: true, dropsBlocks: true } as const;
+				const note = { ...noteLeftOut(invalid), dropsBlocks: true } as const;
 				return drop && variant(write(stateOf, invalid, drop), invalid, note);
 			},
 			withoutReasoning() {
 				const all = allBlocks();
-				const note = { leftOut: keysOf(all), isEnforced: true } as const;
-				return all.length === 0 ? undefined : variant(write(stateOf, all), all, note);
+				return all.length === 0 ? undefined : variant(write(stateOf, all), all, noteLeftOut(all));
 			},
 			earlier() {
 				if (fresh.size === 0) return undefined;

@@ -196,14 +196,11 @@ describe("where the provider refuses more reasoning than what no longer fits", (
 		type: "invalid_request_error",
 		message: "thinking.block_binding: Extra inputs are not permitted",
 	};
+	const refusesControl = (body: Body) => (body.thinking?.block_binding === undefined ? strict(body) : unknownControl);
 
 	it.each([
 		{ name: "knows the control that drops blocks", refuses: strict, refused: 1 },
-		{
-			name: "does not know the control that drops blocks",
-			refuses: (body: Body) => (body.thinking?.block_binding === undefined ? strict(body) : unknownControl),
-			refused: 2,
-		},
+		{ name: "does not know the control that drops blocks", refuses: refusesControl, refused: 2 },
 	])("a session goes on whose states are lost, at a provider that $name", async ({ refuses, refused }) => {
 		const provider = thinkingProvider(refuses);
 		const session = await startPlayed({ policy: strided }, provider.answer);
@@ -217,6 +214,24 @@ describe("where the provider refuses more reasoning than what no longer fits", (
 		expect(provider.refused()).toBe(refused);
 		await host.turns(forgetful, 5);
 		expect(provider.accepted).toHaveLength(15);
+	});
+
+	it("a refused count of changed messages takes no reasoning out of later requests", async () => {
+		const provider = thinkingProvider(refusesControl);
+		const session = await startPlayed({ policy: strided }, provider.answer);
+		const proxy = await session.start();
+		const host = startHost();
+		await host.turns(proxy, 3);
+		const kept = [...host.messages];
+		const cleared = {
+			role: "user",
+			content: JSON.parse(JSON.stringify(kept[2]?.content).replace(/"content":"/, "$&-")),
+		};
+		host.messages.splice(2, 1, cleared);
+		expect((await sendSettled(proxy, host.request("/v1/messages/count_tokens"))).status).toBe(200);
+		host.messages.splice(2, 1, kept[2] as (typeof kept)[number]);
+		await host.turns(proxy, 1);
+		expect(provider.accepted.map(({ body }) => thinkingOf(body).length)).toEqual([0, 1, 2, 3]);
 	});
 
 	it("a conversation that is held out gets the refusal, and nothing else is sent", async () => {
