@@ -4,9 +4,9 @@ import { homedir } from "node:os";
 import { archiveLocation, openArchiveOfPolicy } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readRegularFile } from "../files/access.ts";
-import { hookHosts, usualHookChars } from "../hosts/hook-answers.ts";
-import { enteredHooks, hookTarget, isPluginHost, pluginModule } from "../hosts/hooks.ts";
-import { hosts } from "../hosts/hosts.ts";
+import { usualHookChars } from "../hosts/hook-answers.ts";
+import { enteredHooks, hookTarget, pluginModule } from "../hosts/hooks.ts";
+import { hookHosts, serverHosts } from "../hosts/hosts.ts";
 import { hostStates } from "../hosts/install.ts";
 import { parseAddress } from "../http/address.ts";
 import { resolvePolicy } from "../policy/layers.ts";
@@ -143,7 +143,7 @@ async function checkHosts(): Promise<Finding> {
 	const name = "hosts";
 	const where = { platform: process.platform, environment: process.env, homeFolder: homedir() };
 	const states = await Promise.all(
-		hosts.map(async (host) => (await hostStates(host, where)).map((state) => ({ host: host.name, ...state }))),
+		serverHosts.map(async (host) => (await hostStates(host, where)).map((state) => ({ host: host.name, ...state }))),
 	);
 	const present = states.flat().filter(({ state }) => state !== "no file");
 	const problemOf = oncePerStart();
@@ -199,16 +199,17 @@ async function hookStarts(): Promise<readonly EnteredPart[]> {
 		const bytes = await readRegularFile(target.file, mostSettingsBytes).catch(() => "");
 		const text = bytes.toString().replace(/^\uFEFF/, "");
 		const otherwise = "installed, not started";
-		if (isPluginHost(host)) {
+		const { name } = host;
+		if (host.kind === "plugin") {
 			const file = pluginModule(text);
-			return file === undefined ? [] : [{ part: `${host} plugin`, start: { kind: "module", file }, otherwise }];
+			return file === undefined ? [] : [{ part: `${name} plugin`, start: { kind: "module", file }, otherwise }];
 		}
 		try {
 			const lines = enteredHooks(text, target);
-			return lines.map((line) => ({ part: `${host} hook`, start: { kind: "hook", line }, otherwise }));
+			return lines.map((line) => ({ part: `${name} hook`, start: { kind: "hook", line }, otherwise }));
 		} catch {
-			return text.includes(` hook ${host}`)
-				? [{ part: `${host} hook`, start: undefined, otherwise: "unreadable" }]
+			return text.includes(` hook ${name}`)
+				? [{ part: `${name} hook`, start: undefined, otherwise: "unreadable" }]
 				: [];
 		}
 	});

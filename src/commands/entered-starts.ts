@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { isJsonObject } from "../conversation/json.ts";
-import type { ServerStart } from "../hosts/hosts.ts";
+import type { ServerStart } from "../hosts/host.ts";
 import { version } from "../version.ts";
 
 /** The ways in which a host starts us: a server, a hook's command line in a shell, or a module that a plugin file imports. */

@@ -1,32 +1,11 @@
 import { parseArgs } from "node:util";
 import { PalimpsestError } from "../errors.ts";
-import {
-	answerClaudeCode,
-	answerCodex,
-	answerCopilotCli,
-	answerGeminiCli,
-	isOwnResult,
-	readCopilotEvent,
-	readToolEvent,
-	usualHookChars,
-} from "../hosts/hook-answers.ts";
+import { type HookShell, isOwnResult, usualHookChars } from "../hosts/hook-answers.ts";
+import type { CommandHookHost } from "../hosts/host.ts";
+import { commandHookHosts } from "../hosts/hosts.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
-import type { HookShell } from "../hosts/shorten-result.ts";
 
 // A host waits for its hooks after every tool call, so this file loads only the code for a small result.
-
-const hostHooks = {
-	"claude-code": { read: eventNamed("PostToolUse"), answer: answerClaudeCode },
-	"gemini-cli": { read: eventNamed("AfterTool"), answer: answerGeminiCli },
-	codex: { read: eventNamed("PostToolUse"), answer: answerCodex },
-	"copilot-cli": { read: readCopilotEvent, answer: answerCopilotCli },
-};
-
-function eventNamed(name: string) {
-	return (json: string) => readToolEvent(json, name);
-}
-
-type HookHost = keyof typeof hostHooks;
 
 /** After this time the result passes unchanged. */
 const timeLimitMs = 8_000;
@@ -42,22 +21,22 @@ type HookOptions = Readonly<Partial<Record<(typeof optionNames)[number], string 
 export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
 	const [command, name = "", ...args] = parameters;
 	if (command !== "hook" || args.includes("--help") || args.includes("-h")) return false;
-	if (!Object.hasOwn(hostHooks, name)) return false;
+	const host = commandHookHosts.find((one) => one.name === name);
+	if (host === undefined) return false;
 	const options = Object.fromEntries(optionNames.map((option) => [option, { type: "string" as const }]));
 	const { values, tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
 	const unknown = tokens.find((token) => token.kind !== "option" || !Object.hasOwn(options, token.name));
 	const problem = unknown && (unknown.kind === "option" ? unknown.rawName : "an argument");
-	await answerHook(name as HookHost, values, problem);
+	await answerHook(host, values, problem);
 	return true;
 }
 
 /** After any error the result passes unchanged: no answer, one line on standard error, exit code 0. */
-async function answerHook(name: HookHost, values: HookOptions, unknown: string | undefined): Promise<void> {
-	// Without an answer, Gemini CLI takes standard error for one.
-	const nothing = name === "gemini-cli" ? "{}\n" : "";
+async function answerHook(host: CommandHookHost, values: HookOptions, unknown: string | undefined): Promise<void> {
+	const { answerStart, noAnswer = "" } = host;
 	const late = setTimeout(() => {
 		process.stderr.write("palimpsest: result left unedited: the hook took too long\n");
-		process.stdout.write(nothing, () => process.exit(0));
+		process.stdout.write(noAnswer, () => process.exit(0));
 	}, timeLimitMs);
 	// The host closed the pipe, or we have a defect: neither may fail the host.
 	process.on("uncaughtException", () => process.exit(0));
@@ -68,40 +47,39 @@ async function answerHook(name: HookHost, values: HookOptions, unknown: string |
 		}
 		const mostChars = readMaxChars(values);
 		const input = await readEvent();
-		const isStart = name === "claude-code" && input.length <= mostStartBytes && input.includes('"SessionStart"');
-		if (isStart) answer = await wordsAfterCompaction(input.toString("utf8"), values);
+		if (answerStart && input.length <= mostStartBytes && input.includes('"SessionStart"'))
+			answer = await answeredStart({ host, answerStart, input: input.toString("utf8"), values });
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
 		if (input.length > mostChars)
-			answer ??= await shortened({ name, input: input.toString("utf8"), mostChars, values });
+			answer ??= await shortened({ host, input: input.toString("utf8"), mostChars, values });
 	} catch (error) {
 		process.stderr.write(`palimpsest: result left unedited: ${describeError(error)}\n`);
 	}
 	clearTimeout(late);
-	process.stdout.write(answer ?? nothing);
+	process.stdout.write(answer ?? noAnswer);
 }
 
 /** `undefined` if the result stays. Loads policy and archive only if needed. */
 async function shortened(what: {
-	readonly name: HookHost;
+	readonly host: CommandHookHost;
 	readonly input: string;
 	readonly mostChars: number;
 	readonly values: HookOptions;
 }): Promise<string | undefined> {
-	const { name, input, mostChars, values } = what;
+	const { host, input, mostChars, values } = what;
 	let opening: Promise<HookShell> | undefined;
 	const load = async () => {
-		opening ??= openShell(name, values);
+		opening ??= openShell(host, values);
 		return { shell: await opening, ...(await import("../hosts/shorten-result.ts")) };
 	};
 	try {
-		const { read, answer } = hostHooks[name];
-		const event = read(input);
+		const event = host.read(input);
 		if (event === undefined || isOwnResult(event)) return undefined;
 		const context = async () => {
 			const { shell, hookContext } = await load();
 			return hookContext({ event, ...shell });
 		};
-		const answered = await answer(event, {
+		const answered = await host.answer(event, {
 			mostChars,
 			shorten: async (text, most, isCut) =>
 				text.length <= most ? undefined : (await context()).shorten(text, most, isCut),
@@ -114,20 +92,28 @@ async function shortened(what: {
 }
 
 /** `undefined` if the host has not compacted. */
-async function wordsAfterCompaction(input: string, values: HookOptions): Promise<string | undefined> {
+async function answeredStart(what: {
+	readonly host: CommandHookHost;
+	readonly answerStart: NonNullable<CommandHookHost["answerStart"]>;
+	readonly input: string;
+	readonly values: HookOptions;
+}): Promise<string | undefined> {
+	const { host, answerStart, input, values } = what;
 	const event = JSON.parse(input) as { hook_event_name?: unknown };
 	if (event?.hook_event_name !== "SessionStart") return undefined;
-	const { answerCompaction } = await import("../hosts/after-compaction.ts");
-	const shell = await openShell("claude-code", values);
+	const shell = await openShell(host, values);
 	try {
-		const answer = await answerCompaction(event, shell);
+		const answer = await answerStart(event, shell);
 		return answer && `${JSON.stringify(answer)}\n`;
 	} finally {
 		await shell.archive?.close();
 	}
 }
 
-async function openShell(host: HookHost, { policy, locale, archive, namespace }: HookOptions): Promise<HookShell> {
+async function openShell(
+	{ name: host }: CommandHookHost,
+	{ policy, locale, archive, namespace }: HookOptions,
+): Promise<HookShell> {
 	const [{ hookPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
 		import("../hosts/shorten-result.ts"),
 		import("../archive/open.ts"),

@@ -4,16 +4,9 @@ import { structuredPatch } from "diff";
 import { archivePlace, nameForPrograms } from "../archive/open.ts";
 import { withoutCredentials } from "../errors.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
-import {
-	hookTarget,
-	type InstallHost,
-	isPluginHost,
-	pluginFile,
-	pluginText,
-	withHook,
-	withoutHook,
-} from "../hosts/hooks.ts";
-import { type Host, hosts, serverStart } from "../hosts/hosts.ts";
+import { hookTarget, withHook, withoutHook } from "../hosts/hooks.ts";
+import type { HookHost, PluginHost, ServerHost } from "../hosts/host.ts";
+import { hookHosts, pluginHosts, serverHosts } from "../hosts/hosts.ts";
 import {
 	carryOutChange,
 	enterServer,
@@ -24,7 +17,7 @@ import {
 	presentFiles,
 	removeServer,
 } from "../hosts/install.ts";
-import { enteredCommand, isCheckout } from "../hosts/own-command.ts";
+import { enteredCommand, isCheckout, serverStart } from "../hosts/own-command.ts";
 import { presetNames } from "../policy/names.ts";
 import { saveAddressOf, say, show, shownName } from "./input-output.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
@@ -45,10 +38,10 @@ export async function install(name: string | undefined, options: InstallOptions)
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
 	checkLocale(locale);
-	if (isPluginHost(name) && (await changeHook(name, options, { change: withHook, done: "installed the plugin" })))
+	const plugin = pluginHosts.find((host) => host.name === name);
+	if (plugin && (await changeHook(plugin, options, { change: withHook, done: "installed the plugin" })))
 		say(`Start ${name} again.`);
-	// pi has no MCP.
-	if (name === "pi") return;
+	if (isOnlyPlugin(plugin)) return;
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	if (options.archive !== undefined && !options.dryRun) {
 		await saveAddressOf({ archive: options.archive, namespace: "default" });
@@ -70,8 +63,9 @@ export async function install(name: string | undefined, options: InstallOptions)
 
 /** `palimpsest uninstall HOST` */
 export async function uninstall(name: string, options: InstallOptions): Promise<void> {
-	if (isPluginHost(name)) await changeHook(name, options, { change: withoutHook, done: "uninstalled the plugin" });
-	if (name === "pi") return;
+	const plugin = pluginHosts.find((host) => host.name === name);
+	if (plugin) await changeHook(plugin, options, { change: withoutHook, done: "uninstalled the plugin" });
+	if (isOnlyPlugin(plugin)) return;
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
@@ -87,23 +81,25 @@ interface HookInstallOptions extends Pick<InstallOptions, "project" | "dryRun" |
 }
 
 /** `palimpsest hook install HOST` */
-export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
+export async function installHook(name: string, options: HookInstallOptions): Promise<void> {
+	const host = hookHost(name);
 	const isNew = await changeHook(host, options, { change: withHook, done: "installed" });
-	if (isNew && host === "codex") say("Codex runs no hook before you trust it: open /hooks there.");
+	if (isNew && host.kind === "command" && host.afterwards !== undefined) say(host.afterwards);
 }
 
 /** `palimpsest hook uninstall HOST` */
-export async function uninstallHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
-	await changeHook(host, options, { change: withoutHook, done: "uninstalled" });
+export async function uninstallHook(name: string, options: HookInstallOptions): Promise<void> {
+	await changeHook(hookHost(name), options, { change: withoutHook, done: "uninstalled" });
 }
 
 /** `palimpsest hook opencode` */
 export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookInstallOptions): void {
-	process.stdout.write(pluginText("opencode", { mostChars: maxChars, locale: checkLocale(locale) }));
+	const how = { isForProject: false, mostChars: maxChars, locale: checkLocale(locale) };
+	process.stdout.write(withHook(undefined, hookTarget(hookHost("opencode"), how)));
 }
 
 function changeHook(
-	host: InstallHost,
+	host: HookHost,
 	{ project = false, maxChars = usualHookChars, locale, dryRun }: HookInstallOptions,
 	{ change, done }: { readonly change: typeof withHook | typeof withoutHook; readonly done: string },
 ): Promise<boolean> {
@@ -142,23 +138,39 @@ export function lineDifference(before = "", after = ""): string {
 }
 
 async function list(options: InstallOptions): Promise<void> {
-	const width = Math.max(...hosts.map(({ name }) => name.length));
-	for (const host of hosts) {
+	const width = Math.max(...serverHosts.map(({ name }) => name.length));
+	for (const host of serverHosts) {
 		for (const { file, state } of await hostStates(host, surroundings(options))) {
 			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}\n`);
 		}
 	}
-	const ofPi = pluginFile("pi", surroundings(options));
-	show(`${"pi".padEnd(width)}  ${(existsSync(ofPi) ? "installed" : "no file").padEnd(13)}  ${shownName(ofPi)}\n`);
+	for (const { name, file } of onlyPlugins) {
+		const plugin = file(surroundings(options));
+		const state = existsSync(plugin) ? "installed" : "no file";
+		show(`${name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(plugin)}\n`);
+	}
 	say("palimpsest install HOST [--project] [--dry-run] adds the server to a host");
 }
 
-function findHost(name: string): Host {
-	const names = hosts.map((host) => host.name);
-	return hosts[names.indexOf(name)] ?? refuseUnknown("host", name, [...names, "pi"]);
+/** The hosts that have no MCP. */
+const onlyPlugins = pluginHosts.filter(({ name }) => !serverHosts.some((host) => host.name === name));
+
+function isOnlyPlugin(plugin: PluginHost | undefined): boolean {
+	return plugin !== undefined && onlyPlugins.includes(plugin);
 }
 
-function configurationFiles(host: Host, options: InstallOptions): readonly string[] {
+function findHost(name: string): ServerHost {
+	const known = [...serverHosts, ...onlyPlugins].map((host) => host.name);
+	return serverHosts.find((host) => host.name === name) ?? refuseUnknown("host", name, known);
+}
+
+/** The command line takes only names of the list. */
+function hookHost(name: string): HookHost {
+	const known = hookHosts.map((host) => host.name);
+	return hookHosts.find((host) => host.name === name) ?? refuseUnknown("host", name, known);
+}
+
+function configurationFiles(host: ServerHost, options: InstallOptions): readonly string[] {
 	const files = presentFiles(host, surroundings(options));
 	if (files.length > 0) return files;
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);

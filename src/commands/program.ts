@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import { withoutControls, withoutCredentials } from "../errors.ts";
-import { hookHosts } from "../hosts/hook-answers.ts";
+import { commandHookHosts, hookHosts } from "../hosts/hosts.ts";
 import { logKinds } from "../mcp/http/logs.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
@@ -362,21 +362,17 @@ function addHookCommands(program: Command): void {
 	] as const;
 	const locale = ["--locale <locale>", "language of the notices (default: that of the host's server entry)"] as const;
 	// Only their help comes from here: `hook.ts` answers them before the commands are made.
-	const answering = (name: string, description: string) => {
-		const answer = command(name, description).option(...maxChars);
-		return withArchive(answer.option("--policy <file>", policyFile)).option(...locale);
-	};
-	answering("claude-code", "Answer a PostToolUse or SessionStart event of Claude Code on standard input.");
-	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
-	answering("codex", "Answer a PostToolUse event of Codex on standard input.");
-	answering("copilot-cli", "Answer a postToolUse event of Copilot CLI on standard input.");
+	for (const { name, title, events } of commandHookHosts) {
+		const answer = command(name, `Answer ${events} of ${title} on standard input.`).option(...maxChars);
+		withArchive(answer.option("--policy <file>", policyFile)).option(...locale);
+	}
 	command("opencode", "Print the plugin file for opencode.")
 		.option(...maxChars, aboveZero)
 		.option(...locale)
 		.action(async (options) => (await import("./install.ts")).printOpencodePlugin(options));
 	const changing = (name: string, description: string) =>
 		command(name, description)
-			.addArgument(new Argument("<host>", "the agent program").choices(hookHosts))
+			.addArgument(new Argument("<host>", "the agent program").choices(hookHosts.map((host) => host.name).toSorted()))
 			.option("--project", "in this project's settings, not in the user's")
 			.option("--dry-run", "print what would change, and write nothing");
 	changing("install", "Add the hook to a program's settings.")

@@ -10,7 +10,8 @@ import { archiveLocation, nameForPrograms, probeArchive } from "../archive/open.
 import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
-import { type LaunchedProgram, launchedPrograms, type Pointing } from "../hosts/base-url.ts";
+import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
+import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellArgument, shellWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import { createOperatorLog, type LogKind } from "../mcp/http/logs.ts";
@@ -185,10 +186,9 @@ export async function launch(name: string, parameters: readonly string[], option
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
 		await withArchive(options, policy, async (archive) => {
-			const { upstreams } = await pointingOf(program, { port: 0, folder });
+			const { upstreams, refusesThreads } = await pointingOf(program, { port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
-			const refusesThreads = isToldFirstParty(process.env);
 			const proxy = await startProxy({
 				port: 0,
 				upstreams,
@@ -214,11 +214,6 @@ export async function launch(name: string, parameters: readonly string[], option
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
-}
-
-/** Claude Code then takes us for Anthropic itself, and may send only new messages: a thread, which cannot be edited. */
-function isToldFirstParty({ _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: told }: NodeJS.ProcessEnv): boolean {
-	return told !== undefined && !["", "0", "false"].includes(told);
 }
 
 function pointingOf({ point }: LaunchedProgram, { port, folder }: { readonly port: number; readonly folder: string }) {

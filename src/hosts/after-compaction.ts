@@ -8,7 +8,7 @@ import { objectOf, objectsOf } from "../json-text/value.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { LocaleName } from "../policy/names.ts";
-import type { HookShell } from "./shorten-result.ts";
+import type { HookShell } from "./hook-answers.ts";
 
 /** Claude Code puts a longer context into a file and shows its beginning (https://code.claude.com/docs/en/hooks). */
 const mostChars = 9_500;

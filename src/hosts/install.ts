@@ -9,12 +9,12 @@ import { PalimpsestError } from "../errors.ts";
 import { readRegularFile, writeNewFile } from "../files/access.ts";
 import { enterJson, entryInJson, refusedSettings, removeFromJson, withValue } from "../json-text/settings.ts";
 import { valueAt } from "../policy/errors.ts";
-import type { Host, HostSurroundings, ServerStart } from "./hosts.ts";
+import type { HostSurroundings, ServerHost, ServerStart } from "./host.ts";
 
 /** YAML would lose its comments. */
-export type WritableHost = Host & { readonly format: "json" | "toml" };
+export type WritableHost = ServerHost & { readonly format: "json" | "toml" };
 
-export function isWritable(host: Host): host is WritableHost {
+export function isWritable(host: ServerHost): host is WritableHost {
 	return host.format !== "yaml";
 }
 
@@ -37,7 +37,7 @@ function serverEntry(text: string, { format, key }: WritableHost): unknown {
 	return valueAt(readToml(text, "it is not valid TOML"), key);
 }
 
-export const entryByHand = ({ key, entry }: Host, start: ServerStart) => toYaml(below(key, entry(start)), "");
+export const entryByHand = ({ key, entry }: ServerHost, start: ServerStart) => toYaml(below(key, entry(start)), "");
 
 /** Scalars and lists are written as JSON, which YAML accepts. */
 function toYaml(value: JsonObject, indent: string): string {
@@ -54,7 +54,7 @@ function below(key: readonly string[], value: unknown): JsonObject {
 }
 
 /** Those of the host's installed programs; if none is installed, the first, since the host may be installed later. */
-export function presentFiles(host: Host, where: HostSurroundings): readonly string[] {
+export function presentFiles(host: ServerHost, where: HostSurroundings): readonly string[] {
 	const programs = host.programs?.(where) ?? [];
 	const present = programs.filter(({ folder, file }) => existsSync(folder) || existsSync(file));
 	if (present.length > 0) return present.map(({ file }) => file);
@@ -69,11 +69,11 @@ interface HostState {
 	readonly entry?: unknown;
 }
 
-export function hostStates(host: Host, where: HostSurroundings): Promise<readonly HostState[]> {
+export function hostStates(host: ServerHost, where: HostSurroundings): Promise<readonly HostState[]> {
 	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, ...(await findState(host, file)) })));
 }
 
-async function findState(host: Host, file: string): Promise<Omit<HostState, "file">> {
+async function findState(host: ServerHost, file: string): Promise<Omit<HostState, "file">> {
 	try {
 		const text = (await readIfThere(file))?.toString("utf8");
 		if (text === undefined) return { state: "no file" };

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageFile } from "../version.ts";
+import type { ServerStart } from "./host.ts";
 
 /** How other programs call this one: by name if the shell finds it, else by the path of its script, or by `otherwise`. */
 export function ownCommand(otherwise?: readonly string[]): readonly string[] {
@@ -16,6 +17,29 @@ export function ownCommandLine(): string {
 export function enteredCommand(): readonly string[] {
 	const place = placeOnPath();
 	return place !== undefined && (!isCheckout() || isThisProgram(place)) ? ["palimpsest"] : byPath();
+}
+
+/** The command that starts the server: npx, which on Windows is a script that only a shell can run. */
+export function serverStart(choices: {
+	readonly preset?: string | undefined;
+	readonly locale?: string | undefined;
+	readonly archive?: string | undefined;
+	/** Names with commas between them; absent: all. */
+	readonly tools?: string | undefined;
+	readonly command?: readonly string[] | undefined;
+	readonly platform: NodeJS.Platform;
+}): ServerStart {
+	const { preset, locale, archive, tools, command, platform } = choices;
+	const fromNpm = ["npx", "-y", "palimpsest-mcp"];
+	const [program = "npx", ...args] = command ?? (platform === "win32" ? ["cmd", "/c", ...fromNpm] : fromNpm);
+	const named = {
+		PALIMPSEST_PRESET: preset,
+		PALIMPSEST_LOCALE: locale,
+		PALIMPSEST_ARCHIVE: archive,
+		PALIMPSEST_TOOLS: tools,
+	};
+	const env = Object.fromEntries(Object.entries(named).flatMap(([name, value]) => (value ? [[name, value]] : [])));
+	return { command: program, args, env };
 }
 
 /** The package has no sources. */

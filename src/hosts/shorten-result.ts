@@ -1,24 +1,17 @@
 import type { FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
-import type { Archive } from "../archive/archive.ts";
 import { findPolicyFile, loadConfig, type PolicyFileSearch } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
-import { readRegularFile } from "../files/access.ts";
 import { openToRead } from "../files/disk.ts";
 import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
 import { charsCheck } from "../operations/truncation-limit.ts";
 import { valueAt } from "../policy/errors.ts";
 import type { LocaleName, PresetName } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
-import type { Policy } from "../policy/schema.ts";
 import { excerptWordings } from "../policy/wordings.ts";
-import type { HookContext, ToolEvent } from "./hook-answers.ts";
-import { hosts } from "./hosts.ts";
-
-export interface HookShell extends HookPolicy {
-	readonly archive: Archive | undefined;
-	readonly command: string;
-}
+import type { HookContext, HookPolicy, HookShell, ToolEvent } from "./hook-answers.ts";
+import { serverHosts } from "./hosts.ts";
+import { settingsIn } from "./settings-file.ts";
 
 /** Hooks truncate pages as text: the library that reads HTML takes longer to load than all the rest. */
 const how = { htmlToText: undefined };
@@ -104,12 +97,7 @@ function commonStart(one: Uint8Array, other: Uint8Array): number {
 
 // ---- The policy of a hook ----
 
-type UsualPolicy = Pick<Policy, "locale" | "on_archive_failure" | "archive">;
-
-interface HookPolicy {
-	readonly policy: UsualPolicy;
-	readonly wholePolicy: () => Promise<Policy>;
-}
+type UsualPolicy = HookPolicy["policy"];
 
 /** If nothing sets a field, it uses the defaults: loading the schema takes longer than shortening a result. */
 export async function hookPolicy(named: {
@@ -158,47 +146,23 @@ const languageVariables = ["PALIMPSEST_PRESET", "PALIMPSEST_LOCALE"] as const;
 
 type LanguageVariables = Readonly<Partial<Record<(typeof languageVariables)[number], string>>>;
 
-/** The variable in which a host names the project; for other hosts it is the working directory. */
-const projectVariables = new Map([
-	["claude-code", "CLAUDE_PROJECT_DIR"],
-	["gemini-cli", "GEMINI_PROJECT_DIR"],
-]);
-
 /** The language in the host's server entry. Empty if no file can be read: a hook never fails for it. */
 export async function serverLanguage(hostName: string, folder = process.cwd()): Promise<LanguageVariables> {
 	const { platform, env: environment } = process;
-	const host = hosts.find(({ name }) => name === hostName);
+	const host = serverHosts.find(({ name }) => name === hostName);
 	if (host === undefined) return {};
-	const projectFolder = environment[projectVariables.get(hostName) ?? ""] || folder;
+	const projectFolder = environment[host.projectVariable ?? ""] || folder;
 	const where = { platform, environment, homeFolder: homedir() };
-	const ofProject = await settingsIn(host.file({ ...where, projectFolder }));
-	const ofUser = await settingsIn(host.file(where));
+	const [ofProject, ofUser] = await Promise.all(
+		[host.file({ ...where, projectFolder }), host.file(where)].map((file) => file && settingsIn(file)),
+	);
 	const entry = [
 		valueAt(ofProject, host.key),
-		// Claude Code's own command enters a server for one project in the user's file.
-		valueAt(ofUser, ["projects", projectFolder, ...host.key]),
+		host.keyForProject && valueAt(ofUser, host.keyForProject(projectFolder)),
 		valueAt(ofUser, host.key),
 	].find(isJsonObject);
 	const variables = entry?.env ?? entry?.environment;
 	if (!isJsonObject(variables)) return {};
 	const set = languageVariables.map((name) => [name, variables[name]] as const);
 	return Object.fromEntries(set.filter(([, value]) => typeof value === "string" && value !== ""));
-}
-
-const mostBytes = 32 * 1024 * 1024;
-
-async function settingsIn(file: string | undefined): Promise<unknown> {
-	try {
-		if (file === undefined) return undefined;
-		const text = (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
-		if (file.endsWith(".toml")) return (await import("smol-toml")).parse(text);
-		try {
-			return JSON.parse(text);
-		} catch {
-			// With comments. The parser for those is slower, and loaded for such files only.
-			return (await import("../json-text/settings.ts")).readSettings(text);
-		}
-	} catch {
-		return undefined;
-	}
 }

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeOutput } from "../files/text-encoding.ts";
-import { answerClaudeCode, answerCodex, isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answers.ts";
+import { isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answers.ts";
+import { commandHookHosts } from "../hosts/hosts.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
 import { originalsOf } from "../operations/originals.ts";
@@ -310,7 +311,7 @@ function omitOutputSchema({ outputSchema: _, ...tool }: Tool): Tool {
 	return tool;
 }
 
-const answers = { "claude-code": answerClaudeCode, codex: answerCodex };
+const askingHosts = commandHookHosts.filter(({ asksServer }) => asksServer);
 
 /**
  * Answers hooks of type `mcp_tool`: the host asks the server that runs already, in place of a process for each call. Such a
@@ -323,7 +324,7 @@ export const shortenResult = defineTool({
 	description: "Shortens a tool's result in a PostToolUse hook of type mcp_tool.",
 	annotations: pureTool,
 	inputSchema: z.object({
-		host: z.enum(["claude-code", "codex"]),
+		host: z.enum(askingHosts.map(({ name }) => name)),
 		tool_name: z.string(),
 		tool_use_id: z.string().optional(),
 		tool_input: z.unknown(),
@@ -341,7 +342,8 @@ export const shortenResult = defineTool({
 		};
 		let answer: JsonObject | undefined;
 		try {
-			if (!isOwnResult(event)) answer = await answers[host](event, await hookContextOf(event, mostChars, context));
+			const asking = askingHosts.find(({ name }) => name === host);
+			if (!isOwnResult(event)) answer = await asking?.answer(event, await hookContextOf(event, mostChars, context));
 		} catch (error) {
 			// A hook never fails its host.
 			const reason = error instanceof PalimpsestError ? error.code : "defect";

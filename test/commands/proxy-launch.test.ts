@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { launchedPrograms } from "../../src/hosts/base-url.ts";
+import { launchedPrograms } from "../../src/hosts/hosts.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";

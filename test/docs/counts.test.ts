@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
 import { formats } from "../../src/formats/detect.ts";
-import { hookHosts } from "../../src/hosts/hook-answers.ts";
-import { hosts } from "../../src/hosts/hosts.ts";
+import { hookHosts, serverHosts } from "../../src/hosts/hosts.ts";
 import { pages } from "./markdown.ts";
 
 /** What has a section on the page on hosts: where the server is entered, or a plugin. */
-const allHosts = new Set([...hosts.map(({ name }) => name), ...hookHosts]);
+const allHosts = new Set([...serverHosts, ...hookHosts].map(({ name }) => name));
 
 it.each([
 	["docs/formats.md", formats.length],

@@ -9,8 +9,10 @@ import { parse as parseJson } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { type Host, hosts, serverStart } from "../../src/hosts/hosts.ts";
+import type { ServerHost } from "../../src/hosts/host.ts";
+import { serverHosts as hosts } from "../../src/hosts/hosts.ts";
 import { enterServer, entryByHand, isWritable } from "../../src/hosts/install.ts";
+import { serverStart } from "../../src/hosts/own-command.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
@@ -38,7 +40,7 @@ const sections: readonly Section[] = page.split(/^## /m).flatMap((section) => {
 	const configuration = parse(block[1] ?? "", block[2] ?? "");
 	return [{ title: section.slice(0, section.indexOf("\n")), text: section, configuration }];
 });
-const sectionOf = (host: Host) => sections.find(({ title }) => host.title.startsWith(title)) as Section;
+const sectionOf = (host: ServerHost) => sections.find(({ title }) => host.title.startsWith(title)) as Section;
 const entryIn = (configuration: unknown, key: readonly string[]) =>
 	key.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], configuration);
 

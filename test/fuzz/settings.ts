@@ -1,7 +1,8 @@
 import { parse, stringify } from "smol-toml";
 import { hookTarget, withHook, withoutHook } from "../../src/hosts/hooks.ts";
-import { hosts, serverStart } from "../../src/hosts/hosts.ts";
+import { hookHosts, serverHosts } from "../../src/hosts/hosts.ts";
 import { enterServer, hasServer, isWritable, removeServer } from "../../src/hosts/install.ts";
+import { serverStart } from "../../src/hosts/own-command.ts";
 import { readSettings } from "../../src/json-text/settings.ts";
 import { parsePolicyText, resolvePolicy } from "../../src/policy/layers.ts";
 import { policySchema } from "../../src/policy/schema.ts";
@@ -52,10 +53,13 @@ interface HostCase {
 	readonly by: "server" | "hook";
 }
 
-const writable = hosts.filter(isWritable);
-const hookHosts = ["claude-code", "gemini-cli", "codex"] as const;
+const writable = serverHosts.filter(isWritable);
 // Hooks are entered with the command of this process, which is recognised as ours by its name.
 process.argv[1] = "/opt/palimpsest/cli.js";
+const hooked = hookHosts.flatMap((host) => {
+	const target = hookTarget(host, { isForProject: false, mostChars: 10_000 });
+	return target.kind === "entries" ? [{ name: host.name, target }] : [];
+});
 const start = serverStart({ preset: "balanced", platform: "linux" });
 
 /** Configuration files of hosts: whatever stands in them, nothing but our own entry changes. */
@@ -63,7 +67,7 @@ export const hostFiles: Target = {
 	name: "host-files",
 	draw(random): HostCase {
 		const by = chance(random, 0.6) ? "server" : "hook";
-		const host = by === "hook" ? pick(random, hookHosts) : pick(random, writable).name;
+		const host = (by === "hook" ? pick(random, hooked) : pick(random, writable)).name;
 		const { format, key } = writable.find(({ name }) => name === host) ?? { format: "json", key: ["hooks"] };
 		const isJson = by === "hook" || format === "json";
 		const settings = drawSettings(random, by === "hook" ? ["hooks", "PostToolUse"] : key);
@@ -108,9 +112,8 @@ function serverOf(name: string) {
 }
 
 function hookOf(name: string) {
-	const how = { isForProject: false, mostChars: 10_000, locale: undefined };
-	const target = hookTarget(name as (typeof hookHosts)[number], how);
-	if (target.kind !== "entries") throw new Error(`no hook of ${name}`);
+	const { target } = hooked.find((one) => one.name === name) ?? {};
+	if (!target) throw new Error(`no hook of ${name}`);
 	return {
 		enter: (text: string) => withHook(text, target),
 		remove: (text: string) => withoutHook(text, target) ?? "",

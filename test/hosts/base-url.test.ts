@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, describe, expect, it } from "vitest";
-import { launchedPrograms } from "../../src/hosts/base-url.ts";
+import { launchedPrograms } from "../../src/hosts/hosts.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const origin = "http://127.0.0.1:41234";

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { hookTarget, withHook, withoutHook } from "../../src/hosts/hooks.ts";
+import { hookHost } from "../support/hook-host.ts";
 
-const target = hookTarget("claude-code", { isForProject: false, mostChars: 10_000, locale: undefined });
+const target = hookTarget(hookHost("claude-code"), { isForProject: false, mostChars: 10_000, locale: undefined });
 if (target.kind !== "entries") throw new Error("no entries");
 /** The command of these tests is vitest's, which does not look like ours. */
 const owned = { ...target, entries: target.entries.map((one) => ({ ...one, isOwn: isHook })) };

@@ -2,23 +2,28 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
-import { hookTarget, pluginFile, pluginText, withoutHook } from "../../src/hosts/hooks.ts";
+import { hookTarget, withHook, withoutHook } from "../../src/hosts/hooks.ts";
+import type { PluginHost } from "../../src/hosts/host.ts";
+import { pluginHosts } from "../../src/hosts/hosts.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
+const [opencode, pi] = ["opencode", "pi"].map(
+	(name) => pluginHosts.find((host) => host.name === name) as PluginHost,
+) as [PluginHost, PluginHost];
+const pluginText = (host: PluginHost) =>
+	withHook(undefined, hookTarget(host, { isForProject: false, mostChars: 16_000 }));
 const where = { homeFolder: "/home/me", environment: {} };
 
 it("a plugin's file is where the host looks for it", () => {
-	expect(pluginFile("opencode", where)).toBe("/home/me/.config/opencode/plugins/palimpsest.js");
-	expect(pluginFile("opencode", { ...where, environment: { XDG_CONFIG_HOME: "/etc/me" } })).toBe(
+	expect(opencode.file(where)).toBe("/home/me/.config/opencode/plugins/palimpsest.js");
+	expect(opencode.file({ ...where, environment: { XDG_CONFIG_HOME: "/etc/me" } })).toBe(
 		"/etc/me/opencode/plugins/palimpsest.js",
 	);
-	expect(pluginFile("opencode", { ...where, projectFolder: "/p" })).toBe("/p/.opencode/plugins/palimpsest.js");
-	expect(pluginFile("pi", where)).toBe("/home/me/.pi/agent/extensions/palimpsest.js");
-	expect(pluginFile("pi", { ...where, environment: { PI_CODING_AGENT_DIR: "/agent" } })).toBe(
-		"/agent/extensions/palimpsest.js",
-	);
-	expect(pluginFile("pi", { ...where, projectFolder: "/p" })).toBe("/p/.pi/extensions/palimpsest.js");
+	expect(opencode.file({ ...where, projectFolder: "/p" })).toBe("/p/.opencode/plugins/palimpsest.js");
+	expect(pi.file(where)).toBe("/home/me/.pi/agent/extensions/palimpsest.js");
+	expect(pi.file({ ...where, environment: { PI_CODING_AGENT_DIR: "/agent" } })).toBe("/agent/extensions/palimpsest.js");
+	expect(pi.file({ ...where, projectFolder: "/p" })).toBe("/p/.pi/extensions/palimpsest.js");
 });
 
 it("the package names the modules that opencode and pi load, and both load", async () => {
@@ -33,8 +38,8 @@ it("the package names the modules that opencode and pi load, and both load", asy
 });
 
 it("the file of somebody else stays", () => {
-	const target = hookTarget("pi", { isForProject: false, mostChars: 16_000 });
-	expect(withoutHook(pluginText("pi", { mostChars: 16_000 }), target)).toBeUndefined();
+	const target = hookTarget(pi, { isForProject: false, mostChars: 16_000 });
+	expect(withoutHook(pluginText(pi), target)).toBeUndefined();
 	expect(withoutHook("export default () => {};\n", target)).toBe("export default () => {};\n");
 	expect(withoutHook(undefined, target)).toBeUndefined();
 });
@@ -43,7 +48,7 @@ it("opencode goes on without a plugin whose program is gone, and its log says wh
 	const folder = await scratchFolder();
 	await mkdir(join(folder, "plugins"));
 	const file = join(folder, "plugins", "palimpsest.mjs");
-	const gone = pluginText("opencode", { mostChars: 16_000 }).replace(/dist\/opencode-plugin\.js/, "dist/gone.js");
+	const gone = pluginText(opencode).replace(/dist\/opencode-plugin\.js/, "dist/gone.js");
 	await writeFile(file, gone);
 	const { default: plugin } = await import(pathToFileURL(file).href);
 	const logged: string[] = [];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { hosts, serverStart } from "../../src/hosts/hosts.ts";
+import { serverHosts as hosts } from "../../src/hosts/hosts.ts";
 import { enterServer, hasServer, isWritable, removeServer, type WritableHost } from "../../src/hosts/install.ts";
+import { serverStart } from "../../src/hosts/own-command.ts";
 
 const start = serverStart({ preset: "balanced", platform: "linux" });
 

@@ -131,7 +131,7 @@ describe("copySession", () => {
 	});
 
 	it("refuses what no program resumes", () => {
-		const expected = /Expected a session file of Claude Code, Codex, pi or Gemini CLI.*palimpsest guard/;
+		const expected = /Expected a session file of Claude Code, Gemini CLI, Codex or pi.*palimpsest guard/;
 		expect(() => copyOf(JSON.stringify([{ role: "user", content: "Hello." }]))).toThrow(expected);
 		expect(() => copyOf(claudeCodeSession(1).replaceAll('"sessionId":"s1",', ""))).toThrow(expected);
 	});

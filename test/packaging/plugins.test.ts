@@ -2,10 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hookTarget, type InstallHost } from "../../src/hosts/hooks.ts";
+import { hookTarget } from "../../src/hosts/hooks.ts";
 import { shortenResult } from "../../src/mcp/tools.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { compactedEvent, geminiCliEvent, logOf } from "../support/hook-events.ts";
+import { hookHost } from "../support/hook-host.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { stdioSession } from "../support/stdio-session.ts";
@@ -18,7 +19,7 @@ const hooked = [
 	{ host: "claude-code", manifest: ".claude-plugin/plugin.json", servers: ".mcp.json" },
 	{ host: "codex", manifest: ".codex-plugin/plugin.json", servers: ".mcp.json" },
 	{ host: "gemini-cli", manifest: "gemini-extension.json", servers: "gemini-extension.json" },
-] as const satisfies readonly { readonly host: InstallHost; readonly manifest: string; readonly servers: string }[];
+] as const;
 
 /** Without a hook, the model has to shorten what it reads itself. */
 const cursor = { host: "cursor", manifest: ".cursor-plugin/plugin.json", servers: "mcp.json" } as const;
@@ -31,11 +32,11 @@ interface Hook {
 	readonly input?: Record<string, string>;
 }
 
-function hookOf(host: InstallHost) {
+function hookOf(host: string) {
 	return hooksOf(host)[0] as ReturnType<typeof hooksOf>[number];
 }
 
-function hooksOf(host: InstallHost) {
+function hooksOf(host: string) {
 	const { hooks } = read(`plugins/${host}/hooks/hooks.json`);
 	const events = Object.entries(hooks) as [string, [{ matcher: string; hooks: [Hook] }]][];
 	return events.map(([event, [group]]) => ({ event, matcher: group.matcher, hook: group.hooks[0] }));
@@ -66,7 +67,7 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 
 	it.skipIf(host === "cursor")("has the hooks that `hook install` enters, for the same tools", async () => {
 		if (host === "cursor") return;
-		const target = hookTarget(host, { isForProject: false, mostChars: 16_000, locale: undefined });
+		const target = hookTarget(hookHost(host), { isForProject: false, mostChars: 16_000, locale: undefined });
 		const entries = hooksOf(host).map(({ event, matcher }) => expect.objectContaining({ event, matcher }));
 		expect(target).toMatchObject({ kind: "entries", entries });
 		const { hook } = hookOf(host);
