@@ -11,7 +11,7 @@ import { z } from "zod";
 import { watchPolicyFile } from "../../config/config.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { isLoopback } from "../../http/address.ts";
-import type { Log } from "../../operations/edit-record.ts";
+import type { Log } from "../../log.ts";
 import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";
 
