@@ -24,10 +24,11 @@ export {
 	type TruncateOptions,
 	truncate,
 } from "./library.ts";
+export type { Log, LogEvent } from "./log.ts";
 export type { CallerRequest, CompactOutcome, CompactReport } from "./operations/compaction-request.ts";
 export type { Outcome } from "./operations/conversation.ts";
 export type { TextCount } from "./operations/count.ts";
-export type { EditRecord, Log, LogEvent } from "./operations/edit-record.ts";
+export type { EditRecord } from "./operations/edit-record.ts";
 export type { GuardWithCompactionReport as GuardReport } from "./operations/guard-with-compaction.ts";
 export type { MaskReport } from "./operations/mask.ts";
 export type { RestoreReport } from "./operations/restore.ts";

@@ -3,6 +3,7 @@ import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
 import type { CompactionStrategy } from "./compaction/strategy.ts";
 import { isPlainJson, NotJsonError, requireJson } from "./conversation/json.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
+import type { Log } from "./log.ts";
 import { compactConversation } from "./operations/compact.ts";
 import {
 	type CompactOutcome,
@@ -13,7 +14,6 @@ import {
 import type { GivenTokens } from "./operations/context-window.ts";
 import type { Outcome } from "./operations/conversation.ts";
 import { countText, type TextCount } from "./operations/count.ts";
-import type { Log } from "./operations/edit-record.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
 import { type RestoreReport, restoreConversation } from "./operations/restore.ts";

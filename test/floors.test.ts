@@ -9,6 +9,7 @@ const rooms: readonly string[] = [
 	"errors.ts",
 	"version.ts",
 	"policy",
+	"log.ts",
 	"conversation",
 	"files",
 	"archive",

@@ -124,6 +124,16 @@ describe("installed into an empty folder", () => {
 		expect(stdout).toBe("2 function true\n");
 	});
 
+	it("loads a strategy from a package beside it that has an entry for `import` alone", async () => {
+		const strategy = join(installed, "node_modules/own-strategy");
+		await mkdir(strategy);
+		await writeFile(join(strategy, "package.json"), '{ "type": "module", "exports": { "import": "./main.js" } }');
+		await writeFile(join(strategy, "main.js"), "export const own = { compact: ({ history }) => history.slice(0, 2) };");
+		const options = ["--set", "compaction.strategy=own-strategy#own", "chat.json"];
+		const { stdout } = await run("npx", ["--no-install", "palimpsest", "compact", ...options], asUser());
+		expect(JSON.parse(stdout)).toEqual(agentConversation(10).slice(0, 2));
+	});
+
 	it("does not export its internal files", async () => {
 		const program = 'await import("palimpsest-mcp/dist/cli.js").catch((error) => process.stdout.write(error.code));';
 		await writeFile(join(installed, "inner.mjs"), program);

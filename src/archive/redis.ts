@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { PalimpsestError } from "../errors.ts";
 import type { Retention, Sweep } from "./archive.ts";
 import { type Driver, type Entry, holdingsOf, readAbout, rememberHash, type Stored, writeAbout } from "./driver.ts";
@@ -266,17 +267,16 @@ type Reply = number | Buffer | null | readonly Reply[];
 
 type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
 
-/** Time during which this process is busy does not count for the timeouts. */
 interface RedisAddress {
 	readonly url: string;
-	readonly connectTimeoutMs?: number | undefined;
-	readonly commandTimeoutMs?: number | undefined;
+	/** Time without an answer after which the connection counts as lost. */
+	readonly timeoutMs?: number | undefined;
 	readonly load?: (() => Promise<typeof import("@redis/client")>) | undefined;
 }
 
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
 export async function connectRedis(address: RedisAddress) {
-	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
+	const { url, timeoutMs = 10_000, load = () => import("@redis/client") } = address;
 	const location = redisLocation(url);
 	const redis = await load().catch((cause) => {
 		const message = "An archive in Redis needs the package @redis/client. Install it: npm install @redis/client";
@@ -288,11 +288,14 @@ export async function connectRedis(address: RedisAddress) {
 			url,
 			RESP: 2,
 			disableOfflineQueue: true,
-			socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
+			socket: { socketTimeout: timeoutMs, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
+			// Without these, an unused connection would count as lost.
+			pingInterval: timeoutMs / 2,
 			commandOptions: { typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
 		});
 		// Without a listener, a lost connection would end the process. The calls report the reason.
 		made.on("error", () => {});
+		made.on("end", () => made.emit("error", new Error("closed")));
 		// Each call that waits for the connection adds a listener.
 		made.setMaxListeners(0);
 		made.connect().catch(() => {});
@@ -300,35 +303,12 @@ export async function connectRedis(address: RedisAddress) {
 	};
 	let client: ReturnType<typeof begin> | undefined;
 
-	const whenReady = async (current: ReturnType<typeof begin>): Promise<void> => {
-		if (current.isReady) return;
-		let [onReady, onError] = [() => {}, (_error: unknown) => {}];
-		const ready = new Promise<void>((resolve, reject) => {
-			onReady = resolve;
-			// The client's own time-out also counts time when this process is busy. The client tries again by itself.
-			onError = (error) => {
-				if (!(error instanceof redis.ConnectionTimeoutError)) reject(error);
-			};
-			current.on("ready", onReady).on("error", onError);
-		});
-		const tooLate = () => new Error("no connection in time");
-		await unlessLate(ready, connectTimeoutMs, tooLate).finally(() =>
-			current.off("ready", onReady).off("error", onError),
-		);
-	};
-
 	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
 		client ??= begin();
 		const current = client;
-		await whenReady(current);
+		if (!current.isReady) await once(current, "ready");
 		// Commands of one turn are sent together.
-		const answers = Promise.all(commands.map((command) => current.sendCommand<Reply>([...command])));
-		return unlessLate(answers, commandTimeoutMs, () => {
-			// Unread answers would fill memory.
-			if (client === current) client = undefined;
-			current.destroy();
-			return new Error("no answer in time");
-		});
+		return Promise.all(commands.map((command) => current.sendCommand<Reply>([...command])));
 	};
 
 	return {
@@ -364,27 +344,4 @@ function refused(location: string, cause: unknown): PalimpsestError {
 		refusals[word ?? ""] ??
 		`it is not there or does not answer (${code ?? word ?? "connection lost"}). Start it, or name another archive`;
 	return new PalimpsestError("archive_unavailable", `The archive in ${location} cannot be used: ${reason}.`, { cause });
-}
-
-const looks = 10;
-
-/** While a process computes, replies wait, and a timer that is due runs before them. */
-async function unlessLate<T>(work: Promise<T>, milliseconds: number, tooLate: () => Error): Promise<T> {
-	let left = looks;
-	let timer: NodeJS.Timeout | undefined;
-	let last: NodeJS.Immediate | undefined;
-	const late = new Promise<never>((_, reject) => {
-		// An interval is called once after the process was busy, for however long.
-		timer = setInterval(() => {
-			left -= 1;
-			if (left > 0) return;
-			clearInterval(timer);
-			// An answer that has arrived is read first.
-			last = setImmediate(() => reject(tooLate()));
-		}, milliseconds / looks);
-	});
-	return Promise.race([work, late]).finally(() => {
-		clearInterval(timer);
-		clearImmediate(last);
-	});
 }

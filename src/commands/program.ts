@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { withoutControls, withoutCredentials } from "../errors.ts";
 import { commandHookHosts, hookHosts } from "../hosts/hosts.ts";
-import { logKinds } from "../mcp/http/logs.ts";
+import { logKinds } from "../log.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";

@@ -3,12 +3,11 @@ import { type ArchiveLocation, createPrincipalArchives, probeArchive } from "../
 import type { CompactionSource } from "../config/compaction.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../http/address.ts";
+import type { Log, LogKind } from "../log.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
-import type { LogKind } from "../mcp/http/logs.ts";
 import { createMetrics, createReadiness, type MetricsService, serveMetrics } from "../mcp/http/monitoring.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
-import type { Log } from "../operations/edit-record.ts";
 import { untilSignal } from "./processes.ts";
 
 export interface HttpServeOptions {

@@ -4,7 +4,7 @@ import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { createCompactionSource } from "../config/compaction.ts";
 import { createPolicySource } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
-import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";
+import { captureStandardError, createOperatorLog } from "../log.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { toolsNamed } from "../mcp/tools.ts";
 import { quote } from "../policy/errors.ts";

@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import { watchFile } from "../files/watch.ts";
 import { invalidPolicy } from "../policy/errors.ts";
 import { type Environment, resolvePolicy } from "../policy/layers.ts";
 import { parseStrategyName } from "../policy/names.ts";
@@ -84,7 +84,9 @@ export async function createPolicySource(
 	// Watch before the first read, so that no change in between is missed.
 	const { intervalMilliseconds } = options;
 	const onChange = () => void reload().catch(report);
-	const endWatch = watchPolicyFile({ path: watched, onChange, onError: report, intervalMilliseconds });
+	const onGone = (code: string) =>
+		report(new PalimpsestError("unreadable_file", `The policy file ${watched} is gone (${code}).`));
+	const endWatch = watchFile({ path: watched, onChange, onGone, intervalMilliseconds });
 	const close = (): void => {
 		closed = true;
 		endWatch();
@@ -105,37 +107,6 @@ export async function createPolicySource(
 		/** Stops watching. The last policy stays readable. */
 		close,
 	};
-}
-
-/** Polls, which also works on network drives. Reports a change after one interval without further changes. */
-export function watchPolicyFile(watch: {
-	readonly path: string;
-	readonly onChange: () => void;
-	readonly onError: (error: PalimpsestError) => void;
-	readonly intervalMilliseconds?: number | undefined;
-}): () => void {
-	let told = fingerprint(watch.path);
-	let last = told;
-	const timer = setInterval(() => {
-		const now = fingerprint(watch.path);
-		// Only if equal twice in a row: otherwise the file may be half written, or between a delete and a rename.
-		const rested = now === last;
-		last = now;
-		if (!rested || now === told) return;
-		told = now;
-		if (!now.startsWith("missing")) watch.onChange();
-		else watch.onError(new PalimpsestError("unreadable_file", `The policy file ${watch.path} is gone (${now}).`));
-	}, watch.intervalMilliseconds ?? 500).unref();
-	return () => clearInterval(timer);
-}
-
-function fingerprint(path: string): string {
-	try {
-		const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
-		return [dev, ino, size, mtimeNs, ctimeNs].join(":");
-	} catch (error) {
-		return `missing: ${(error as NodeJS.ErrnoException).code}`;
-	}
 }
 
 export interface PolicyFileSearch {

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CompactionStrategy, StrategyDependencies } from "../compaction/strategy.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { nearestName } from "../policy/errors.ts";
 import { parseStrategyName } from "../policy/names.ts";
@@ -107,14 +107,12 @@ function resolveModule(module: string, folder: string): URL | undefined {
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "ERR_PACKAGE_PATH_NOT_EXPORTED") return undefined;
 	}
-	// Node.js cannot resolve for `import` from another folder, so a package without an entry for `require` comes here.
-	const [name = ""] = /^(?:@[^/]+\/)?[^/]+/.exec(module) ?? [];
-	const packages = (require.resolve.paths(module) ?? []).map((one) => join(one, name));
-	const found = packages.find((one) => existsSync(join(one, "package.json")));
-	if (found === undefined) return undefined;
-	const { exports } = JSON.parse(readFileSync(join(found, "package.json"), "utf8")) as { exports?: unknown };
-	const target = packageTarget(exports, `.${module.slice(name.length)}`);
-	return target === undefined ? undefined : existing(pathToFileURL(join(found, target)));
+	// A package that has an entry for `import` alone. Node.js resolves it from this module only, so beside this package.
+	try {
+		return existing(new URL(import.meta.resolve(module)));
+	} catch {
+		return undefined;
+	}
 }
 
 function existing(url: URL): URL | undefined {
@@ -123,23 +121,4 @@ function existing(url: URL): URL | undefined {
 	} catch {
 		return undefined;
 	}
-}
-
-/** The file that `exports` names for an `import`, without patterns. Source: Node.js, "Modules: Packages". */
-export function packageTarget(exports: unknown, subpath: string): string | undefined {
-	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
-	const bySubpath: JsonObject = isBySubpath ? exports : { ".": exports };
-	return Object.hasOwn(bySubpath, subpath) ? chooseTarget(bySubpath[subpath]) : undefined;
-}
-
-/** Conditions of an `exports` field that apply to `import` in Node.js. */
-const conditions = new Set(["node", "node-addons", "import", "module-sync", "default"]);
-
-function chooseTarget(target: unknown): string | undefined {
-	if (typeof target === "string") {
-		const isWithin = target.startsWith("./") && !target.split(/[\\/]/).includes("..");
-		return isWithin ? target : undefined;
-	}
-	const byCondition = Object.entries(target ?? {}).filter(([key]) => Array.isArray(target) || conditions.has(key));
-	return byCondition.map(([, option]) => chooseTarget(option)).find((found) => found !== undefined);
 }

@@ -6,14 +6,14 @@ import type { CompactionSource } from "../config/compaction.ts";
 import type { PolicySource } from "../config/config.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { createFileAccess, createSpill, type Spill } from "../files/access.ts";
-import type { Log } from "../operations/edit-record.ts";
+import type { Log, OnCallEnd } from "../log.ts";
 import { describePolicy } from "../policy/reference.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { invalidParams, RequestError } from "./answer.ts";
 import { belongsInPool } from "./body.ts";
 import type { CallPool } from "./pool/pool.ts";
-import { callRecorder, type OnCallEnd, runTool, type Tool, type ToolContext } from "./tool.ts";
+import { callRecorder, runTool, type Tool, type ToolContext } from "./tool.ts";
 import { recallOriginal, shortenResult, tools } from "./tools.ts";
 
 export interface ServerOptions {

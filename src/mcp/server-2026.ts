@@ -14,7 +14,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Log } from "../operations/edit-record.ts";
+import type { Log } from "../log.ts";
 import type { SamplingRequest } from "../summariser/sampling.ts";
 import { joinSignals, type Summariser } from "../summariser/summariser.ts";
 import { describeRequestErrors } from "./answer.ts";

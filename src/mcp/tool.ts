@@ -10,8 +10,8 @@ import type { ArchiveSource } from "../archive/open.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { type ErrorCode, PalimpsestError } from "../errors.ts";
 import type { FileAccess, Spill } from "../files/access.ts";
+import type { CallEnd, CallReport, Log, OnCallEnd } from "../log.ts";
 import type { LoadStrategy } from "../operations/compaction-request.ts";
-import type { Log } from "../operations/edit-record.ts";
 import { checkPolicyLayer, policyJsonSchema } from "../policy/check.ts";
 import { describeIssues } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
@@ -170,10 +170,6 @@ function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>):
 	return Object.fromEntries(given);
 }
 
-export type CallReport = Readonly<Record<string, number | boolean | BeforeAndAfter>>;
-
-export type BeforeAndAfter = Readonly<Record<"before" | "after", number>>;
-
 function callReport(report: unknown): CallReport | undefined {
 	if (!isJsonObject(report)) return undefined;
 	const counts = Object.entries(report).flatMap(([name, value]) => {
@@ -189,27 +185,6 @@ function countOf(value: unknown): CallReport[string] | undefined {
 	const { before, after } = isJsonObject(value) ? value : {};
 	return typeof before === "number" && typeof after === "number" ? { before, after } : undefined;
 }
-
-export interface CallEnd {
-	readonly tool: string;
-	readonly request?: string | number | undefined;
-	/** A secret: whoever knows it can use the session. */
-	readonly session?: string | undefined;
-	readonly principal?: string | undefined;
-	/**
-	 * `cancelled`: no client waits for it. `busy`: not begun, since too many others wait. `input_required`: ended with
-	 * questions to the client.
-	 */
-	readonly outcome: "ok" | "error" | "cancelled" | "busy" | "input_required";
-	readonly code?: ErrorCode | undefined;
-	readonly milliseconds: number;
-	/** Bytes of the arguments and of the answer as JSON, measured when they are read, since that takes time. */
-	readonly bytesIn: number;
-	readonly bytesOut: number;
-	readonly report?: CallReport | undefined;
-}
-
-export type OnCallEnd = (end: CallEnd) => void;
 
 export function callRecorder(
 	{ principal, onCallEnd }: { readonly principal?: string | undefined; readonly onCallEnd?: OnCallEnd | undefined },

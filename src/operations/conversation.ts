@@ -9,6 +9,7 @@ import { type Violation, verify } from "../conversation/verify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../formats/detect.ts";
 import { linkRecogniser, withRelinks } from "../formats/session-files.ts";
+import type { Log } from "../log.ts";
 import {
 	type AffectedThinking,
 	affectedThinking,
@@ -20,7 +21,7 @@ import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { asSent, bindsReasoning, type CountingReport, countingReport, modelOfCall, tokenMeter } from "./count.ts";
-import { type EditRecord, editRecord, type Log, planEvents } from "./edit-record.ts";
+import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";
 import { placeholdersOf } from "./find-original.ts";
 import {
 	type ArchivedGroup,

@@ -3,8 +3,8 @@ import { likelyTokens, scaleTokens, type TokenScale } from "../conversation/meas
 import { type Edit, type EditReason, type Plan, type Size, takesMessageOut, totalsOf } from "../conversation/plan.ts";
 import { itemBeside, jsonPointer, valueAt } from "../conversation/transcript.ts";
 import { sha256Of } from "../json-text/value.ts";
+import type { LogEvent } from "../log.ts";
 import { cleanValue } from "../masking/placeholder.ts";
-import type { LogLevel } from "../policy/names.ts";
 
 /** An edit as plain JSON. Paths refer to the input. */
 export interface EditRecord {
@@ -109,11 +109,3 @@ export function planEvents(
 	}
 	return events;
 }
-
-export interface LogEvent {
-	readonly level: LogLevel;
-	readonly message: string;
-	readonly data: Readonly<Record<string, string | number | boolean | null>>;
-}
-
-export type Log = (event: LogEvent) => void;

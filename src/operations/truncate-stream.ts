@@ -1,6 +1,7 @@
 import type { Archive, Original, OriginalWriter } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeOutput, outputEncoding } from "../files/text-encoding.ts";
+import type { Log } from "../log.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -10,7 +11,6 @@ import { focusOfCall } from "../truncation/focus.ts";
 import { cutEnds, endsNeeded, readEnds } from "../truncation/head-tail.ts";
 import { readPassing, shortenPassed } from "../truncation/stream.ts";
 import { truncateOutput } from "../truncation/truncate.ts";
-import type { Log } from "./edit-record.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {
 	bytesToHold,

@@ -4,6 +4,7 @@ import { scaleTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { applySplices } from "../json-text/edit.ts";
 import { locateValues, pathTree } from "../json-text/locate.ts";
+import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } from "../truncation/head-tail.ts";
 import { truncateOutput } from "../truncation/truncate.ts";
 import { type CountingReport, countingReport, tokenMeter } from "./count.ts";
-import type { Log } from "./edit-record.ts";
 import { placeholdersOf } from "./find-original.ts";
 import { type KeepsOriginals, originalsOf, refTaken, withFreeRefs } from "./originals.ts";
 import { textLibraries } from "./text-libraries.ts";

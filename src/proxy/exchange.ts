@@ -4,7 +4,7 @@ import { cacheTerms } from "../billing/terms.ts";
 import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
-import type { Log } from "../operations/edit-record.ts";
+import type { Log } from "../log.ts";
 import { type Composed, sendAgain } from "../sending/compose.ts";
 import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
 import type { Sent } from "../sending/facts.ts";

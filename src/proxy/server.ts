@@ -5,7 +5,7 @@ import type { Api } from "../billing/observed-caching.ts";
 import { createCachingRecord } from "../billing/observed-caching.ts";
 import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../http/body.ts";
-import type { Log } from "../operations/edit-record.ts";
+import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { inTime } from "../sending/archiving.ts";
 import { type Editing, type Fault, openEditing } from "../sending/editing.ts";

@@ -9,7 +9,6 @@ import {
 	findPolicyFile,
 	loadConfig,
 	type PolicySource,
-	watchPolicyFile,
 } from "../../src/config/config.ts";
 import type { PalimpsestError } from "../../src/errors.ts";
 import { patience } from "../support/patience.ts";
@@ -122,34 +121,6 @@ describe("loadConfig", () => {
 		await expect(loadConfig(sources())).rejects.toThrow("Did you mean mask.window_turns?");
 		await writeFile(inWork(), Buffer.from([0x23, 0xff, 0xfe]));
 		await expect(loadConfig(sources())).rejects.toThrow("not UTF-8 text");
-	});
-});
-
-// Written in one go: what looks at a file every 10 ms would now and then find it empty between two steps of a write.
-describe("watchPolicyFile", () => {
-	it("reports changes, replacement by rename, disappearance and return, and nothing once closed", async () => {
-		writeFileSync(inWork(), "");
-		const onChange = vi.fn();
-		const onError = vi.fn();
-		const close = watchPolicyFile({ path: inWork(), onChange, onError, intervalMilliseconds: 10 });
-		try {
-			writeFileSync(inWork(), "# one\n");
-			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(1), patience);
-			writeFileSync(inWork("new"), "# two\n");
-			await rename(inWork("new"), inWork());
-			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(2), patience);
-			await rm(inWork());
-			await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(1), patience);
-			expect(onError.mock.calls[0]?.[0]).toMatchObject({ code: "unreadable_file" });
-			writeFileSync(inWork(), "# three\n");
-			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(3), patience);
-		} finally {
-			close();
-		}
-		writeFileSync(inWork(), "# four\n");
-		await new Promise((resolve) => setTimeout(resolve, 100));
-		expect(onChange).toHaveBeenCalledTimes(3);
-		expect(onError).toHaveBeenCalledTimes(1);
 	});
 });
 

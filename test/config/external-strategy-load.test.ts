@@ -36,11 +36,12 @@ const files: Readonly<Record<string, string>> = {
 	"broken.mjs": "export class {",
 	"needs.mjs": 'import "not-installed-anywhere"; export class A { compact() {} }',
 	"sub/policy.toml": "",
-	"node_modules/esm-only/package.json":
-		'{"name": "esm-only", "type": "module", "exports": {".": {"types": "./i.d.ts", "import": "./main.js"}, "./more/one": {"import": "./lib/one.js"}, "./closed": null}}',
+	"node_modules/esm-only/package.json": '{"name": "esm-only", "type": "module", "exports": {"import": "./main.js"}}',
 	"node_modules/esm-only/main.js": `export ${classOf("EsmOnly")}`,
-	"node_modules/esm-only/lib/one.js": `export ${classOf("One")}`,
 	"node_modules/common/package.json": '{"name": "common", "main": "index.js"}',
+	"node_modules/common/more/one.js": `exports.One = ${classOf("One")};`,
+	"node_modules/strict/package.json": '{"name": "strict", "type": "module", "exports": "./main.js"}',
+	"node_modules/strict/main.js": `export ${classOf("Strict")}`,
 	"node_modules/common/index.js": `exports.Common = ${classOf("Common")};`,
 	"node_modules/@scope/dual/package.json":
 		'{"name": "@scope/dual", "exports": {"import": "./main.mjs", "require": "./main.cjs"}}',
@@ -74,12 +75,12 @@ describe("an external strategy", () => {
 		["./strategy.cjs#Short", "ShortCommon"],
 		["./whole.cjs#default", "Whole"],
 		["./hidden.cjs#Hidden", "Hidden"],
-		["esm-only#EsmOnly", "EsmOnly"],
-		["esm-only/more/one#One", "One"],
+		["./node_modules/esm-only/main.js#EsmOnly", "EsmOnly"],
+		["strict#Strict", "Strict"],
 		["common#Common", "Common"],
 		["@scope/dual#Dual", "Dual"],
 		["./strategy.mjs:Short", "Short"],
-		["esm-only/more/one:One", "One"],
+		["common/more/one:One", "One"],
 		["@scope/dual:Dual", "Dual"],
 	])("%s is loaded with its dependencies", async (name, from) => {
 		const strategy = constructStrategy(await checkStrategy(name, folder), dependencies);
@@ -92,7 +93,7 @@ describe("an external strategy", () => {
 			const strategy = constructStrategy(await checkStrategy(name, join(folder, "sub")), dependencies);
 			expect(await strategy.compact(context)).toBeNull();
 		}
-		await checkStrategy("esm-only#EsmOnly", join(folder, "sub"));
+		await checkStrategy("strict#Strict", join(folder, "sub"));
 	});
 
 	it("is checked without being constructed", async () => {
@@ -118,8 +119,8 @@ describe("an invalid external strategy is refused with advice", () => {
 	it.each([
 		["./missing.mjs#A", /no such module is found from .+\. Install the package there, or give a path/],
 		["not-installed-anywhere#A", /no such module is found from/],
-		["esm-only/closed#A", /no such module is found from/],
-		["esm-only/main.js#A", /no such module is found from/],
+		["esm-only#A", /no such module is found from .+\. Install the package there, or give a path/],
+		["strict/main.js#A", /no such module is found from/],
 		["fs#promises", /no such module is found from/],
 		["file:///nowhere/strategy.mjs#A", /no such module is found from/],
 		["file://host/strategy.mjs#A", /no such module is found from/],

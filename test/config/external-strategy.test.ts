@@ -1,29 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
-import { packageTarget } from "../../src/config/external-strategy.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-
-describe("packageTarget", () => {
-	it.each([
-		["a text", "./main.js", ".", "./main.js"],
-		["a list", ["no-file", "./main.js"], ".", "./main.js"],
-		["conditions", { types: "./main.d.ts", import: "./main.js", default: "./other.js" }, ".", "./main.js"],
-		["conditions in their order", { default: "./other.js", import: "./main.js" }, ".", "./other.js"],
-		["conditions within conditions", { node: { require: "./a.cjs", import: "./a.js" } }, ".", "./a.js"],
-		["a condition without a target", { node: { require: "./a.cjs" }, default: "./b.js" }, ".", "./b.js"],
-		["a subpath", { ".": "./main.js", "./one": { import: "./one.js" } }, "./one", "./one.js"],
-		["one that is closed", { "./secret": null }, "./secret", undefined],
-		["require alone", { require: "./main.cjs" }, ".", undefined],
-		["another subpath", { "./one": "./one.js" }, "./two", undefined],
-		["no subpath but the package", "./main.js", "./two", undefined],
-		["a file outside", "./../elsewhere.js", ".", undefined],
-		["nothing", undefined, ".", undefined],
-	])("%s", (_, exports, subpath, target) => {
-		expect(packageTarget(exports, subpath)).toBe(target);
-	});
-});
 
 const named = '[compaction]\nstrategy = "./strategy.mjs#Shorter"\n';
 

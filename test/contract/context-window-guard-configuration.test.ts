@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LogEvent } from "../../src/operations/edit-record.ts";
+import type { LogEvent } from "../../src/log.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";

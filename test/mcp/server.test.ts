@@ -4,12 +4,12 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { LogEvent } from "../../src/log.ts";
 import { toolError } from "../../src/mcp/answer.ts";
 import { toolDefinition } from "../../src/mcp/offer.ts";
 import { bindTools } from "../../src/mcp/server.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
 import { tools } from "../../src/mcp/tools.ts";
-import type { LogEvent } from "../../src/operations/edit-record.ts";
 import { policyJsonSchema } from "../../src/policy/check.ts";
 import { secret } from "../support/agent-conversation.ts";
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type CallEnd, callRecorder } from "../../src/mcp/tool.ts";
+import type { CallEnd } from "../../src/log.ts";
+import { callRecorder } from "../../src/mcp/tool.ts";
 
 /** A value that counts how often it is written as JSON. */
 function countedValue() {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CompactionStrategy, StrategyDependencies } from "../../src/compaction/strategy.ts";
+import type { LogEvent } from "../../src/log.ts";
 import { strategyLlm, strategyOfCall } from "../../src/operations/compaction-request.ts";
-import type { LogEvent } from "../../src/operations/edit-record.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 

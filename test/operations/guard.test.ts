@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LogEvent } from "../../src/operations/edit-record.ts";
+import type { LogEvent } from "../../src/log.ts";
 import { guardConversation, largestConsumers } from "../../src/operations/guard.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import type { LogEvent } from "../../src/operations/edit-record.ts";
+import type { LogEvent } from "../../src/log.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import {
 	endingNotice,

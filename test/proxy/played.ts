@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import type { LogEvent } from "../../src/operations/edit-record.ts";
+import type { LogEvent } from "../../src/log.ts";
 import type { ProxyOptions } from "../../src/proxy/server.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

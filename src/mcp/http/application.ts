@@ -4,7 +4,7 @@ import { hostHeaderValidation } from "@modelcontextprotocol/sdk/server/middlewar
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { PalimpsestError } from "../../errors.ts";
 import { hostInUrl, hostOfHeader, isFromOwnPage } from "../../http/address.ts";
-import type { Log } from "../../operations/edit-record.ts";
+import type { Log } from "../../log.ts";
 
 /** Makes an Express application that checks Host and Origin before any route, also for unknown paths. */
 export function createApplication(options: {

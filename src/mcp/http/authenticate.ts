@@ -8,10 +8,10 @@ import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { errors as JoseErrors, JWTPayload } from "jose";
 import { z } from "zod";
-import { watchPolicyFile } from "../../config/config.ts";
 import { PalimpsestError } from "../../errors.ts";
+import { watchFile } from "../../files/watch.ts";
 import { isLoopback } from "../../http/address.ts";
-import type { Log } from "../../operations/edit-record.ts";
+import type { Log } from "../../log.ts";
 import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";
 
@@ -197,7 +197,7 @@ export function createTokenList(options: {
 			log({ level: "notice", message: "Tokens changed", data });
 			for (const listener of listeners) listener(tokens);
 		};
-		return watchPolicyFile({ path, onChange, onError: () => keep("The tokens file is gone."), intervalMilliseconds });
+		return watchFile({ path, onChange, onGone: () => keep("The tokens file is gone."), intervalMilliseconds });
 	};
 	return {
 		current: () => tokens,

@@ -10,8 +10,8 @@ import {
 import type { Request, RequestHandler } from "express";
 import { ipKeyGenerator, rateLimit } from "express-rate-limit";
 import { type ErrorCode, PalimpsestError } from "../../errors.ts";
+import type { OnCallEnd } from "../../log.ts";
 import { toolError } from "../answer.ts";
-import type { OnCallEnd } from "../tool.ts";
 import { tools } from "../tools.ts";
 import { refuse } from "./application.ts";
 

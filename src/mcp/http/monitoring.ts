@@ -5,12 +5,11 @@ import { Router } from "express";
 import type { Gauge, Registry } from "prom-client";
 import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
-import type { Log } from "../../operations/edit-record.ts";
+import type { CallEnd, Log, OnCallEnd } from "../../log.ts";
+import { tokensOf } from "../../log.ts";
 import { version } from "../../version.ts";
 import type { CallPool } from "../pool/pool.ts";
-import type { CallEnd, OnCallEnd } from "../tool.ts";
 import { checkHost, createApplication, onlyMethods, requireOneHost } from "./application.ts";
-import { tokensOf } from "./logs.ts";
 
 export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 

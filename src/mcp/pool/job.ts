@@ -11,12 +11,12 @@ import { type ArchiveLocation, type ArchiveSource, createArchives, openArchiveOf
 import { createCompactionSource } from "../../config/compaction.ts";
 import { SummariserError } from "../../errors.ts";
 import { createFileAccess } from "../../files/access.ts";
-import type { LogEvent } from "../../operations/edit-record.ts";
+import type { LogEvent } from "../../log.ts";
+import { captureWarnings } from "../../log.ts";
 import { resolvePolicy } from "../../policy/layers.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
 import type { Summariser } from "../../summariser/summariser.ts";
 import { messageBytes } from "../answer.ts";
-import { captureWarnings } from "../http/logs.ts";
 import { runTool, type ToolContext } from "../tool.ts";
 import { toolsNamed } from "../tools.ts";
 import {

@@ -8,13 +8,13 @@ import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
 import { ambiguous } from "../../archive/reference.ts";
 import type { JsonObject } from "../../conversation/json.ts";
 import { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "../../errors.ts";
-import type { LogEvent } from "../../operations/edit-record.ts";
+import type { CallReport, LogEvent } from "../../log.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type Summariser, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import { rawResult } from "../answer.ts";
 import { heldArguments } from "../body.ts";
 import type { WorkProgress } from "../tool.ts";
-import { type CallReport, failedCall, type ToolContext, type ToolOutcome } from "../tool.ts";
+import { failedCall, type ToolContext, type ToolOutcome } from "../tool.ts";
 
 export type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 

@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 import { createPrincipalArchives } from "../../../src/archive/open.ts";
+import type { LogEvent } from "../../../src/log.ts";
 import { type AuthenticationOptions, createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import type { HttpOptions } from "../../../src/mcp/http/server.ts";
-import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { type Running, start } from "./harness.ts";
 

@@ -6,8 +6,8 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { onTestFinished } from "vitest";
 import type { PolicySource } from "../../../src/config/config.ts";
+import type { LogEvent } from "../../../src/log.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../../../src/mcp/http/server.ts";
-import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { envelope, newerClient, revision } from "../../support/client-2026.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { CallEnd } from "../../../src/log.ts";
 import { createMetrics } from "../../../src/mcp/http/monitoring.ts";
-import type { CallEnd } from "../../../src/mcp/tool.ts";
 
 const end: CallEnd = {
 	tool: "mask_conversation",

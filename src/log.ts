@@ -1,9 +1,41 @@
 // The command line loads this file for the names of the kinds, so it loads only Node's own modules.
 import { createHash } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
-import type { Log } from "../../operations/edit-record.ts";
-import type { LogLevel } from "../../policy/names.ts";
-import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../tool.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { LogLevel } from "./policy/names.ts";
+
+export interface LogEvent {
+	readonly level: LogLevel;
+	readonly message: string;
+	readonly data: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+export type Log = (event: LogEvent) => void;
+
+export interface CallEnd {
+	readonly tool: string;
+	readonly request?: string | number | undefined;
+	/** A secret: whoever knows it can use the session. */
+	readonly session?: string | undefined;
+	readonly principal?: string | undefined;
+	/**
+	 * `cancelled`: no client waits for it. `busy`: not begun, since too many others wait. `input_required`: ended with
+	 * questions to the client.
+	 */
+	readonly outcome: "ok" | "error" | "cancelled" | "busy" | "input_required";
+	readonly code?: ErrorCode | undefined;
+	readonly milliseconds: number;
+	/** Bytes of the arguments and of the answer as JSON, measured when they are read, since that takes time. */
+	readonly bytesIn: number;
+	readonly bytesOut: number;
+	readonly report?: CallReport | undefined;
+}
+
+export type OnCallEnd = (end: CallEnd) => void;
+
+export type CallReport = Readonly<Record<string, number | boolean | BeforeAndAfter>>;
+
+type BeforeAndAfter = Readonly<Record<"before" | "after", number>>;
 
 export const logKinds = ["text", "json", "off"] as const;
 

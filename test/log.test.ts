@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
-import { createOperatorLog, type LogKind } from "../../../src/mcp/http/logs.ts";
-import type { CallEnd } from "../../../src/mcp/tool.ts";
-import type { LogEvent } from "../../../src/operations/edit-record.ts";
+import { type CallEnd, createOperatorLog, type LogEvent, type LogKind } from "../src/log.ts";
 
 const end: CallEnd = {
 	tool: "guard_context",
