@@ -26,22 +26,6 @@ it("a placeholder without a reference does not get the text of another result wh
 	expect(report).toMatchObject({ restored: 1, missing: [], without_reference: ["a"], ambiguous: [] });
 });
 
-it("of several results whose calls share an id, a placeholder without a reference gets the one of its length", async () => {
-	const own = policyOf({
-		mask: { window_turns: 1, placeholder_template: "[{tool_call_id} had {original_chars} characters]" },
-	});
-	const archive = (await openArchive({ where: "memory" })) as Archive;
-	const parts = ["short", "longer"].map((text) => ({ type: "text", text: `${text} row `.repeat(40) }));
-	const turns = [...toolTurn("a", outputOf("first")), ...toolTurn("a", parts), ...toolTurn("last", "done")];
-	const conversation = openaiMessages([user("Go."), ...turns]);
-	const masked = await maskConversation({ conversation, policy: own, archive });
-	expect(masked.edits).toHaveLength(2);
-	const request = { conversation: masked.conversation, archive, policy: own };
-	const back = await restoreConversation({ ...request, byCallId: true });
-	expect(back.conversation).toEqual(conversation);
-	expect(back.report).toMatchObject({ restored: 2, restored_by_call_id: 2, missing: [], ambiguous: [] });
-});
-
 it("a result without an id gets its truncated text back, although a call with an id has the same text", async () => {
 	const own = policyOf({ guard: { ladder: ["truncate"], truncate_when: "always", max_tool_result_chars: 300 } });
 	const archive = (await openArchive({ where: "memory" })) as Archive;
