@@ -16,7 +16,6 @@ import { countText, type TextCount } from "./operations/count.ts";
 import type { Log } from "./operations/edit-record.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
-import { type RestoreReport, restoreConversation } from "./operations/restore.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import type { CutOptions } from "./operations/truncation-limit.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
@@ -33,6 +32,7 @@ import {
 	wholeNumber,
 } from "./policy/options.ts";
 import type { Policy, PolicyLayer } from "./policy/schema.ts";
+import { type RestoreReport, restoreConversation } from "./restore/restore.ts";
 import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 

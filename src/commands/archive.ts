@@ -11,7 +11,7 @@ import {
 	type RecalledPart,
 	recallOriginal,
 } from "../operations/recall.ts";
-import { restoreText } from "../operations/restore.ts";
+import { restoreText } from "../restore/restore.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,

@@ -13,7 +13,9 @@ import {
 } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { modelOfCall } from "../formats/model.ts";
 import { sha256Of } from "../json-text/value.ts";
+import type { SpellingsOf } from "../restore/originals.ts";
 import { compactConversation } from "./compact.ts";
 import type {
 	CallerRequest,
@@ -24,10 +26,9 @@ import type {
 } from "./compaction-request.ts";
 import { checkGivenTokens, openBudget } from "./context-window.ts";
 import type { Outcome } from "./conversation.ts";
-import { modelOfCall, tokenMeter } from "./count.ts";
+import { tokenMeter } from "./count.ts";
 import type { EditRecord } from "./edit-record.ts";
 import { type GuardReport, type GuardRequest, guardConversation, largestConsumers, longConversation } from "./guard.ts";
-import type { SpellingsOf } from "./originals.ts";
 
 type GuardWithCompactionRequest = GuardRequest &
 	Pick<CompactRequest, "signal" | "onProgress"> & {

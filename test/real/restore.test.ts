@@ -8,8 +8,8 @@ import { readTextDocument } from "../../src/json-text/read.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreText } from "../../src/operations/restore.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 

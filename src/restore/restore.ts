@@ -4,10 +4,10 @@ import { applyPlan } from "../conversation/apply.ts";
 import { type Edit, noSize } from "../conversation/plan.ts";
 import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
+import { bindsReasoning } from "../formats/model.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
-import { bindsReasoning } from "./count.ts";
 import { createOriginalFinder } from "./find-original.ts";
 import { type KeepsOriginals, originalsOf } from "./originals.ts";
 

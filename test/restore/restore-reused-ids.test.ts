@@ -3,7 +3,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { Archive, Found } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
 import { parseJsonObject } from "../conversation/json.ts";
@@ -18,7 +19,6 @@ import {
 	noticeFinder,
 } from "../truncation/head-tail.ts";
 import { stripEscapes } from "../truncation/lines.ts";
-import { textLibraries } from "./text-libraries.ts";
 
 interface ResultText extends TextNode {
 	readonly record: Path;
@@ -173,7 +173,7 @@ function isCutFrom({ head, tail }: FoundMarker, text: string): boolean {
 function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
 	// The shortest notice gives no number.
 	if (totalChars === undefined) return true;
-	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
+	return text.length === totalChars || stripEscapes(text, stripVTControlCharacters).length === totalChars;
 }
 
 export async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { createOriginalFinder, parsePlaces, placesKey, shortenedRef } from "../../src/operations/find-original.ts";
 import { locales } from "../../src/policy/wordings.ts";
+import { createOriginalFinder, parsePlaces, placesKey, shortenedRef } from "../../src/restore/find-original.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
 
