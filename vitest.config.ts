@@ -14,6 +14,7 @@ const sharingRooms = [
 	"operations",
 	"policy",
 	"replaying",
+	"restore",
 	"truncation",
 ];
 const sharing = tests(...sharingRooms);

@@ -16,7 +16,6 @@ import type { Outcome } from "./operations/conversation.ts";
 import { countText, type TextCount } from "./operations/count.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
-import { type RestoreReport, restoreConversation } from "./operations/restore.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import type { CutOptions } from "./operations/truncation-limit.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
@@ -33,6 +32,7 @@ import {
 	wholeNumber,
 } from "./policy/options.ts";
 import type { Policy, PolicyLayer } from "./policy/schema.ts";
+import { type RestoreReport, restoreConversation } from "./restore/restore.ts";
 import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 
@@ -83,10 +83,7 @@ export interface CompactOptions extends Omit<GuardOptions, "lastResponse" | "idl
 	readonly summaryToken?: string | undefined;
 }
 
-export interface RestoreOptions extends Pick<CallOptions, "policy" | "recallHint"> {
-	/** Also restore placeholders without a reference, by the id of their call, which other conversations may have used. */
-	readonly byCallId?: boolean | undefined;
-}
+export type RestoreOptions = Pick<CallOptions, "policy" | "recallHint">;
 
 export interface CountOptions extends Pick<CallOptions, "policy"> {
 	/** By default, numbers are in o200k_base. */
@@ -176,7 +173,7 @@ export function restore<Conversation>(
 		if (!optionTypes.archive.safeParse(archive).success) {
 			throw wrongArgument("the archive of `restore`", `${optionTypes.archive.description}`, archive);
 		}
-		return restoreConversation({ conversation, archive, policy, recall, byCallId: options.byCallId });
+		return restoreConversation({ conversation, archive, policy, recall });
 	});
 }
 
@@ -237,7 +234,7 @@ const optionSchemas = {
 		idleSeconds: number(0, "seconds"),
 	}),
 	compact: optionsSchema<CompactOptions>({ ...windowSchemas, force: flag, summary: string, summaryToken: string }),
-	restore: optionsSchema<RestoreOptions & CallOptions>({ ...callSchemas, byCallId: flag }),
+	restore: optionsSchema<RestoreOptions & CallOptions>(callSchemas),
 	count: optionsSchema<CountOptions & CallOptions>({ ...callSchemas, model: string, encoding: choice(encodingNames) }),
 	truncate: optionsSchema<TruncateOptions>({
 		...callSchemas,

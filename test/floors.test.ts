@@ -23,6 +23,7 @@ const rooms: readonly string[] = [
 	"summariser",
 	"formats",
 	"config",
+	"restore",
 	"operations",
 	"library.ts",
 	"index.ts",

@@ -11,7 +11,7 @@ import {
 	type RecalledPart,
 	recallOriginal,
 } from "../operations/recall.ts";
-import { restoreText } from "../operations/restore.ts";
+import { restoreText } from "../restore/restore.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,
@@ -132,28 +132,21 @@ function flags({ ref, ...rest }: NextPart): string {
 const mostNamed = 10;
 
 /** `palimpsest restore FILE`. If a text stays cut, masked or summarised, the exit code is 1. */
-export async function restore(
-	file: string,
-	options: ArchiveCommandOptions & { readonly byCallId?: boolean },
-): Promise<void> {
+export async function restore(file: string, options: ArchiveCommandOptions): Promise<void> {
 	const { policy } = await commandConfig(options);
 	const name = inputName(file);
 	const text = decodeText(await readInput(file, policy.limits.max_file_bytes), name);
-	const { byCallId } = options;
-	const restored = await withOwnArchive(options, policy, (archive) =>
-		restoreText({ text, archive, policy, byCallId, name }),
-	);
+	const restored = await withOwnArchive(options, policy, (archive) => restoreText({ text, archive, policy, name }));
 	process.stdout.write(restored.text);
-	const { restored: count, restored_by_call_id: byId, redacted, reasoning_after: after, ...left } = restored.report;
-	say(`restored ${count}${byId > 0 ? `, ${byId} of them by the tool_call_id alone` : ""}`);
-	const tell = (what: string, names: readonly string[], hint = "") => {
+	const { restored: count, redacted, reasoning_after: after, ...left } = restored.report;
+	say(`restored ${count}`);
+	const tell = (what: string, names: readonly string[]) => {
 		const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
-		if (names.length > 0) say(`${what}: ${names.slice(0, mostNamed).join(", ")}${more}${hint}`);
+		if (names.length > 0) say(`${what}: ${names.slice(0, mostNamed).join(", ")}${more}`);
 	};
 	tell("not in the archive", left.missing);
 	tell("ambiguous, left unchanged (a tool may have printed them)", left.ambiguous);
-	const hint = byCallId ? "" : "; --by-call-id looks these up by their tool_call_id";
-	tell("cut or masked without a reference, left unchanged", left.without_reference, hint);
+	tell("cut or masked without a reference, left unchanged", left.without_reference);
 	tell("summaries, left unchanged; recall the messages that they replace", left.summaries);
 	tell("redacted before they were kept, so not restored exactly", redacted);
 	if (after !== undefined) {

@@ -258,9 +258,10 @@ function addArchiveReaders(program: Command): void {
 		.option("--json", "as JSON")
 		.action(async (ref, options) => (await import("./archive.ts")).recall(ref, options));
 
-	addArchiving(program, "restore <file>", "Print the conversation in FILE with every archived original put back.")
-		.option("--by-call-id", "look up results without a reference by tool_call_id, which other conversations may share")
-		.action(async (file, options) => (await import("./archive.ts")).restore(file, options));
+	const restores = "Print the conversation in FILE with every archived original put back.";
+	addArchiving(program, "restore <file>", restores).action(async (file, options) =>
+		(await import("./archive.ts")).restore(file, options),
+	);
 }
 
 function addReportCommands(program: Command): void {

@@ -82,6 +82,23 @@ export function locateValues(text: string, start: number, tree: PathTree): Span 
 	}
 }
 
+/**
+ * Whether JSON has more members and items, or more lists and objects, than a number: parsing it could then hold up everybody
+ * else. Does not parse; text that is not JSON has no more.
+ */
+export function hasMoreValues(text: string, most: number): boolean {
+	// Each of them takes a character or more.
+	if (text.length < most) return false;
+	let [values, holders] = [0, 0];
+	for (let at = 0; at !== -1 && at < text.length && values <= most && holders <= most; ) {
+		const code = text.charCodeAt(at);
+		if (code === comma) values += 1;
+		else if (code === openBracket || code === openBrace) holders += 1;
+		at = code === quote ? endOfString(text, at) : at + 1;
+	}
+	return values > most || holders > most;
+}
+
 function finish(frame: Frame | undefined, node: PathTree | undefined, span: Span): void {
 	if (node) node.span = span;
 	if (frame?.index === undefined) return;
@@ -128,24 +145,29 @@ function skipValue(text: string, at: number): number {
 	return position;
 }
 
-/** Characters of a string that are read one by one before a native search. */
-const shortString = 32;
-
 function skipString(text: string, from: number): number {
-	let at = from + 1;
-	for (const near = Math.min(at + shortString, text.length); at < near; ) {
-		const code = text.charCodeAt(at);
-		if (code === quote) return at + 1;
-		at += code === backslash ? 2 : 1;
-	}
-	for (let begin = at; ; ) {
-		const found = text.indexOf('"', begin);
-		if (found === -1) throw new Error("Expected a string to end.");
+	const end = endOfString(text, from);
+	if (end === -1) throw new Error("Expected a string to end.");
+	return end;
+}
+
+/** Characters that are read one by one before a native search, which an escaped quote would end at once. */
+const nearCharacters = 8;
+
+/** Returns the position after the string at `from`; -1 if it does not end. */
+function endOfString(text: string, from: number): number {
+	for (let at = from + 1; ; ) {
+		for (const near = Math.min(at + nearCharacters, text.length); at < near; ) {
+			const code = text.charCodeAt(at);
+			if (code === quote) return at + 1;
+			at += code === backslash ? 2 : 1;
+		}
+		const found = text.indexOf('"', at);
+		if (found === -1) return -1;
 		let escapes = 0;
 		while (found - escapes > at && text.charCodeAt(found - escapes - 1) === backslash) escapes += 1;
 		if (escapes % 2 === 0) return found + 1;
-		begin = found + 1;
-		at = begin;
+		at = found + 1;
 	}
 }
 

@@ -6,12 +6,12 @@ import { isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answe
 import { commandHookHosts } from "../hosts/hosts.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
-import { originalsOf } from "../operations/originals.ts";
 import type { Recalled, RecalledListing, RecalledPart } from "../operations/recall.ts";
 import type { TruncateOutcome } from "../operations/truncate.ts";
 import { quote, suggestion } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
+import { originalsOf } from "../restore/originals.ts";
 import { type Answer, beside, callWithSummary, summaryPlaceholder, summaryRequestAnswer } from "./answer.ts";
 import {
 	answerConversation,

@@ -3,11 +3,12 @@ import type { CompactionStrategy, StrategyDependencies, StrategyLlm } from "../c
 import { measure, scaleTokens } from "../conversation/measure.ts";
 import type { Edit } from "../conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
+import { modelOfCall } from "../formats/model.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
 import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { calibrate, checkGivenTokens, contextWindowOfCall, type GivenTokens } from "./context-window.ts";
 import { type ChangeReport, type ConversationRequest, type Outcome, openConversation } from "./conversation.ts";
-import { modelOfCall, tokenMeter } from "./count.ts";
+import { tokenMeter } from "./count.ts";
 import { sentMessages } from "./guard.ts";
 
 export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;

@@ -2,6 +2,7 @@ import type { Measurement } from "../conversation/measure.ts";
 import { addSizes, noSize, subtractSizes } from "../conversation/plan.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
+import { modelOfCall } from "../formats/model.ts";
 import { isOpen } from "../masking/history.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 import type { GuardPolicy, Policy } from "../policy/schema.ts";
@@ -9,7 +10,6 @@ import type { TokenEstimate } from "../tokens/estimate.ts";
 import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
 import type { ConversationRequest } from "./conversation.ts";
-import { modelOfCall } from "./count.ts";
 
 export interface GivenTokens {
 	/** In tokens; by default the model's. */

@@ -8,6 +8,7 @@ import { jsonPointer } from "../conversation/transcript.ts";
 import { type Violation, verify } from "../conversation/verify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../formats/detect.ts";
+import { bindsReasoning, modelOfCall } from "../formats/model.ts";
 import { linkRecogniser, withRelinks } from "../formats/session-files.ts";
 import type { Log } from "../log.ts";
 import {
@@ -19,10 +20,7 @@ import {
 } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import type { TokenEstimate } from "../tokens/estimate.ts";
-import { asSent, bindsReasoning, type CountingReport, countingReport, modelOfCall, tokenMeter } from "./count.ts";
-import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";
-import { placeholdersOf } from "./find-original.ts";
+import { placeholdersOf } from "../restore/find-original.ts";
 import {
 	type ArchivedGroup,
 	archiveOriginals,
@@ -31,7 +29,10 @@ import {
 	originalsOf,
 	type SpellingsOf,
 	withFreeRefs,
-} from "./originals.ts";
+} from "../restore/originals.ts";
+import type { TokenEstimate } from "../tokens/estimate.ts";
+import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
+import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";
 
 export interface ConversationRequest extends KeepsOriginals {
 	readonly conversation: unknown;

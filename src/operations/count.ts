@@ -1,12 +1,11 @@
 import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
-import { type ReadConversation, requestBody } from "../formats/detect.ts";
-import { asCountedText, objectOf, stringAt } from "../json-text/value.ts";
+import type { ReadConversation } from "../formats/detect.ts";
+import { asCountedText, objectOf } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { type EncodingName, encodingNames } from "../tokens/encodings.ts";
 import { type CountMethod, estimateTokens, type TokenEstimate } from "../tokens/estimate.ts";
-import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import { requestOverhead } from "../tokens/request.ts";
 
 export interface TextCount extends CountingReport {
@@ -45,48 +44,6 @@ export interface CountingReport {
 
 export function countingReport({ encoding, method, scale }: TokenEstimate): CountingReport {
 	return { encoding, method, factor: scale.factor };
-}
-
-/** The model of a call: as the caller names it, else the request body, else the policy. */
-export function modelOfCall(named: string | undefined, document: unknown, policy: Policy): string | undefined {
-	return named ?? modelOfBody(document) ?? policy.guard.model ?? undefined;
-}
-
-function modelOfBody(document: unknown): string | undefined {
-	const body = objectOf(requestBody(document));
-	// Bedrock's Converse has `modelId`.
-	return stringAt(body, "model") ?? stringAt(body, "modelId");
-}
-
-/**
- * Whether the model of a conversation accepts reasoning only after unchanged messages. It is the model that a call or
- * its body names, else that of the last answer on record, else the policy's.
- */
-export function bindsReasoning(named: string | undefined, source: ReadConversation, policy: Policy): boolean {
-	const { messages } = source.transcript;
-	const answered = () => messages.findLast(({ usage }) => usage?.model !== undefined)?.usage?.model;
-	const model =
-		named ?? modelOfBody(source.document) ?? modelOfSession(source) ?? answered() ?? policy.guard.model ?? undefined;
-	return reasoningBinding(model) !== "none";
-}
-
-/** Claude Code and pi; Copilot CLI; Codex; opencode. */
-const modelPaths = [
-	["message", "model"],
-	["data", "model"],
-	["payload", "model"],
-	["info", "modelID"],
-] as const;
-
-export function modelOfSession({ located: { messages } }: ReadConversation): string | undefined {
-	for (const message of messages.toReversed()) {
-		const record = objectOf(message);
-		const named = modelPaths.map(([part, key]) => stringAt(objectOf(record[part]), key));
-		// Claude Code puts a name in angle brackets into answers that it wrote itself.
-		const model = [stringAt(record, "model"), ...named].find((one) => one !== undefined && !one.startsWith("<"));
-		if (model !== undefined) return model;
-	}
-	return undefined;
 }
 
 /** Adds the tools that were passed along. Throws PalimpsestError `invalid_argument` if the conversation has tools. */

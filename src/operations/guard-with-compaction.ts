@@ -13,7 +13,9 @@ import {
 } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { modelOfCall } from "../formats/model.ts";
 import { sha256Of } from "../json-text/value.ts";
+import type { SpellingsOf } from "../restore/originals.ts";
 import { compactConversation } from "./compact.ts";
 import type {
 	CallerRequest,
@@ -24,7 +26,7 @@ import type {
 } from "./compaction-request.ts";
 import { checkGivenTokens, openBudget } from "./context-window.ts";
 import type { Outcome } from "./conversation.ts";
-import { modelOfCall, tokenMeter } from "./count.ts";
+import { tokenMeter } from "./count.ts";
 import type { EditRecord } from "./edit-record.ts";
 import { type GuardReport, type GuardRequest, guardConversation, largestConsumers, longConversation } from "./guard.ts";
 
@@ -76,13 +78,20 @@ export async function guardWithCompaction(
 		...(summaryRequest && { request: summaryRequest }),
 	};
 	if (!outcome.report.changed) return goOnWithout(compaction);
-	// The usage was reported for the conversation before it was compacted.
-	const guarded = await guardConversation({ ...request, conversation: outcome.conversation, usage: undefined });
+	const between = readConversation(outcome.conversation, policy.mask.observations);
+	const steps = outcome.edits.map((record): Step => ({ record, path: pathOf(record, source.document) }));
+	const trace = traceThrough(steps, source.document);
+	const guarded = await guardConversation({
+		...request,
+		conversation: outcome.conversation,
+		spellingsOf: request.spellingsOf && spellingsBetween(request.spellingsOf, { source, between, trace }),
+		// The usage was reported for the conversation before it was compacted.
+		usage: undefined,
+	});
 	const { report } = guarded;
 	// A compacted conversation alone is not a result: the guard promises that it fits.
 	if (guarded.error) return goOnWithout(failure(guarded.error));
-	const between = readConversation(outcome.conversation, policy.mask.observations);
-	const { edits, origins } = composeEdits({ source, between, first: outcome.edits, second: guarded.edits });
+	const { edits, origins } = composeEdits({ source, between, trace, first: steps, second: guarded.edits });
 	const summaries = new Set(
 		outcome.edits.flatMap(({ kind, reason, message }) => (kind === "replace" && reason === "summary" ? [message] : [])),
 	);
@@ -136,17 +145,31 @@ function failure({ code, message }: PalimpsestError): AutoCompaction {
 
 // ---- Edits of both rounds ----
 
+/** The spellings in the text of the input, which has a value of the second round in another place, or not at all. */
+function spellingsBetween(
+	spellingsOf: SpellingsOf,
+	rounds: { readonly source: ReadConversation; readonly between: ReadConversation; readonly trace: Trace },
+): SpellingsOf {
+	const { source, between, trace } = rounds;
+	return (paths) => {
+		const places = new Map(paths.map((path) => [trace(path).path, path]));
+		for (const [was, path] of places) {
+			if (valueAt(source.document, was) !== valueAt(between.document, path)) places.delete(was);
+		}
+		return new Map(Array.from(spellingsOf([...places.keys()]), ([was, spelling]) => [places.get(was) ?? [], spelling]));
+	};
+}
+
 /** Edits of the first document that replace two rounds. `origins`: messages between the rounds in it, -1 if inserted. */
 function composeEdits(rounds: {
 	readonly source: ReadConversation;
 	readonly between: ReadConversation;
-	readonly first: readonly EditRecord[];
+	readonly trace: Trace;
+	readonly first: readonly Step[];
 	readonly second: readonly EditRecord[];
 }) {
-	const { source, between, first, second } = rounds;
-	const { document } = source;
-	let steps = first.map((record): Step => ({ record, path: pathOf(record, document) }));
-	const trace = traceThrough(steps, document);
+	const { source, between, trace, first, second } = rounds;
+	let steps = [...first];
 	const origins = messageOrigins(source, between, trace);
 	const changes = new Map<Step, Change[]>();
 

@@ -6,8 +6,8 @@ import { scaleTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ImageOfPart, imageOfPart, longestImagePart } from "../formats/media.ts";
 import type { Policy } from "../policy/schema.ts";
+import { placeholderReaderOf } from "../restore/find-original.ts";
 import { tokenMeter } from "./count.ts";
-import { placeholderReaderOf } from "./find-original.ts";
 
 export type RecalledListing = ReturnType<typeof describeListing>;
 

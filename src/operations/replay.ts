@@ -3,6 +3,7 @@ import type { TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { toolTurns } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts";
 import { cacheSecondsOf } from "../masking/cache-time.ts";
 import { type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
@@ -23,10 +24,10 @@ import {
 	type ReplaySeries,
 } from "../replaying/report.ts";
 import { rivalSchedule } from "../replaying/rivals.ts";
+import { placeholdersOf } from "../restore/find-original.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
-import { asSent, bindsReasoning, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
-import { placeholdersOf } from "./find-original.ts";
+import { asSent, tokenMeter } from "./count.ts";
 import { maskConversation } from "./mask.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
 import type { Rates } from "./replay-rates.ts";

@@ -15,6 +15,7 @@ import type { Message, Transcript } from "../conversation/transcript.ts";
 import { isToolTurn, type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts";
 import { planGuard } from "../guarding/guard.ts";
 import { sha256Of } from "../json-text/value.ts";
 import { pricesNow } from "../masking/history.ts";
@@ -29,11 +30,11 @@ import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { type Originals, wordings } from "../policy/wordings.ts";
+import { placeholdersOf } from "../restore/find-original.ts";
 import type { CountMethod } from "../tokens/estimate.ts";
 import { budgetOf, calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
 import { completePlan } from "./conversation.ts";
-import { asSent, bindsReasoning, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
-import { placeholdersOf } from "./find-original.ts";
+import { asSent, tokenMeter } from "./count.ts";
 import { textLibraries } from "./text-libraries.ts";
 
 interface ContextReportRequest extends GivenTokens {

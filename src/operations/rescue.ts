@@ -1,11 +1,12 @@
 import { measure, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
 import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
+import { modelOfCall, modelOfSession } from "../formats/model.ts";
 import { byAge } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { startOfLastAnswer } from "./context-window.ts";
 import { type ConversationRequest, type Outcome, policyOfRewrite } from "./conversation.ts";
-import { modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
+import { tokenMeter } from "./count.ts";
 import { type GuardReport, guardConversation } from "./guard.ts";
 
 interface RescueRequest extends ConversationRequest {

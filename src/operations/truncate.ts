@@ -7,6 +7,8 @@ import { locateValues, pathTree } from "../json-text/locate.ts";
 import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import { placeholdersOf } from "../restore/find-original.ts";
+import { type KeepsOriginals, originalsOf, refTaken, withFreeRefs } from "../restore/originals.ts";
 import {
 	addRange,
 	type CharRange,
@@ -18,8 +20,6 @@ import {
 import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } from "../truncation/head-tail.ts";
 import { truncateOutput } from "../truncation/truncate.ts";
 import { type CountingReport, countingReport, tokenMeter } from "./count.ts";
-import { placeholdersOf } from "./find-original.ts";
-import { type KeepsOriginals, originalsOf, refTaken, withFreeRefs } from "./originals.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {
 	type CutOptions,

@@ -3,11 +3,12 @@ import type { cacheTerms } from "../billing/terms.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { decodeText } from "../files/access.ts";
 import { writeGrown } from "../json-text/edit.ts";
+import { hasMoreValues } from "../json-text/locate.ts";
 import { readJsonText } from "../json-text/read.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { HostRequest } from "../sending/request.ts";
-import { decodeBody, hasTooManyValues } from "./body.ts";
+import { decodeBody } from "./body.ts";
 import { recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
 
@@ -29,6 +30,9 @@ export const mostEditedBytes = 64 * 1024 * 1024;
 /** Other requests do not wait for all steps of reading a larger body: each takes some 3 ms a megabyte. */
 const mostBytesInTurn = 4 * 1024 * 1024;
 
+/** A window of a million tokens has some 3 000 messages, and each of these some six members and items. */
+const mostValues = 100_000;
+
 /** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */
 export async function readRequest(
 	bytes: Buffer,
@@ -47,10 +51,10 @@ export async function readRequest(
 	if (!decoded) return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
 	const isLarge = decoded.length > mostBytesInTurn;
 	if (isLarge) await othersGoOn();
-	if (hasTooManyValues(decoded))
-		return { kind: "as_sent", problem: "it has more members and items than a conversation" };
-	if (isLarge) await othersGoOn();
 	const text = decodeText(decoded, "the request");
+	if (isLarge) await othersGoOn();
+	if (hasMoreValues(text, mostValues))
+		return { kind: "as_sent", problem: "it has more members and items than a conversation" };
 	if (isLarge) await othersGoOn();
 	const document = readJsonText(text, "the request");
 	if (isLarge) await othersGoOn();

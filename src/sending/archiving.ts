@@ -4,7 +4,7 @@ import { compactJson } from "../conversation/json.ts";
 import { resultText, valueAt } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
-import { refTaken } from "../operations/originals.ts";
+import { refTaken } from "../restore/originals.ts";
 import type { Values } from "./states.ts";
 
 export type Originals = ReturnType<typeof createOriginals>;

@@ -4,11 +4,11 @@ import type { ReplaceEdit } from "../conversation/plan.ts";
 import { resultText, type ToolResult, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { callArguments, type PairedResult } from "../conversation/turns.ts";
 import { ownCommands, ownTools } from "../hosts/hook-answers.ts";
-import { shortenedRef } from "../operations/find-original.ts";
 import { textLibraries } from "../operations/text-libraries.ts";
 import { headShareOf } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Wordings } from "../policy/wordings.ts";
+import { shortenedRef } from "../restore/find-original.ts";
 import { planTruncate } from "../truncation/truncate-results.ts";
 
 /**

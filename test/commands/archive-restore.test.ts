@@ -99,16 +99,11 @@ describe("restore", () => {
 		expect(left).toMatchObject({ code: 1, text: guarded.text });
 		expect(left.lines).toEqual([
 			"palimpsest: restored 0",
-			expect.stringMatching(/^palimpsest: cut or masked without a reference, left unchanged: \w+, .*--by-call-id/),
+			expect.stringMatching(/^palimpsest: cut or masked without a reference, left unchanged: \w+, /),
 		]);
 		const masked = await run(["mask", "-", "--archive", "none"], source);
 		await run(["mask", "-"], source);
 		expect(await run(["restore", "-"], masked.text)).toMatchObject({ code: 1, text: masked.text });
-		expect(await run(["restore", "-", "--by-call-id"], masked.text)).toMatchObject({
-			code: 0,
-			text: source,
-			lines: ["palimpsest: restored 2, 2 of them by the tool_call_id alone"],
-		});
 	});
 
 	it("leaves text that only looks like a placeholder, reports it, and exits with 1", async () => {

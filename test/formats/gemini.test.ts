@@ -5,8 +5,8 @@ import { pairResults, toolTurns } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation } from "../../src/operations/restore.ts";
 import { excerptWordings } from "../../src/policy/wordings.ts";
+import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

@@ -99,7 +99,7 @@ const ways: Readonly<Record<string, (given: Given) => Promise<Done>>> = {
 		outcome: await rescueConversation({ conversation: document, policy, contextWindow, archive, target: 0.5 }),
 	}),
 	restore: async ({ document, archive }) => {
-		await restore(document, archive, { byCallId: true });
+		await restore(document, archive);
 		return {};
 	},
 	report: async ({ document, layer, contextWindow }) => {

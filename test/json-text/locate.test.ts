@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Path } from "../../src/conversation/transcript.ts";
-import { locateValues, nodeAt, pathTree } from "../../src/json-text/locate.ts";
+import { hasMoreValues, locateValues, nodeAt, pathTree } from "../../src/json-text/locate.ts";
 
 const textAt = (text: string, path: Path) => {
 	const tree = pathTree([path]);
@@ -137,3 +137,35 @@ function pathsIn(value: unknown, path: Path = []): { path: Path; value: unknown 
 			: [];
 	return [{ path, value }, ...below];
 }
+
+describe("hasMoreValues", () => {
+	const lists = (count: number) => "[".repeat(count) + "]".repeat(count);
+	const objects = (count: number) => `${'{"a":'.repeat(count)}1${"}".repeat(count)}`;
+	const escaped = '\\"'.repeat(500);
+
+	it.each([
+		["101 commas", `[${"0,".repeat(101)}0]`, true],
+		["100 commas", `[${"0,".repeat(100)}0]`, false],
+		["101 nested lists", lists(101), true],
+		["100 nested lists", lists(100), false],
+		["101 nested objects", objects(101), true],
+		["commas and brackets in a string", `{"text":"${"[{,".repeat(200)}"}`, false],
+		["commas after escaped quotes in a string", `{"text":"${escaped}${",".repeat(200)}"}`, false],
+		["commas after a string of escaped quotes", `{"text":"${escaped}","list":[${"0,".repeat(101)}0]}`, true],
+		["escaped quotes without end", `{"text":"${escaped}`, false],
+		["101 commas and a string without end", `[${"0,".repeat(101)}"`, true],
+	])("compares with 100: %s", (_, text, expected) => {
+		expect(hasMoreValues(text, 100)).toBe(expected);
+	});
+
+	it("counts what is outside of strings, wherever their escapes are", () => {
+		const string = fc.string({ unit: fc.constantFrom("\\", '"', "a", "bbbb".repeat(80), ","), maxLength: 40 });
+		fc.assert(
+			fc.property(fc.array(string, { maxLength: 20 }), fc.boolean(), (texts, isMany) => {
+				const text = `[${JSON.stringify(texts)},[${"0,".repeat(isMany ? 101 : 79)}0]]`;
+				expect(hasMoreValues(text, 100)).toBe(isMany);
+			}),
+			{ numRuns: 200 },
+		);
+	});
+});

@@ -2,10 +2,10 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
 import { digestOf } from "../../src/masking/digest.ts";
 import { placeholderReader, writePlaceholder } from "../../src/masking/placeholder.ts";
-import { placeholderReaderOf } from "../../src/operations/find-original.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { type Originals, wordings } from "../../src/policy/wordings.ts";
+import { placeholderReaderOf } from "../../src/restore/find-original.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 

@@ -6,6 +6,7 @@ import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
 import { builtInStrategies } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import type { SpellingsOf } from "../../src/restore/originals.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
@@ -19,10 +20,11 @@ interface Rounds {
 	readonly strategy?: CompactionStrategy;
 	readonly lastResponse?: unknown;
 	readonly archive?: Archive | undefined;
+	readonly spellingsOf?: SpellingsOf;
 }
 
 /** Compacts and guards in one call, which answers with the edits of both rounds as one list. */
-export async function bothRounds({ document, layer = {}, contextWindow, strategy, lastResponse, archive }: Rounds) {
+export async function bothRounds({ document, layer = {}, contextWindow, strategy, ...given }: Rounds) {
 	const policy = policyOf({
 		locale: "en",
 		...layer,
@@ -34,8 +36,7 @@ export async function bothRounds({ document, layer = {}, contextWindow, strategy
 		conversation: deepFreeze(document),
 		policy,
 		contextWindow,
-		lastResponse,
-		archive,
+		...given,
 		compaction: async () => ({
 			strategy: strategy ? { kind: "external", name: "own", strategy } : named,
 			answer: { kind: "summariser", summariser: standInSummariser() },

@@ -3,8 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
+import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { restoreText } from "../../src/restore/restore.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
+import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";
@@ -220,4 +224,25 @@ describe("a value inserted by the first round", () => {
 		check(document, dropped);
 		expect(dropped.report.dropped_groups?.map(({ messages }) => messages)).toEqual([[3, 4], [0], [1, 2], [5, 6]]);
 	});
+});
+
+it("results that move because messages before them go are restored in their own spelling", async () => {
+	const archive = (await openArchive({ where: "memory" })) as Archive;
+	const turns = ["a", "b", "c", "d"].map((id) => openaiMessages(toolTurn(id, `é ${outputOf(id, 90)}`)));
+	const document = [...openaiMessages(user("Go.")), ...turns.flat()];
+	const text = JSON.stringify(document, null, 1).replaceAll("é", "\\u00e9");
+	const given = readTextDocument(text, "the text");
+	const outcome = await bothRounds({
+		document: given.value,
+		layer: { guard: { ladder: ["mask"] }, mask: { window_turns: 1 } },
+		contextWindow: 2_500,
+		strategy: { compact: ({ history }) => [...history.slice(0, 3), ...history.slice(5)] },
+		archive,
+		spellingsOf: (paths) => spellingsOf(given, paths),
+	});
+	expect(outcome.report.masked_tool_results).toBe(2);
+	const written = writeEdits(given, outcome.edits).text;
+	const back = await restoreText({ text: written, archive, policy: policyOf({ locale: "en" }), name: "the text" });
+	const compacted = outcome.edits.filter(({ reason }) => reason === "summary");
+	expect(back.text).toBe(writeEdits(given, compacted).text);
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../src/errors.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { modelOfSession } from "../../src/operations/count.ts";
+import { modelOfSession } from "../../src/formats/model.ts";
 import { type PolicyName, parsePolicyName, replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { presetNames } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";

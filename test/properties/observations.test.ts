@@ -8,7 +8,7 @@ import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreText } from "../../src/operations/restore.ts";
+import { restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn } from "../support/script.ts";

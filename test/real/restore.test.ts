@@ -8,8 +8,8 @@ import { readTextDocument } from "../../src/json-text/read.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreText } from "../../src/operations/restore.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 
@@ -42,7 +42,7 @@ describe.skipIf(!hasRealData)("every real conversation is restored byte for byte
 			expect(error).toBeUndefined();
 			const { text } = writeEdits(document, edits);
 			const back = await restoreText({ text, archive, policy: policyOf(layer), name: "the text" });
-			expect(back.report).toMatchObject({ missing: [], ambiguous: [], without_reference: [], restored_by_call_id: 0 });
+			expect(back.report).toMatchObject({ missing: [], ambiguous: [], without_reference: [] });
 			expect(back.text === document.text).toBe(true);
 			count.masked += edits.filter(({ reason }) => reason === "mask").length;
 			count.cut += edits.filter(({ reason }) => reason === "truncate").length;

@@ -6,8 +6,8 @@ import { openArchive } from "../../src/archive/open.ts";
 import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { restoreText } from "../../src/operations/restore.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 

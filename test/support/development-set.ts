@@ -9,7 +9,6 @@ import { cacheSecondsOf, pricesFor } from "../../src/masking/cache-time.ts";
 import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
 import { replay, type Schedule } from "../../src/masking/replay.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
-import { placeholdersOf } from "../../src/operations/find-original.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { Policy, Prices } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
@@ -17,6 +16,7 @@ import { meterSchedule } from "../../src/replaying/bill.ts";
 import { meterFaults } from "../../src/replaying/faults.ts";
 import { measureRecall } from "../../src/replaying/recall.ts";
 import { type Rival, rivalSchedule } from "../../src/replaying/rivals.ts";
+import { placeholdersOf } from "../../src/restore/find-original.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";
 

@@ -3,8 +3,8 @@ import { openArchive } from "../../src/archive/open.ts";
 import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreText } from "../../src/operations/restore.ts";
 import type { Policy } from "../../src/policy/schema.ts";
+import { restoreText } from "../../src/restore/restore.ts";
 
 /** Masks the text of a file with an archive, as the command does, and restores it. */
 export async function thereAndBack(text: string, policy: Policy) {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { placeholdersOf } from "../../src/operations/find-original.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { locales } from "../../src/policy/wordings.ts";
+import { placeholdersOf } from "../../src/restore/find-original.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, system, toolTurn, user } from "../support/script.ts";

@@ -3,8 +3,8 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation } from "../../src/operations/restore.ts";
 import { localeNames } from "../../src/policy/names.ts";
+import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -65,16 +65,14 @@ describe.each(wordings)("a tool output that looks like a placeholder: $locale, $
 	});
 });
 
-it("a placeholder without a reference that names another call is ambiguous, by call id too", async () => {
+it("a placeholder without a reference that names another call is ambiguous", async () => {
 	const policy = policyOf({ locale: "en" });
 	await archive.put([{ kind: "result", text: victim, toolCallId: "b" }]);
 	const fake = `[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=${victim.length})]`;
 	const conversation = openaiMessages(user("Go."), toolTurn("b", fake));
-	for (const byCallId of [false, true]) {
-		const back = await restoreConversation({ conversation, archive, policy, byCallId });
-		expect(back.conversation).toBe(conversation);
-		expect(back.report).toMatchObject({ restored: 0, missing: [], ambiguous: ["b"], without_reference: [] });
-	}
+	const back = await restoreConversation({ conversation, archive, policy });
+	expect(back.conversation).toBe(conversation);
+	expect(back.report).toMatchObject({ restored: 0, missing: [], ambiguous: ["b"], without_reference: [] });
 });
 
 it("an id cleaned for its placeholder still identifies its call", async () => {
@@ -113,13 +111,5 @@ describe("a conversation masked without an archive", () => {
 		const back = await restoreConversation({ conversation: masked, archive, policy });
 		expect(back.conversation).toBe(masked);
 		expect(back.report).toMatchObject({ restored: 0, without_reference: ["call_1"], missing: [], ambiguous: [] });
-	});
-
-	it("gets the archived text under its ids on request, and the report counts it", async () => {
-		await maskConversation({ conversation: mine, policy, archive });
-		const { conversation: masked } = await maskConversation({ conversation: mine, policy });
-		const back = await restoreConversation({ conversation: masked, archive, policy, byCallId: true });
-		expect(back.conversation).toEqual(mine);
-		expect(back.report).toMatchObject({ restored: 1, restored_by_call_id: 1, without_reference: [] });
 	});
 });

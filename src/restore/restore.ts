@@ -4,17 +4,15 @@ import { applyPlan } from "../conversation/apply.ts";
 import { type Edit, noSize } from "../conversation/plan.ts";
 import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
+import { bindsReasoning } from "../formats/model.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
-import { bindsReasoning } from "./count.ts";
 import { createOriginalFinder } from "./find-original.ts";
 import { type KeepsOriginals, originalsOf } from "./originals.ts";
 
 export interface RestoreReport {
 	readonly restored: number;
-	/** Of these, how many were found only by the id of their call. */
-	readonly restored_by_call_id: number;
 	readonly missing: readonly string[];
 	/** Names that do not fit their result (a tool may have printed them), or fit several originals. */
 	readonly ambiguous: readonly string[];
@@ -32,7 +30,6 @@ export interface RestoreReport {
 interface RestoreOptions {
 	readonly archive: Archive;
 	readonly policy: Policy;
-	readonly byCallId?: boolean | undefined;
 	/** As the conversation was masked with it. */
 	readonly recall?: KeepsOriginals["recall"];
 }
@@ -70,25 +67,24 @@ async function restoreInRounds<Subject>(
 	restoreOnce: (subject: Subject) => Promise<{ readonly next: Subject; readonly report: RestoreReport }>,
 ) {
 	let last = first;
-	let [restored, byCallId] = [0, 0];
+	let restored = 0;
 	const redacted = new Set<string>();
 	let after = 0;
 	for (let round = 1; ; round += 1) {
 		const { next, report } = await restoreOnce(last);
 		after = Math.max(after, report.reasoning_after ?? 0);
 		restored += report.restored;
-		byCallId += report.restored_by_call_id;
 		for (const one of report.redacted) redacted.add(one);
 		last = next;
 		if (report.restored === 0 || round === mostRounds) {
-			const sums = { restored, restored_by_call_id: byCallId, redacted: [...redacted] };
+			const sums = { restored, redacted: [...redacted] };
 			return { last, report: { ...report, ...sums, ...(after > 0 ? { reasoning_after: after } : {}) } };
 		}
 	}
 }
 
 async function restoreOnce(given: RestoreOptions & { readonly conversation: unknown }) {
-	const { conversation, archive, policy, byCallId = false, recall } = given;
+	const { conversation, archive, policy, recall } = given;
 	// Any reading may have made the placeholders.
 	const { observations } = policy.mask;
 	const source = readConversation(conversation, Array.isArray(observations) ? observations : true);
@@ -97,7 +93,6 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 		archive,
 		policy,
 		document,
-		byCallId,
 		originals: originalsOf({ archive, recall, policy }),
 	});
 	const edits: ValueEdit[] = [];
@@ -111,7 +106,7 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 		settled.add(jsonPointer(path));
 		for (const pointer of prefixes(path)) around.add(pointer);
 	};
-	let [restored, restoredByCallId] = [0, 0];
+	let restored = 0;
 	let firstRestored = Number.POSITIVE_INFINITY;
 	for (const [index, message] of transcript.messages.entries()) {
 		for (const { ref } of message.sent === false ? [] : summariesOfMessage(message)) {
@@ -133,7 +128,6 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 				if (found.isRedacted) redacted.add(found.name);
 				restored += 1;
 				firstRestored = Math.min(firstRestored, index);
-				if (found.isByCall) restoredByCallId += 1;
 				edits.push(...found.edits);
 				for (const edit of found.edits) settle(edit.path);
 			}
@@ -145,7 +139,6 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 	const report: RestoreReport = {
 		...(bound.length > 0 && bindsReasoning(undefined, source, policy) ? { reasoning_after: bound.length } : {}),
 		restored,
-		restored_by_call_id: restoredByCallId,
 		missing: [...names.missing],
 		ambiguous: [...names.ambiguous],
 		without_reference: [...names.unnamed],

@@ -8,7 +8,7 @@ import { readConversation } from "../../src/formats/detect.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/restore/restore.ts";
 import type { FormatRow } from "../formats/format-row.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

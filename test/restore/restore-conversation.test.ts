@@ -8,8 +8,8 @@ import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation, restoreText } from "../../src/operations/restore.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { restoreConversation, restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -20,11 +20,11 @@ beforeEach(async () => {
 	archive = (await openArchive({ where: "memory" })) as Archive;
 });
 
-async function thereAndBack(conversation: unknown, layer: PolicyLayer, byCallId?: boolean) {
+async function thereAndBack(conversation: unknown, layer: PolicyLayer) {
 	const policy = policyOf({ ...layer, mask: { window_turns: 1, ...layer.mask } });
 	const masked = await maskConversation({ conversation, policy, archive });
 	expect(masked.edits.length).toBeGreaterThan(0);
-	return restoreConversation({ conversation: masked.conversation, archive, policy, byCallId });
+	return restoreConversation({ conversation: masked.conversation, archive, policy });
 }
 
 /** A text with old results masked, or, where the layer is of the guard, with large ones cut. */
@@ -97,20 +97,15 @@ describe("restoring", () => {
 		expect((await thereAndBack(conversation, { media: "mask" })).conversation).toEqual(conversation);
 	});
 
-	it("finds the original by its call when the template has no reference, only on request, and reports it", async () => {
+	it("reports a result whose template has no reference", async () => {
 		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
 		const mask = { placeholder_template: "[gone: {tool_name}]" };
 		const left = await thereAndBack(conversation, { mask });
-		expect(left.report).toMatchObject({ restored: 0, restored_by_call_id: 0, without_reference: ["a"] });
-		const back = await thereAndBack(conversation, { mask }, true);
-		expect(back.conversation).toEqual(conversation);
-		expect(back.report).toMatchObject({ restored: 1, restored_by_call_id: 1, without_reference: [] });
+		expect(left.report).toMatchObject({ restored: 0, without_reference: ["a"] });
 	});
 
-	it("does not guess between two results of one call", async () => {
+	it("restores two results of one call", async () => {
 		const conversation = openaiMessages(user("T"), toolTurn("a", outputOf("a")), toolTurn("a", outputOf("b")), last);
-		const { report } = await thereAndBack(conversation, { mask: { placeholder_template: "[gone]" } }, true);
-		expect(report).toMatchObject({ restored: 0, ambiguous: ["a"] });
 		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
 	});
 

@@ -3,7 +3,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -24,22 +24,6 @@ it("a placeholder without a reference does not get the text of another result wh
 	const { conversation: back, report } = await restored(conversation);
 	expect(back).toEqual(conversation);
 	expect(report).toMatchObject({ restored: 1, missing: [], without_reference: ["a"], ambiguous: [] });
-});
-
-it("of several results whose calls share an id, a placeholder without a reference gets the one of its length", async () => {
-	const own = policyOf({
-		mask: { window_turns: 1, placeholder_template: "[{tool_call_id} had {original_chars} characters]" },
-	});
-	const archive = (await openArchive({ where: "memory" })) as Archive;
-	const parts = ["short", "longer"].map((text) => ({ type: "text", text: `${text} row `.repeat(40) }));
-	const turns = [...toolTurn("a", outputOf("first")), ...toolTurn("a", parts), ...toolTurn("last", "done")];
-	const conversation = openaiMessages([user("Go."), ...turns]);
-	const masked = await maskConversation({ conversation, policy: own, archive });
-	expect(masked.edits).toHaveLength(2);
-	const request = { conversation: masked.conversation, archive, policy: own };
-	const back = await restoreConversation({ ...request, byCallId: true });
-	expect(back.conversation).toEqual(conversation);
-	expect(back.report).toMatchObject({ restored: 2, restored_by_call_id: 2, missing: [], ambiguous: [] });
 });
 
 it("a result without an id gets its truncated text back, although a call with an id has the same text", async () => {

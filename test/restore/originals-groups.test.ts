@@ -3,7 +3,7 @@ import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import type { Edit, Plan } from "../../src/conversation/plan.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { archiveOriginals } from "../../src/operations/originals.ts";
+import { archiveOriginals } from "../../src/restore/originals.ts";
 import { calls, openaiMessages, results, user } from "../support/script.ts";
 
 /** The groups and originals that a plan without the given messages archives. */

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { Archive, Found } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
 import { parseJsonObject } from "../conversation/json.ts";
@@ -18,7 +19,6 @@ import {
 	noticeFinder,
 } from "../truncation/head-tail.ts";
 import { stripEscapes } from "../truncation/lines.ts";
-import { textLibraries } from "./text-libraries.ts";
 
 interface ResultText extends TextNode {
 	readonly record: Path;
@@ -31,7 +31,6 @@ type FoundOriginal =
 	| {
 			readonly kind: "found";
 			readonly name: string;
-			readonly isByCall: boolean;
 			readonly edits: readonly ValueEdit[];
 			readonly isRedacted: boolean;
 	  };
@@ -40,14 +39,12 @@ export function createOriginalFinder(what: {
 	readonly archive: Archive;
 	readonly policy: Policy;
 	readonly document: unknown;
-	readonly byCallId: boolean;
 	readonly originals?: Originals | undefined;
 }): (result: ResultText) => Promise<FoundOriginal | undefined> {
-	const { archive, policy, document, byCallId, originals } = what;
+	const { archive, policy, document, originals } = what;
 	const readPlaceholder = placeholderReaderOf(policy, originals);
 	const { guardMarker, truncateMarker } = wordings(policy);
-	const findMarkers = markerFinder([...new Set([...archivedMarkers, ...plainMarkers, guardMarker, truncateMarker])]);
-	const findNotices = noticeFinder([...archivedNotices, ...plainNotices]);
+	const findMarkers = markerFinder([...new Set([...archivedMarkers, guardMarker, truncateMarker])]);
 	const looksCut = cutRecogniser(policy);
 
 	return async (result) => {
@@ -60,7 +57,7 @@ export function createOriginalFinder(what: {
 		// A text that was truncated twice also holds the marker of the first time, which no longer fits.
 		const candidates = [
 			...findMarkers(content ?? text).map((marker) => () => originalOfMarker(marker, fitsMarker(marker), result)),
-			...findNotices(text).map((notice) => () => originalOfNotice(notice, result)),
+			...noticesWithReference(text).map((notice) => () => originalOfNotice(notice, result)),
 		];
 		const rejected: FoundOriginal[] = [];
 		for (const candidate of candidates) {
@@ -78,9 +75,7 @@ export function createOriginalFinder(what: {
 		const { ref, originalChars, toolCallId } = read;
 		const name = ref ?? nameOf(result);
 		if (toolCallId !== undefined && toolCallId !== cleanValue(result.callId ?? "")) return { kind: "ambiguous", name };
-		if (ref === undefined) {
-			return byCallId ? byCall(result, (one) => hasCharacters(one, originalChars)) : { kind: "unnamed", name };
-		}
+		if (ref === undefined) return { kind: "unnamed", name };
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name };
 		const isItsOwn = hasCharacters(found, originalChars) && (await answersCall(found, result));
@@ -92,7 +87,7 @@ export function createOriginalFinder(what: {
 		fits: (whole: string) => boolean,
 		result: ResultText,
 	): Promise<FoundOriginal | undefined> {
-		if (ref === undefined) return byCallId ? ofCallIfAny(result, fits) : undefined;
+		if (ref === undefined) return undefined;
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
 		const isOfCall = result.callId !== undefined && (await answersCall(found, result));
@@ -106,11 +101,8 @@ export function createOriginalFinder(what: {
 	}
 
 	async function originalOfNotice(notice: FoundNotice, result: ResultText): Promise<FoundOriginal | undefined> {
-		const { ref, isAtTop, totalChars } = notice;
-		if (ref === undefined) {
-			const isTried = byCallId && isAtTop && totalChars !== undefined;
-			return isTried ? ofCallIfAny(result, (text) => isLongAs(notice, text)) : undefined;
-		}
+		const { ref, isAtTop } = notice;
+		if (ref === undefined) return undefined;
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
 		if (!isLongAs(notice, found.text)) return undefined;
@@ -123,29 +115,8 @@ export function createOriginalFinder(what: {
 		return callId === undefined || (await archive.find(callId)).some((listing) => listing.longRef === longRef);
 	}
 
-	/** Any tool may print a text that looks like a marker without a reference. */
-	async function ofCallIfAny(result: ResultText, fits: (text: string) => boolean) {
-		const found = await byCall(result, ({ text }) => fits(text));
-		return found.kind === "missing" ? undefined : found;
-	}
-
-	async function byCall(result: ResultText, fits: (found: Found) => boolean): Promise<FoundOriginal> {
-		const { callId } = result;
-		const name = nameOf(result);
-		if (callId === undefined) return { kind: "missing", name };
-		const listings = (await archive.find(callId)).filter(({ kind }) => kind === "result" || kind === "media");
-		const originals: Found[] = [];
-		for (const ref of new Set(listings.map((listing) => listing.ref))) {
-			const found = await getIfThere(archive, ref);
-			if (found && fits(found)) originals.push(found);
-		}
-		const [only, another] = originals;
-		if (!only) return { kind: "missing", name };
-		return another ? { kind: "ambiguous", name } : restored(only, result, true);
-	}
-
-	async function restored(found: Found, result: ResultText, isByCall = false): Promise<FoundOriginal> {
-		const done = { kind: "found", name: found.ref, isByCall } as const;
+	async function restored(found: Found, result: ResultText): Promise<FoundOriginal> {
+		const done = { kind: "found", name: found.ref } as const;
 		const fitting: { places: Places; edits: ValueEdit[]; isRedacted: boolean }[] = [];
 		let isRedacted = found.redactions > 0;
 		// Older versions wrote only long refs.
@@ -202,7 +173,7 @@ function isCutFrom({ head, tail }: FoundMarker, text: string): boolean {
 function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
 	// The shortest notice gives no number.
 	if (totalChars === undefined) return true;
-	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
+	return text.length === totalChars || stripEscapes(text, stripVTControlCharacters).length === totalChars;
 }
 
 export async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {

@@ -5,10 +5,10 @@ import { compactConversation } from "../../src/operations/compact.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation } from "../../src/operations/restore.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";
+import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -32,7 +32,7 @@ const conversation = openaiMessages(user("The task."), ...large, ...turns);
 
 const answer = { kind: "summariser", summariser: standInSummariser() } as const;
 
-const clean = { missing: [], ambiguous: [], without_reference: [], summaries: [], restored_by_call_id: 0 };
+const clean = { missing: [], ambiguous: [], without_reference: [], summaries: [] };
 
 describe.each(all)("results removed by $preset in $locale", ({ preset, locale }) => {
 	const policyWith = (layer: object) => policyOf({ preset, locale, ...layer });
@@ -121,15 +121,8 @@ it("a result that was redacted and cut is restored in its redacted form", async 
 it("a result cut by its host with our English marker's words is not ours", async () => {
 	const cut = `${textOfLength(5_000)}\n\n... [2374 characters truncated] ...\n\n${textOfLength(5_000)}`;
 	const given = openaiMessages(user("Go."), toolTurn("a", cut));
-	for (const byCallId of [false, true]) {
-		const back = await restoreConversation({
-			conversation: given,
-			archive,
-			policy: policyOf({ locale: "en" }),
-			byCallId,
-		});
-		expect(back.report).toMatchObject({ ...clean, restored: 0 });
-	}
+	const back = await restoreConversation({ conversation: given, archive, policy: policyOf({ locale: "en" }) });
+	expect(back.report).toMatchObject({ ...clean, restored: 0 });
 });
 
 it("a custom marker without a reference counts only at the position of a cut", async () => {
@@ -145,7 +138,4 @@ it("a custom marker without a reference counts only at the position of a cut", a
 	expect(edits).toHaveLength(1);
 	const { report } = await restoreConversation({ conversation: cut, archive, policy });
 	expect(report).toMatchObject({ restored: 0, without_reference: ["b"] });
-	expect((await restoreConversation({ conversation: cut, archive, policy, byCallId: true })).conversation).toEqual(
-		dotted,
-	);
 });

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { createOriginalFinder, parsePlaces, placesKey, shortenedRef } from "../../src/operations/find-original.ts";
 import { locales } from "../../src/policy/wordings.ts";
+import { createOriginalFinder, parsePlaces, placesKey, shortenedRef } from "../../src/restore/find-original.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
 
@@ -19,22 +19,21 @@ const keep = async (text: string, toolCallId?: string, kind: Original["kind"] = 
 	(await archive.put([{ kind, text, ...(toolCallId === undefined ? {} : { toolCallId }) }]))[0] ?? "";
 
 /** By default of call `a`. */
-function find(text: string, given: { callId?: string | undefined; byCallId?: boolean; own?: string } = {}) {
-	const { byCallId = false, own: placeholder_template = null } = given;
+function find(text: string, given: { callId?: string | undefined; own?: string } = {}) {
+	const { own: placeholder_template = null } = given;
 	const policy = policyOf({ locale: "en", mask: { placeholder_template } });
 	const callId = "callId" in given ? given.callId : "a";
 	const document = openaiMessages(user("Go."), toolTurn(callId ?? "none", text));
-	const finder = createOriginalFinder({ archive, policy, document, byCallId });
+	const finder = createOriginalFinder({ archive, policy, document });
 	return finder({ text, path: [2, "content"], record: [2], callId });
 }
 
 const notice = (chars: number, ref?: string) =>
 	`[Output shortened: 7 of 9 lines left out (70 of ${chars} characters)${ref === undefined ? "" : `, ref=${ref}`}]`;
 
-const found = (text: string, by: "ref" | "call", name: string) => ({
+const found = (text: string, name: string) => ({
 	kind: "found",
 	name,
-	isByCall: by === "call",
 	isRedacted: false,
 	edits: [{ kind: "replace", path: [2, "content"], replacement: text }],
 });
@@ -43,8 +42,8 @@ describe("a text below a notice with a reference", () => {
 	it("is the original of its call, or of a result without an id, for a notice in any place", async () => {
 		const ref = await keep(whole, "a");
 		for (const text of [`${notice(90, ref)}\none line`, `Before it:\n${notice(90, ref)}\none line`]) {
-			expect(await find(text)).toEqual(found(whole, "ref", ref));
-			expect(await find(text, { callId: undefined })).toEqual(found(whole, "ref", ref));
+			expect(await find(text)).toEqual(found(whole, ref));
+			expect(await find(text, { callId: undefined })).toEqual(found(whole, ref));
 		}
 	});
 
@@ -65,7 +64,7 @@ describe("a text below a notice with a reference", () => {
 	it("is an original of any length if the notice is too short for a number", async () => {
 		const ref = await keep(whole, "a");
 		const short = locales.en.archived.notices.short.replace("{ref}", ref).replaceAll(/\{\w+\}/g, "7");
-		expect(await find(short)).toEqual(found(whole, "ref", ref));
+		expect(await find(short)).toEqual(found(whole, ref));
 	});
 
 	it("is missing if its original is, with any other text around it", async () => {
@@ -77,48 +76,16 @@ describe("a text below a notice with a reference", () => {
 
 	it("is found though a notice above it has no original", async () => {
 		const ref = await keep(whole, "a");
-		expect(await find(`${notice(90, "abcd2345")}\n${notice(90, ref)}`)).toEqual(found(whole, "ref", ref));
+		expect(await find(`${notice(90, "abcd2345")}\n${notice(90, ref)}`)).toEqual(found(whole, ref));
 	});
 });
 
-describe("a text below a notice without a reference", () => {
+it("a text below a notice without a reference is unnamed, if the notice is at the top", async () => {
 	const text = `${notice(90)}\none line`;
-
-	it("is found by its call on request alone", async () => {
-		const ref = await keep(whole, "a");
-		expect(await find(text)).toEqual({ kind: "unnamed", name: "a" });
-		expect(await find(text, { byCallId: true })).toEqual(found(whole, "call", ref));
-		const nameless = await find(text, { callId: undefined, byCallId: true });
-		expect(nameless).toEqual({ kind: "unnamed", name: "a result without an id" });
-	});
-
-	it("is found only if it is at the top and its length fits, and nothing else fits", async () => {
-		await keep(whole, "a");
-		expect(await find(`Before it:\n${text}`, { byCallId: true })).toBeUndefined();
-		expect((await find(`${notice(91)}\none line`, { byCallId: true }))?.kind).toBe("unnamed");
-		const short = locales.en.notices.short.replaceAll(/\{\w+\}/g, "7");
-		expect((await find(`${short}\none line`, { byCallId: true }))?.kind).not.toBe("found");
-		await keep(`${whole.slice(0, -1)}!`, "a");
-		expect(await find(text, { byCallId: true })).toEqual({ kind: "ambiguous", name: "a" });
-	});
-
-	it("is neither a group nor a place of its call", async () => {
-		await keep(whole, "a", "group");
-		await keep(whole, "a", "places");
-		expect((await find(text, { byCallId: true }))?.kind).toBe("unnamed");
-	});
-});
-
-describe("the text between the ends of a marker without a reference", () => {
-	const marked = "one line\n\n... [9 characters truncated] ...\n\none line\n";
-
-	it("is found by its call on request alone, or counts as unnamed", async () => {
-		expect((await find("... [9 characters truncated] ...", { byCallId: true }))?.kind).toBeUndefined();
-		const ref = await keep(whole, "a");
-		expect((await find(marked))?.kind).not.toBe("found");
-		expect(await find(marked, { byCallId: true })).toEqual(found(whole, "call", ref));
-		expect((await find(marked, { byCallId: true, callId: "b" }))?.kind).not.toBe("found");
-	});
+	await keep(whole, "a");
+	expect(await find(text)).toEqual({ kind: "unnamed", name: "a" });
+	expect(await find(text, { callId: undefined })).toEqual({ kind: "unnamed", name: "a result without an id" });
+	expect(await find(`Before it:\n${text}`)).toBeUndefined();
 });
 
 describe("a marker with a reference", () => {
@@ -129,7 +96,7 @@ describe("a marker with a reference", () => {
 		const ref = await keep(object, "a");
 		for (const flag of ['"_truncated":true', '"_truncated" : true']) {
 			const text = `{"content":"one line${marker(ref)}one line\\n","more":1,${flag}}`;
-			expect(await find(text)).toEqual(found(object, "ref", ref));
+			expect(await find(text)).toEqual(found(object, ref));
 		}
 	});
 
@@ -155,7 +122,7 @@ it("a text cut where the policy for truncation cuts is unnamed, and others may h
 	] as const) {
 		const text = `${"a".repeat(100)}${marker}${"b".repeat(tail)}`;
 		const document = openaiMessages(user("Go."), toolTurn("a", text));
-		const finder = createOriginalFinder({ archive, policy, document, byCallId: false });
+		const finder = createOriginalFinder({ archive, policy, document });
 		expect((await finder({ text, path: [2, "content"], record: [2], callId: "a" }))?.kind).toBe(kind);
 	}
 });
@@ -173,28 +140,18 @@ describe("a placeholder with the number of characters", () => {
 		const ref = await keep(text, "a");
 		const placeholder = `[gone: ${ref}, ${text.length - apart}]`;
 		const document = openaiMessages(user("Go."), toolTurn("a", placeholder));
-		const finder = createOriginalFinder({ archive, policy: own, document, byCallId: false });
+		const finder = createOriginalFinder({ archive, policy: own, document });
 		const result = { text: placeholder, path: [2, "content"], record: [2], callId: "a" };
 		expect((await finder(result))?.kind).toBe(kind);
 	});
 });
 
-describe("a placeholder without a reference", () => {
+it("a placeholder without a reference is unnamed", async () => {
+	await keep("own", "a");
 	const placeholder = "[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=3)]";
-
-	it("is found by its call on request, and missing if the call has no such original", async () => {
-		expect(await find(placeholder)).toEqual({ kind: "unnamed", name: "a" });
-		expect(await find(placeholder, { byCallId: true })).toEqual({ kind: "missing", name: "a" });
-		await keep(whole, "a");
-		expect(await find(placeholder, { byCallId: true })).toEqual({ kind: "missing", name: "a" });
-		const ref = await keep("own", "a");
-		expect(await find(placeholder, { byCallId: true })).toEqual(found("own", "call", ref));
-		const media = placeholder.replace("a,", "m,").replace("ls", "screenshot");
-		const name = await keep("pic", "m", "media");
-		expect(await find(media, { callId: "m", byCallId: true })).toEqual({ kind: "missing", name });
-		const nameless = await find("[gone: 3]", { callId: undefined, byCallId: true, own: "[gone: {original_chars}]" });
-		expect(nameless).toEqual({ kind: "missing", name: "a result without an id" });
-	});
+	expect(await find(placeholder)).toEqual({ kind: "unnamed", name: "a" });
+	const nameless = await find("[gone: 3]", { callId: undefined, own: "[gone: {original_chars}]" });
+	expect(nameless).toEqual({ kind: "unnamed", name: "a result without an id" });
 });
 
 describe("an archive that fails", () => {
@@ -233,7 +190,7 @@ describe("archived places", () => {
 		`[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=90, ref=${ref})]`;
 	const document = openaiMessages(user("Go."), toolTurn("a", "masked"), toolTurn("b", "masked too"));
 	const findAll = async (ref: string) => {
-		const finder = createOriginalFinder({ archive, policy: policyOf({ locale: "en" }), document, byCallId: false });
+		const finder = createOriginalFinder({ archive, policy: policyOf({ locale: "en" }), document });
 		const done = await finder({ text: placeholder(ref), path: [2, "content"], record: [2], callId: "a" });
 		return done?.kind === "found" ? done.edits : done;
 	};
@@ -254,7 +211,7 @@ describe("archived places", () => {
 	])("with %s are passed over", async (_, text) => {
 		const ref = await keep(whole, "a");
 		await keep(text, placesKey(ref), "places");
-		expect(await findAll(ref)).toEqual(found(whole, "ref", ref).edits);
+		expect(await findAll(ref)).toEqual(found(whole, ref).edits);
 	});
 
 	it("are read only from an object with a list of them", () => {

@@ -3,7 +3,7 @@ import type { Archive, OriginalKind } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation, restoreText } from "../../src/operations/restore.ts";
+import { restoreConversation, restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -33,8 +33,7 @@ async function kindsIn(where: Archive): Promise<OriginalKind[]> {
 const mask = async (conversation: unknown, given = policy) =>
 	maskConversation({ conversation, policy: given, archive });
 
-const restore = (conversation: unknown, byCallId = false) =>
-	restoreConversation({ conversation, archive, policy, byCallId });
+const restore = (conversation: unknown) => restoreConversation({ conversation, archive, policy });
 
 describe("parts that are archived with the text, so that it comes back to the byte", () => {
 	it.each<[string, unknown, OriginalKind[]]>([
@@ -97,7 +96,7 @@ describe("restoring in rounds", () => {
 		expect(String(resultContents(masked)[0])).toMatch(/^\[Observation masked/);
 		const { conversation: back, report } = await restore(masked);
 		expect(back).toEqual(conversation);
-		expect(report).toMatchObject({ restored: 2, restored_by_call_id: 0, redacted: [] });
+		expect(report).toMatchObject({ restored: 2, redacted: [] });
 		const text = JSON.stringify(masked, null, 1);
 		const inText = await restoreText({ text, archive, policy, name: "it" });
 		expect(inText).toMatchObject({ text: JSON.stringify(conversation, null, 1), report: { restored: 2 } });
