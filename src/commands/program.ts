@@ -190,7 +190,7 @@ function addSessionCommands(program: Command): void {
 
 	addArchiving(program, "prune <file>", "Choose results to remove from a session, and rewrite it as rescue does.")
 		.option("--biggest <count>", "remove the largest results without asking", aboveZero)
-		.option("--stale", "remove results that a later one makes out of date, without asking")
+		.option("--stale", "remove results whose text or call comes again later, without asking")
 		.option("--tool <name>", "remove results of this tool, without asking; repeatable", repeatable)
 		.option(...dryRun)
 		.action(async (file, options) => (await import("./sessions.ts")).prune(file, options));

@@ -108,9 +108,7 @@ function chosenBy(
 	results: readonly PrunableResult[],
 ): (result: PrunableResult) => boolean {
 	const largest = new Set(results.slice(0, biggest));
-	// Agents go on to use the unchanged parts of an edited file.
-	const isStale = (one: PrunableResult) => one.stale !== null && one.stale !== "edited";
-	return (one) => largest.has(one) || (stale && isStale(one)) || (one.tool !== null && tool.includes(one.tool));
+	return (one) => largest.has(one) || (stale && one.stale) || (one.tool !== null && tool.includes(one.tool));
 }
 
 const mostListed = 100;
@@ -137,7 +135,7 @@ function lineOf(one: PrunableResult): string {
 		`frees ${grouped(frees)}`,
 		`rewrites ${grouped(rewrites)}`,
 		age === 1 ? "1 turn ago" : `${age} turns ago`,
-		...(stale ? [stale] : []),
+		...(stale ? ["stale"] : []),
 	];
 	return [...parts, of].join(" · ");
 }

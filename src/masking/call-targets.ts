@@ -2,15 +2,7 @@ import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/
 import type { Transcript } from "../conversation/transcript.ts";
 import { callArguments, pairResults } from "../conversation/turns.ts";
 import { shellTarget } from "./shell.ts";
-import {
-	type CallTarget,
-	type FileRead,
-	isAbsolute,
-	normalisePath,
-	otherTarget,
-	patchPaths,
-	type TargetKind,
-} from "./targets.ts";
+import { type CallTarget, normalisePath, otherTarget, patchPaths, type TargetKind } from "./targets.ts";
 
 /** For each of `pairResults`, the arguments of its call; `undefined` for orphans, and if they are not counted apart. */
 export function resultArguments(transcript: Transcript): readonly (string | undefined)[] {
@@ -21,53 +13,9 @@ export function resultArguments(transcript: Transcript): readonly (string | unde
 	);
 }
 
-/** Absolute paths with the same last part that a relative one is compared with. */
-const mostAlike = 16;
-
-export function resolver(): (target: CallTarget) => CallTarget {
-	let folder: string | undefined;
-	let openFile: string | undefined;
-	const absolutes = new Map<string, string[]>();
-
-	/** An earlier absolute path that ends with a relative one of two parts or more shows the working folder. */
-	const learn = (path: string) => {
-		const name = path.slice(path.lastIndexOf("/") + 1);
-		if (isAbsolute(path)) {
-			const alike = absolutes.get(name) ?? [];
-			if (alike.length < mostAlike && !alike.includes(path)) alike.push(path);
-			absolutes.set(name, alike);
-		} else if (folder === undefined && path.includes("/") && !path.startsWith("..")) {
-			const [only, ...others] = (absolutes.get(name) ?? []).filter((one) => one.endsWith(`/${path}`));
-			if (only !== undefined && others.length === 0) folder = only.slice(0, -path.length - 1) || undefined;
-		}
-	};
-	const absolute = (path: string) => normalisePath(path, folder) ?? path;
-
-	return (target) => {
-		const { paths, reads, writes } = target;
-		if (target.folder !== undefined && isAbsolute(target.folder)) folder ??= target.folder;
-		paths.forEach(learn);
-		const named = reads[0]?.path ?? writes[0];
-		if (target.openFile !== undefined && named !== undefined) openFile = absolute(named);
-		else if (target.openFile !== undefined && openFile !== undefined) {
-			const isWrite = target.openFile === "write";
-			const read: FileRead = { path: openFile, lines: "part" };
-			return { ...target, paths: [openFile], reads: isWrite ? [] : [read], writes: isWrite ? [openFile] : [] };
-		}
-		return {
-			...target,
-			paths: paths.map(absolute),
-			reads: reads.map(({ path, lines }) => ({ path: absolute(path), lines })),
-			writes: writes.map(absolute),
-		};
-	};
-}
-
 const scriptKeys = ["command", "cmd", "script", "commands", "code", "shell_command", "input"];
 
 const shellNames = /(?:^|[^a-z])(?:bash|sh|zsh|shell|exec|execute|terminal|commands?|powershell|cmd|run)(?:[^a-z]|$)/i;
-
-const folderKeys = ["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
 
 /** Judges a call by its arguments, since hosts name tools for the same job differently. Takes linear time. */
 export function callTarget({
@@ -79,9 +27,8 @@ export function callTarget({
 }): CallTarget {
 	const given = parseJsonObject(argumentsText);
 	if (given === undefined) return targetOfFreeText(name, argumentsText);
-	const folder = folderKeys.map((key) => stringAt(given, key)).find((one) => one !== undefined);
 	const script = isShell(name, given) ? scriptIn(given) : undefined;
-	if (script !== undefined) return shellTarget(script, folder === undefined ? undefined : normalisePath(folder));
+	if (script !== undefined) return shellTarget(script);
 	const patch = stringAt(given, "input") ?? stringAt(given, "patch");
 	if (patch?.startsWith("*** Begin Patch")) return targetOfPatch(patch);
 	return fileToolTarget(name, given);
@@ -94,7 +41,7 @@ function targetOfFreeText(name: string, text: string): CallTarget {
 
 function targetOfPatch(patch: string): CallTarget {
 	const writes = [...new Set(patchPaths(patch).flatMap((path) => normalisePath(path) ?? []))];
-	return writes.length === 0 ? otherTarget : { ...otherTarget, kind: "write", paths: writes, writes };
+	return writes.length === 0 ? otherTarget : { ...otherTarget, kind: "write", paths: writes };
 }
 
 function isShell(name: string, given: JsonObject): boolean {
@@ -134,7 +81,11 @@ const writeKeys =
 
 const searchKeys = ["pattern", "query", "regex", "search", "glob", "file_pattern", "glob_pattern", "search_term"];
 
-const partKeys = ["span_ids", "symbol", "symbols", "symbol_name", "function_name", "class_name", "section", "selector"];
+/** Only a file has lines or named parts. */
+const lineKeys =
+	"view_range line_range lines range start_line startLine line_start from_line StartLine start end_line endLine line_end to_line EndLine end offset line_offset limit n_lines num_lines line_count span_ids symbol symbols symbol_name function_name class_name section selector".split(
+		" ",
+	);
 
 const writeNames =
 	/^(?:edit|multi|write|create|replace|insert|update|append|apply|patch|delete|remove|move|rename|save|put)$/;
@@ -146,17 +97,9 @@ const listNames = /^(?:ls|list|glob|tree|dir)$/;
 const searchNames = /^(?:grep|search|find|rg|semantic)$/;
 
 function fileToolTarget(name: string, given: JsonObject): CallTarget {
-	const reads = filesIn(given);
-	const paths = [...new Set(reads.map((read) => read.path))];
+	const paths = pathsIn(given);
 	const kind = kindOf(name, given, paths.length > 0);
-	if (kind === undefined) return otherTarget;
-	return {
-		...otherTarget,
-		kind,
-		paths,
-		reads: kind === "read" ? reads : [],
-		writes: kind === "write" ? paths : [],
-	};
+	return kind === undefined ? otherTarget : { kind, paths };
 }
 
 function kindOf(name: string, given: JsonObject, hasPath: boolean): TargetKind | undefined {
@@ -172,58 +115,18 @@ function kindOf(name: string, given: JsonObject, hasPath: boolean): TargetKind |
 	if (named(listNames)) return "list";
 	if (!hasPath) return undefined;
 	if (named(writeNames)) return "write";
-	return named(readNames) || linesIn(given) !== "whole" ? "read" : undefined;
+	return named(readNames) || lineKeys.some((key) => isGiven(given[key])) ? "read" : undefined;
 }
 
-function filesIn(given: JsonObject): FileRead[] {
-	const files = new Map<string, FileRead>();
-	const add = (path: string, from: JsonObject) => {
-		const known = normalisePath(path);
-		if (known !== undefined && !files.has(known)) files.set(known, { path: known, lines: linesIn(from) });
-	};
-	for (const key of pathKeys) add(stringAt(given, key) ?? "", given);
-	for (const key of listKeys) {
-		const list = given[key];
-		if (!Array.isArray(list)) continue;
-		for (const item of list as unknown[]) {
-			if (typeof item === "string") add(item, given);
-			else if (isJsonObject(item)) for (const inner of pathKeys) add(stringAt(item, inner) ?? "", item);
+function pathsIn(given: JsonObject): string[] {
+	const written = pathKeys.map((key) => given[key]);
+	for (const list of listKeys.map((key) => given[key])) {
+		for (const item of Array.isArray(list) ? (list as unknown[]) : []) {
+			written.push(...(isJsonObject(item) ? pathKeys.map((key) => item[key]) : [item]));
 		}
 	}
-	for (const key of ["patch", "input", "diff"]) {
-		for (const path of patchPaths(stringAt(given, key) ?? "")) add(path, {});
-	}
-	return [...files.values()];
-}
-
-/** The lines that arguments request: a range, an offset with a limit (from 1; 0 is the start too), or all. */
-function linesIn(given: JsonObject): FileRead["lines"] {
-	const range = ["view_range", "line_range", "lines", "range"].map((key) => given[key]).find(Array.isArray);
-	const start = range ? numberIn(range[0]) : firstNumber(given, startKeys);
-	const end = range ? numberIn(range[1]) : firstNumber(given, endKeys);
-	if (start !== undefined || end !== undefined) {
-		const to = end === undefined || end < 0 ? Number.POSITIVE_INFINITY : end;
-		return { from: Math.max(1, start ?? 1), to };
-	}
-	const offset = firstNumber(given, ["offset", "line_offset"]);
-	const limit = firstNumber(given, ["limit", "n_lines", "num_lines", "line_count"]);
-	const isOfPart = partKeys.some((key) => (Array.isArray(given[key]) ? given[key].length > 0 : isGiven(given[key])));
-	if (offset === undefined && limit === undefined) return isOfPart ? "part" : "whole";
-	const from = Math.max(1, offset ?? 1);
-	return { from, to: limit === undefined ? Number.POSITIVE_INFINITY : from + limit - 1 };
-}
-
-const startKeys = ["start_line", "startLine", "line_start", "from_line", "StartLine", "start"];
-
-const endKeys = ["end_line", "endLine", "line_end", "to_line", "EndLine", "end"];
-
-function firstNumber(given: JsonObject, keys: readonly string[]): number | undefined {
-	return keys.map((key) => numberIn(given[key])).find((value) => value !== undefined);
-}
-
-function numberIn(value: unknown): number | undefined {
-	const number = typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
-	return Number.isInteger(number) ? (number as number) : undefined;
+	for (const key of ["patch", "input", "diff"]) written.push(...patchPaths(stringAt(given, key) ?? ""));
+	return [...new Set(written.flatMap((path) => (typeof path === "string" ? (normalisePath(path) ?? []) : [])))];
 }
 
 function isGiven(value: unknown): boolean {

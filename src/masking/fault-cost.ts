@@ -21,7 +21,7 @@ export const outputOfRecall = 120;
  */
 export const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = {
 	low: 36_000,
-	medium: 10_300,
+	medium: 12_000,
 	high: 2_500,
 };
 
@@ -55,10 +55,7 @@ export function startFaultCosts(
 	const uses = history.uses();
 	// Every result that stays is looked at in each turn: lists of numbers are much faster than results.
 	const turnOf = Float64Array.from(results, ({ turn }) => turn ?? Number.NaN);
-	// Most lines of an edited file stay the same, and agents continue to use them.
-	const staleFrom = Float64Array.from(history.stale(), (since) =>
-		since === undefined || since.reason === "edited" ? Number.POSITIVE_INFINITY : since.from,
-	);
+	const staleFrom = Float64Array.from(history.stale(), (from) => from ?? Number.POSITIVE_INFINITY);
 	const richness = Float64Array.from(results, (_, place) => (1 + (uses.fresh[place] ?? 0)) ** 0.2);
 	/** The price of a fault, times the richness. */
 	const stakes = Float64Array.from(results, ({ tokens }, place) => {

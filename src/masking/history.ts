@@ -12,11 +12,12 @@ import {
 	startReasoning,
 } from "./bound-reasoning.ts";
 import { type CacheTime, cacheSecondsOf, coldMoments, pricesFor } from "./cache-time.ts";
+import { resultArguments } from "./call-targets.ts";
 import { withDigest } from "./digest.ts";
 import { usedUntil } from "./in-use.ts";
-import { findErrors, judgeResults } from "./judge-results.ts";
+import { findErrors } from "./judge-results.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
-import { findStale, type Staleness } from "./staleness.ts";
+import { findStale } from "./staleness.ts";
 import { findUses, type Uses } from "./uses.ts";
 
 /** Tokens are those of the meter, unscaled. */
@@ -35,7 +36,8 @@ export interface ReplayHistory {
 	/** For each message, 1 if the provider's cache is lost by the time of a call before it; then the same for the end. */
 	readonly cold: Uint8Array;
 	readonly uses: () => Uses;
-	readonly stale: () => readonly (Staleness | undefined)[];
+	/** For each result, the message from which it is not needed, since its text or its call came again. */
+	readonly stale: () => readonly (number | undefined)[];
 	/** Present if the model binds its reasoning to the messages before it, so that masking makes it invalid. */
 	readonly reasoning?: BoundReasoning | undefined;
 }
@@ -84,10 +86,10 @@ export function readHistory(
 	const paired = pairResults(transcript);
 	const turnOf = ({ caller }: PairedResult) => (caller === undefined ? undefined : turnAt.get(caller));
 	const outcomes = paired.map((one) => (turnOf(one) === undefined ? "orphan" : maskResult(one, how)));
-	const judged = once(() => judgeResults(transcript));
 	const masked = new Set(outcomes.flatMap((outcome, place) => (outcome === "already_masked" ? [place] : [])));
-	const errors = isStructural ? findErrors(transcript, masked, judged()) : [];
-	const used = usedUntil(messages, paired, (place) => judged()[place]?.given);
+	const errors = isStructural ? findErrors(transcript, masked) : [];
+	const argumentsOf = once(() => resultArguments(transcript));
+	const used = usedUntil(messages, paired, (place) => argumentsOf()[place]);
 	const results = paired.map((one, place): ReplayResult => {
 		const outcome = outcomes[place] as ReplayResult["outcome"];
 		return {
@@ -115,7 +117,7 @@ export function readHistory(
 		calls,
 		cold: coldMoments(transcript, calls, parameters.cacheTime ?? { seconds: Number.POSITIVE_INFINITY }),
 		uses: parameters.uses ?? once(() => findUses(transcript)),
-		stale: once(() => findStale(transcript, masked, judged())),
+		stale: once(() => findStale(transcript, masked)),
 		...(reasoning ? { reasoning } : {}),
 	};
 }

@@ -1,28 +1,27 @@
 import { addToList } from "../conversation/lists.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
-import { callTarget, resolver, resultArguments } from "./call-targets.ts";
+import { callTarget, resultArguments } from "./call-targets.ts";
 import { type StructuralErrorRule, structuralError } from "./errors.ts";
 import { type CallTarget, otherTarget, textKey } from "./targets.ts";
 
-export interface JudgedResult {
+interface JudgedResult {
 	readonly target: CallTarget;
 	readonly given: string | undefined;
 	readonly error: StructuralErrorRule | undefined;
 }
 
 /** Judges the results of a transcript, in the order of `pairResults`, each by the messages before it. */
-export function judgeResults(transcript: Transcript): readonly JudgedResult[] {
-	const resolve = resolver();
+function judgeResults(transcript: Transcript): readonly JudgedResult[] {
 	const argumentsOf = resultArguments(transcript);
 	return pairResults(transcript).map(({ result, call }, place) => {
 		const given = argumentsOf[place];
-		const target = call ? resolve(callTarget({ name: call.name, argumentsText: given })) : otherTarget;
+		const target = call ? callTarget({ name: call.name, argumentsText: given }) : otherTarget;
 		return { target, given, error: structuralError({ result, target }) };
 	});
 }
 
-/** For each of `pairResults`, with files that earlier calls opened, and relative paths joined to the working folder. */
+/** For each of `pairResults`. */
 export function resultTargets(transcript: Transcript): readonly CallTarget[] {
 	return judgeResults(transcript).map(({ target }) => target);
 }
@@ -37,9 +36,9 @@ interface FoundError {
 export function findErrors(
 	transcript: Transcript,
 	masked: ReadonlySet<number> = new Set(),
-	judged: readonly JudgedResult[] = judgeResults(transcript),
 ): readonly (FoundError | undefined)[] {
 	const paired = pairResults(transcript);
+	const judged = judgeResults(transcript);
 	const errors = new Array<FoundError | undefined>(paired.length).fill(undefined);
 	/** Places of errors by the attempt that would resolve them. */
 	const open = new Map<string, number[]>();
@@ -65,7 +64,7 @@ export function findErrors(
 }
 
 /** The attempts of a call, whatever its other arguments: a command, or a file that it reads or writes. */
-function triesOf({ kind, program, folder, paths }: CallTarget): string[] {
-	if (kind === "run") return program === undefined ? [] : [`run ${program} in ${folder ?? ""}`];
+function triesOf({ kind, command, paths }: CallTarget): string[] {
+	if (kind === "run") return command === undefined ? [] : [`run ${command}`];
 	return kind === "read" || kind === "write" ? paths.map((path) => `${kind} ${path}`) : [];
 }

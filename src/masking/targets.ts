@@ -1,23 +1,18 @@
 const longest = 1_000;
 
-/** Joined to `folder`, with `/`, `..` resolved if possible. `undefined` for an address, a device or other text. */
-export function normalisePath(path: string, folder?: string): string | undefined {
+/** With `/`, `..` resolved if possible. `undefined` for an address, a device or other text. */
+export function normalisePath(path: string): string | undefined {
 	if (path === "" || path.length > longest || /[\n\r\0*?<>|"`$]/.test(path)) return undefined;
 	const plain = path.replace(/^file:\/\//, "").replaceAll("\\", "/");
 	if (/^[a-z][a-z0-9+.-]{1,20}:\/\//i.test(plain) || plain.startsWith("/dev/")) return undefined;
-	const joined = folder !== undefined && !isAbsolute(plain) ? `${folder}/${plain}` : plain;
 	const parts: string[] = [];
-	for (const part of joined.split("/")) {
+	for (const part of plain.split("/")) {
 		if (part === "" || part === ".") continue;
 		if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
 		else parts.push(part);
 	}
-	if (parts.length === 0) return joined.startsWith("/") ? "/" : ".";
-	return `${joined.startsWith("/") ? "/" : ""}${parts.join("/")}`;
-}
-
-export function isAbsolute(path: string): boolean {
-	return /^(?:[/~]|[A-Za-z]:[/\\])/.test(path);
+	if (parts.length === 0) return plain.startsWith("/") ? "/" : ".";
+	return `${plain.startsWith("/") ? "/" : ""}${parts.join("/")}`;
 }
 
 const patchHeader = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\r]{1,1000})/gm;
@@ -43,35 +38,17 @@ function pathsBehind(header: RegExp, patch: string): string[] {
 	return [...paths];
 }
 
-/** Lines of a file, from 1, both ends included; `to` may be `Infinity`. */
-export interface LineRange {
-	readonly from: number;
-	readonly to: number;
-}
-
-/** A file that a call shows: all of it, some lines, or an unknown part. */
-export interface FileRead {
-	readonly path: string;
-	readonly lines: LineRange | "whole" | "part";
-}
-
 export type TargetKind = "read" | "write" | "list" | "search" | "run" | "other";
 
 export interface CallTarget {
 	/** The part that its result shows; of a script that does several things, the one with the most output. */
 	readonly kind: TargetKind;
 	readonly paths: readonly string[];
-	readonly reads: readonly FileRead[];
-	readonly writes: readonly string[];
-	/** The folder in which it runs. Relative paths are already joined to it. */
-	readonly folder?: string;
-	/** How it uses the file that an earlier call opened (SWE-agent's `edit 10:20`). */
-	readonly openFile?: "read" | "write";
-	/** Program and subcommand of a `run`, such as `npm test`: another try has the same. */
-	readonly program?: string;
+	/** Of a shell: the command that decides its kind, without quoted text. Of a `run`, program and subcommand: `cd a && npm test`. */
+	readonly command?: string;
 }
 
-export const otherTarget: CallTarget = { kind: "other", paths: [], reads: [], writes: [] };
+export const otherTarget: CallTarget = { kind: "other", paths: [] };
 
 /** A key for a map. V8 hashes strings of over 16 383 characters by their length alone, so theirs is a hash (cyrb53). */
 export function textKey(text: string): string {

@@ -6,7 +6,7 @@ import { pricesNow } from "../masking/history.ts";
 import { resultTargets } from "../masking/judge-results.ts";
 import { markUnsent, maskResult } from "../masking/mask-result.ts";
 import { cleanValue } from "../masking/placeholder.ts";
-import { findStale, type Staleness } from "../masking/staleness.ts";
+import { findStale } from "../masking/staleness.ts";
 import {
 	type ChangeReport,
 	type ConversationRequest,
@@ -21,11 +21,11 @@ export interface PrunableResult {
 	/** Its place among the results of the conversation. */
 	readonly place: number;
 	readonly tool: string | null;
-	/** The files of its call, else the program of its command. */
+	/** The files of its call, or its command without quoted text. */
 	readonly target: string | null;
 	readonly age_turns: number;
-	/** Why a later result makes it out of date; `null` if none does. */
-	readonly stale: Staleness["reason"] | null;
+	/** Whether the same text or the same call came again. */
+	readonly stale: boolean;
 	/** In the next call and each later one. */
 	readonly frees: number;
 	/** The tokens that the provider writes to its cache again if only this result goes. */
@@ -57,7 +57,7 @@ export async function listPrunable(request: ConversationRequest): Promise<readon
 					tool: name === "" ? null : name,
 					target: targetText(targets[place]),
 					age_turns: turns.filter((turn) => turn > (one.caller ?? one.message)).length,
-					stale: stale[place]?.reason ?? null,
+					stale: stale[place] !== undefined,
 					frees: likelyTokens(
 						{ tokens: edits.reduce((sum, { before, after }) => sum + before.tokens - after.tokens, 0), fixed: 0 },
 						scale,

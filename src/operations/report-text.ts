@@ -114,7 +114,7 @@ function paysAfter({ freed_tokens, calls_to_break_even }: PresetOutcome): string
 
 function legend({ biggest_results }: ContextReport): string {
 	const ofResults = [
-		"age: tool turns since; stale: read again, edited or repeated since",
+		"age: tool turns since; stale: the same text or call came again",
 		"used: an answer took text from it that was nowhere else",
 	];
 	return [

@@ -114,14 +114,14 @@ interface CountedConversation {
 interface LargeResult {
 	readonly tool: string | null;
 	readonly call_id: string | null;
-	/** The files or folders of its call, else the program of its command; at most 120 characters. */
+	/** The files of its call, or its command without quoted text; at most 120 characters. */
 	readonly target: string | null;
 	readonly message: number;
 	readonly tokens: number;
 	readonly age_turns: number;
 	/** Whether an answer used an identifier or a line that at most three results and nothing else held. */
 	readonly used_since: boolean;
-	/** Whether it was read again, edited or repeated since. */
+	/** Whether the same text or the same call came again. */
 	readonly stale: boolean;
 }
 
@@ -250,17 +250,18 @@ function roleOf({ role, results, counted }: Message): ReportedRole {
 
 const longest = 120;
 
-/** One line; `null` if there is none. A long text loses its beginning, because paths differ at their ends. */
+/** One line; `null` if there is none. Long paths lose their beginning, because they differ at their ends. */
 export function targetText(target: CallTarget | undefined): string | null {
 	if (!target) return null;
-	const files = new Set([...target.reads.map(({ path }) => path), ...target.writes, ...target.paths]);
-	const text = files.size > 0 ? Array.from(files).join(", ") : (target.program ?? "");
+	const hasFiles = target.paths.length > 0;
+	const text = hasFiles ? target.paths.join(", ") : (target.command ?? "");
 	const line = text
 		.toWellFormed()
 		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
 		.trim();
 	if (line === "") return null;
-	return line.length <= longest ? line : `…${line.slice(1 - longest)}`.toWellFormed();
+	if (line.length <= longest) return line;
+	return (hasFiles ? `…${line.slice(1 - longest)}` : `${line.slice(0, longest - 1)}…`).toWellFormed();
 }
 
 function toolShares(results: readonly CountedResult[], scale: TokenScale): ToolShare[] {

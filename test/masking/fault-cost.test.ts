@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { smallestOf, startFaultCosts } from "../../src/masking/fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "../../src/masking/history.ts";
-import type { Staleness } from "../../src/masking/staleness.ts";
 import type { Uses } from "../../src/masking/uses.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { messageOf, transcriptOf } from "../support/transcripts.ts";
@@ -14,7 +13,7 @@ interface Given {
 	/** Tokens of the result of each turn, and its tool. */
 	readonly results: readonly (readonly [tokens: number, tool?: string])[];
 	readonly fresh?: readonly number[];
-	readonly stale?: readonly (Staleness | undefined)[];
+	readonly stale?: readonly (number | undefined)[];
 	/** By the turn whose answer makes the use: which results, with what weight. */
 	readonly touches?: Readonly<Record<number, Uses["touches"][number]>>;
 	readonly identifiers?: Readonly<Record<number, readonly (readonly number[])[]>>;
@@ -106,12 +105,9 @@ describe("the expected cost of a fault", () => {
 	});
 
 	it("is nothing for a result that is out of date, unless its file was edited", () => {
-		const stale = (reason: Staleness["reason"], from: number) =>
-			costsAfter({ results: three, stale: [{ reason, from }] }, 3)[0];
-		expect(stale("reread", 5)).toBe(0);
-		expect(stale("reread", 6)).toBeGreaterThan(0);
-		expect(stale("identical", 0)).toBe(0);
-		expect(stale("edited", 0)).toBeGreaterThan(0);
+		const costOfStale = (from: number) => costsAfter({ results: three, stale: [from] }, 3)[0];
+		expect([costOfStale(0), costOfStale(5)]).toEqual([0, 0]);
+		expect(costOfStale(6)).toBeGreaterThan(0);
 	});
 });
 

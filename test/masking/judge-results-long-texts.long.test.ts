@@ -63,9 +63,8 @@ describe("long texts take linear time", () => {
 	it("a command with a large number of words and heredocs", () => {
 		const words = "x ".repeat(300_000);
 		const heredocs = "<<E ".repeat(300_000);
-		expect(callTarget({ name: "bash", argumentsText: `cat a | rm ${words}\ncat ${heredocs}\nE\nE` }).writes).toEqual([
-			"x",
-		]);
+		const script = `cat a | rm ${words}\ncat ${heredocs}\nE\nE`;
+		expect(callTarget({ name: "bash", argumentsText: script }).kind).toBe("read");
 	});
 
 	it("a conversation that reads and edits one file 20 000 times", () => {
@@ -74,7 +73,7 @@ describe("long texts take linear time", () => {
 			{ ...edit("/b", `edited ${index}`), isError: index % 2 === 0 },
 		]).flat();
 		const transcript = transcriptOf(...called(...calls, edit("/a", "done")));
-		expect(findStale(transcript).filter((one) => one?.reason === "edited")).toHaveLength(10_000 + 4_999);
+		expect(findStale(transcript).filter((from) => from !== undefined)).toEqual([]);
 		expect(findErrors(transcript).filter((one) => one?.resolvedFrom !== undefined)).toHaveLength(5_000);
 	});
 });

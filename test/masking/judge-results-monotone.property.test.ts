@@ -6,7 +6,7 @@ import { findErrors, resultTargets } from "../../src/masking/judge-results.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
-const seen = { stale: new Map<string, number>(), later: 0, errors: 0, settled: 0, resolvedPaths: 0 };
+const seen = { stale: 0, errors: 0, settled: 0 };
 
 const path = fc.constantFrom("/p/src/a.ts", "src/a.ts", "./src/a.ts", "/p/b.md", "b.md");
 
@@ -57,7 +57,7 @@ test.prop([histories], { numRuns: 300 })("facts about a history stay the same wh
 		const part = transcriptOf(...history.slice(0, end));
 		const count = pairResults(part).length;
 		expect(findStale(part)).toEqual(
-			stale.slice(0, count).map((known) => (known && known.from < end ? known : undefined)),
+			stale.slice(0, count).map((from) => (from !== undefined && from < end ? from : undefined)),
 		);
 		expect(findErrors(part)).toEqual(
 			errors.slice(0, count).map((known) => {
@@ -67,23 +67,13 @@ test.prop([histories], { numRuns: 300 })("facts about a history stay the same wh
 		);
 		expect(resultTargets(part)).toEqual(targets.slice(0, count));
 	}
-	for (const known of stale) if (known) seen.stale.set(known.reason, (seen.stale.get(known.reason) ?? 0) + 1);
-	for (const [place, known] of stale.entries()) {
-		const own = pairResults(whole)[place]?.message ?? 0;
-		expect(known === undefined || known.from >= own).toBe(true);
-		if (known && known.from > own) seen.later += 1;
-	}
+	seen.stale += stale.filter((from) => from !== undefined).length;
 	seen.errors += errors.filter(Boolean).length;
 	seen.settled += errors.filter((error) => error?.resolvedFrom !== undefined).length;
-	seen.resolvedPaths += targets.filter(({ paths }) => paths[0] === "/p/src/a.ts").length;
 });
 
 afterAll(() => {
-	for (const reason of ["identical", "reread", "covered", "edited", "repeated"]) {
-		expect(seen.stale.get(reason) ?? 0, reason).toBeGreaterThan(10);
-	}
-	expect(seen.later).toBeGreaterThan(150);
+	expect(seen.stale).toBeGreaterThan(150);
 	expect(seen.errors).toBeGreaterThan(50);
 	expect(seen.settled).toBeGreaterThan(15);
-	expect(seen.resolvedPaths).toBeGreaterThan(75);
 });

@@ -1,6 +1,5 @@
 import { startBreakEven } from "../../src/masking/cadence.ts";
 import { type ReplayHistory, startView, walk } from "../../src/masking/history.ts";
-import type { Staleness } from "../../src/masking/staleness.ts";
 import type { Uses } from "../../src/masking/uses.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { plainCold } from "./plain-cold.ts";
@@ -9,7 +8,7 @@ import { plainCold } from "./plain-cold.ts";
 export interface PlainHistory {
 	readonly history: ReplayHistory;
 	readonly uses: Uses;
-	readonly stale: readonly (Staleness | undefined)[];
+	readonly stale: readonly (number | undefined)[];
 }
 
 /**
@@ -53,7 +52,7 @@ interface Now {
 
 /** Future calls that count, and how often an average tool's results are needed again. */
 const [calls, rate, evidence] = [8, 0.1, 100];
-const aversions = { low: 36_000, medium: 10_300, high: 2_500 };
+const aversions = { low: 36_000, medium: 12_000, high: 2_500 };
 
 /** What masking a result saves in the next calls, all of it worked out from nothing. */
 function plainGain(
@@ -67,7 +66,7 @@ function plainGain(
 	const one = results[place] as (typeof results)[number];
 	const carrying = prices.cache_read * calls * one.saves;
 	const since = stale[place];
-	if (mask.selection === "age" || (since && since.reason !== "edited" && since.from < index)) return carrying;
+	if (mask.selection === "age" || (since !== undefined && since < index)) return carrying;
 	const turnsBefore = (end: number) => opensTurn.slice(0, end).reduce((sum, opens) => sum + opens, 0);
 	const lastUseBefore = (result: number, end: number) => {
 		let last = turnsBefore((results[result]?.message ?? 0) + 1);

@@ -100,8 +100,6 @@ function scheduleOf({ mask, prices = {}, coldAt, twice = false, words = false, .
 
 const age = { selection: "age", keep_errors: false } as const;
 
-const use = { selection: "use", keep_errors: false } as const;
-
 describe("when the results of a session are masked", () => {
 	it.each<[string, Case, string]>([
 		[
@@ -140,19 +138,6 @@ describe("when the results of a session are masked", () => {
 			"6: 0; 12: 3; 18: 1 6; 20: 2; 24: 4; 26: 10; 30: 7 12; 34: 9; 38: 16; 40: 8; 44: 19; 46: 13 20",
 		],
 		[
-			"rules for tools, by use",
-			{
-				mask: {
-					...use,
-					cadence: "break_even",
-					window_turns: 4,
-					tools: { fetch: "never", bash: "always", read: { keep_last: 1 } },
-				},
-				twice: true,
-			},
-			"86: 3 4 6 8 9 10 12 13 16 18 19 20 21 22 23 24 25 26 29 31 33 35 36 39",
-		],
-		[
 			"by strides",
 			{ mask: { ...age, cadence: "stride", window_turns: 3, stride_turns: 4 } },
 			"16: 0 1 2 3; 24: 4 6 7; 32: 8 9 10 11; 40: 12 13; 48: 16 17 18 19",
@@ -161,11 +146,6 @@ describe("when the results of a session are masked", () => {
 			"by strides, over a budget",
 			{ mask: { ...age, cadence: "stride", window_turns: 2, stride_turns: 9 }, budget: 5_000 },
 			"24: 0 1 2 3 4 6 7 8; 40: 9 10 11 12 13 16; 42: 17",
-		],
-		[
-			"by strides and use",
-			{ mask: { ...use, cadence: "stride", window_turns: 3, stride_turns: 5, thrift: "high" }, twice: true },
-			"18: 3; 28: 6; 38: 1 8 12; 48: 2 4 10 11 13 16 17; 58: 0 9 18 24; 68: 19 20 21 26; 78: 25 29 31; 88: 34 35 36",
 		],
 		[
 			"where it pays, by age",
@@ -204,67 +184,6 @@ describe("when the results of a session are masked", () => {
 			"where it pays, over a budget",
 			{ mask: { ...age, cadence: "break_even", window_turns: 3 }, budget: 6_000 },
 			"14: 0 1 2; 26: 3 4 6 7 8; 36: 9 10 11 12 13; 46: 16 17 18",
-		],
-		[
-			"by use, every turn, low thrift",
-			{ mask: { ...use, window_turns: 3, thrift: "low" } },
-			"16: 3; 24: 6; 30: 8; 36: 12; 44: 10",
-		],
-		[
-			"by use, every turn, medium thrift",
-			{ mask: { ...use, window_turns: 3, thrift: "medium" } },
-			"16: 3; 24: 6; 30: 8; 36: 12; 44: 10",
-		],
-		[
-			"by use, every turn, high thrift",
-			{ mask: { ...use, window_turns: 3, thrift: "high" } },
-			"16: 3; 24: 6; 30: 1 8; 36: 12; 40: 13; 44: 4 10 11 17; 46: 2; 48: 16",
-		],
-		[
-			"by use, every turn, high thrift, twice",
-			{ mask: { ...use, window_turns: 3, thrift: "high" }, twice: true },
-			"16: 3; 24: 6; 30: 1 8; 36: 12; 40: 13; 44: 4 10 11 17; 46: 2; 48: 16; 50: 0; 54: 9; 58: 18 24; 60: 20; 62: 25 26; 66: 19; 68: 21; 70: 29; 72: 31; 80: 34; 82: 35; 86: 36; 90: 27 33 40; 92: 41; 94: 22 39",
-		],
-		[
-			"by use, no fault counts more",
-			{ mask: { ...use, window_turns: 2 }, addedToFault: 0 },
-			"16: 2 3; 18: 1 4; 22: 6; 24: 8; 30: 10 11; 34: 12 13; 38: 9; 40: 16; 42: 17; 44: 0 7; 46: 18 19; 48: 20",
-		],
-		[
-			"by use, with dear output",
-			{ mask: { ...use, window_turns: 2 }, addedToFault: 500, prices: { output: 20 } },
-			"16: 3; 24: 6; 30: 1 8; 34: 11 13; 36: 12; 42: 4 17; 44: 2 10; 48: 16",
-		],
-		["by use, where it pays", { mask: { ...use, cadence: "break_even", window_turns: 3, thrift: "high" } }, ""],
-		[
-			"by use, where it pays, twice",
-			{ mask: { ...use, cadence: "break_even", window_turns: 3, thrift: "high" }, twice: true, words: true },
-			"53: 1 2 3 4 6 8 10 11 12 13 16 17 18; 88: 19 20 21 22 24 25 26 29 31 34 35 36",
-		],
-		[
-			"by use, where it pays, faults count little",
-			{ mask: { ...use, cadence: "break_even", window_turns: 2 }, addedToFault: 200, twice: true },
-			"26: 1 2 3 4 6 8; 46: 10 11 12 13 16 17 18 19; 66: 20 21 22 24 25 26 27 29; 88: 31 32 33 34 35 36 39 40",
-		],
-		[
-			"by use, where it pays, over a budget",
-			{
-				mask: { ...use, cadence: "break_even", window_turns: 3, thrift: "low" },
-				budget: 8_000,
-				slack: 1_000,
-				twice: true,
-			},
-			"38: 3 6 8 12; 46: 0 1 2 10; 54: 4 7 9 11 13; 66: 16 17 26; 74: 18 29; 76: 31; 84: 19 20 21 35; 88: 22 23 24 25",
-		],
-		[
-			"by use, over a budget, every turn",
-			{ mask: { ...use, window_turns: 3, thrift: "low" }, budget: 5_000, slack: 500 },
-			"16: 3; 24: 6; 30: 0 1 8; 36: 12; 38: 2 4; 40: 7 9 10 11; 44: 13",
-		],
-		[
-			"by use, after a pause",
-			{ mask: { ...use, cadence: "break_even", window_turns: 3, thrift: "medium" }, coldAt: [20, 36], twice: true },
-			"20: 3; 36: 6 8 12; 94: 9 10 11 13 16 17 18 19 20 21 22 24 25 26 29 31 33 35 36 41",
 		],
 		["never without a window", { mask: { ...age, window_turns: 0 } }, ""],
 		["never if it is off", { mask: { ...age, enabled: false, window_turns: 3 } }, ""],

@@ -26,9 +26,9 @@ describe("listPrunable", () => {
 	it("lists what can be taken out, the largest first, with its price", async () => {
 		const results = await listPrunable({ conversation, policy });
 		expect(results.map(({ tool, target, age_turns, stale }) => [tool, target, age_turns, stale])).toEqual([
-			["list_files", "src", 2, null],
-			["read_file", "a.ts", 3, "identical"],
-			["read_file", "a.ts", 1, null],
+			["list_files", "src", 2, false],
+			["read_file", "a.ts", 3, true],
+			["read_file", "a.ts", 1, false],
 		]);
 		const [list, first, second] = results;
 		expect(list?.frees).toBeGreaterThan(2 * (first?.frees ?? 0));

@@ -160,16 +160,17 @@ describe("a result", () => {
 });
 
 describe("the target of a call", () => {
-	const nothing: CallTarget = { kind: "read", paths: [], reads: [], writes: [] } as never;
+	const nothing: CallTarget = { kind: "read", paths: [] };
 
-	it("is its files once each, else its program, on one line of at most 120 characters", () => {
+	it("is its files, else its command, on one line of at most 120 characters", () => {
 		expect(targetText(undefined)).toBeNull();
-		expect(targetText({ ...nothing, program: "npm test" } as never)).toBe("npm test");
-		expect(targetText({ ...nothing, program: " a\n\tb \u001b " } as never)).toBe("a b");
-		expect(targetText({ ...nothing, writes: ["b"], paths: ["b", "a"], program: "npm" } as never)).toBe("b, a");
+		expect(targetText({ ...nothing, command: "npm test" })).toBe("npm test");
+		expect(targetText({ ...nothing, command: " a\n\tb \u001b " })).toBe("a b");
+		expect(targetText({ ...nothing, paths: ["b", "a"], command: "npm" })).toBe("b, a");
 		expect(targetText({ ...nothing, paths: ["x".repeat(120)] })).toBe("x".repeat(120));
 		expect(targetText({ ...nothing, paths: [`y${"x".repeat(120)}`] })).toBe(`…${"x".repeat(119)}`);
 		expect(targetText({ ...nothing, paths: ["\ud800"] })).toBe("\ufffd");
+		expect(targetText({ ...nothing, command: `y${"x".repeat(120)}` })).toBe(`y${"x".repeat(118)}…`);
 		const split = `y\ud83d\ude00${"x".repeat(118)}`;
 		expect(targetText({ ...nothing, paths: [split] })).toBe(`…\ufffd${"x".repeat(118)}`);
 	});

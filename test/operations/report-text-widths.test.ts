@@ -140,7 +140,7 @@ describe("the text of a report", () => {
 
 	it("explains its columns, those of results only with results", () => {
 		const legend = [
-			"age: tool turns since; stale: read again, edited or repeated since",
+			"age: tool turns since; stale: the same text or call came again",
 			"used: an answer took text from it that was nowhere else",
 			"rewritten: tokens from the first change on, which the cache stores again",
 			"pays after: calls until the freed tokens have paid for that",

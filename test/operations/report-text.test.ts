@@ -93,7 +93,7 @@ describe("a context report as text", () => {
 			"balanced       40 000  60 000   yes     30 000     6 calls     390    3        0  #######",
 			"context-trim  100 012     -12    no        100       never       0    0        2  ##################",
 			"",
-			"age: tool turns since; stale: read again, edited or repeated since",
+			"age: tool turns since; stale: the same text or call came again",
 			"used: an answer took text from it that was nowhere else",
 			"rewritten: tokens from the first change on, which the cache stores again",
 			"pays after: calls until the freed tokens have paid for that",

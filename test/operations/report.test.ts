@@ -79,7 +79,7 @@ describe("the contents of the window", () => {
 			one.stale,
 		]);
 		expect(rows.slice(0, 4).sort((a, b) => Number(a[2]) - Number(b[2]))).toEqual([
-			["call_alpha", "/p/src/alpha.ts", 5, 6, true, true],
+			["call_alpha", "/p/src/alpha.ts", 5, 6, true, false],
 			["call_beta", "/p/src/beta.ts", 7, 5, false, true],
 			["call_gamma", "/p/src/gamma.ts", 13, 2, false, false],
 			["call_again", "/p/src/beta.ts", 15, 1, false, false],
@@ -89,7 +89,7 @@ describe("the contents of the window", () => {
 			["call_issue", null, 17, 0, false, false],
 		]);
 		// It named the files that were read.
-		expect(rows.find(([id]) => id === "call_list")).toEqual(["call_list", "/p/src", 3, 7, true, false]);
+		expect(rows.find(([id]) => id === "call_list")).toEqual(["call_list", "ls /p/src", 3, 7, true, false]);
 		expect(biggest_results.map(({ tokens }) => tokens)).toEqual(
 			biggest_results.map(({ tokens }) => tokens).toSorted((a, b) => b - a),
 		);
@@ -105,14 +105,13 @@ describe("the contents of the window", () => {
 		const text = JSON.stringify(workingConversation()).replaceAll('"Read"', '"Re\\u001b[31mad\\nRow"');
 		const { by_tool } = await report(JSON.parse(text));
 		expect(by_tool[0]?.tool).toBe("Re 31mad Row");
-		const nothing = { kind: "read", paths: [], reads: [], writes: [] } as const;
+		const nothing = { kind: "read", paths: [] } as const;
 		const [esc, override] = ["\u001b", "\u202e"];
 		const odd = `/p/${"deep/".repeat(60)}a${esc}]0;x\n${override}gamma.ts`;
-		const target = targetText({ ...nothing, paths: [odd], writes: [odd], program: "npm test" }) ?? "";
+		const target = targetText({ ...nothing, paths: [odd], command: "npm test" }) ?? "";
 		expect(target).toHaveLength(120);
 		expect(target).toMatch(/^…[deep/]+\/a \]0;x gamma\.ts$/);
-		const lines = { path: "a.ts", lines: "whole" } as const;
-		expect(targetText({ ...nothing, reads: [lines], writes: ["b.ts"], paths: ["a.ts"] })).toBe("a.ts, b.ts");
+		expect(targetText({ ...nothing, paths: ["a.ts", "b.ts"] })).toBe("a.ts, b.ts");
 		expect(targetText({ ...nothing, paths: [esc] })).toBe(null);
 		expect(targetText(nothing)).toBe(null);
 	});

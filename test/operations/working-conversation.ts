@@ -28,8 +28,8 @@ const turns: readonly Turn[] = [
 ];
 
 /**
- * Eight tool turns over three files: alpha is read, a line of it is edited (so it was used, and is stale); beta is read
- * twice (the first time is stale); of gamma nothing is used.
+ * Eight tool turns over three files: alpha is read, a line of it is edited (so it was used); beta is read twice (the first
+ * time is stale); of gamma nothing is used.
  */
 export function workingConversation(format: "openai-chat" | "anthropic-messages" = "openai-chat") {
 	const task = { role: "user", content: "Look through src, and mend what is broken." };

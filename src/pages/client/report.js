@@ -132,7 +132,7 @@ function biggest({ biggest_results, tokens }) {
 	const largest = biggest_results[0]?.tokens ?? 1;
 	return tableBlock({
 		heading: "The biggest tool results",
-		note: "Age: tool turns since it came. Used since: an answer took text from it that was nowhere else; the bars of the others are grey. Stale: what it shows was read again, edited or repeated since.",
+		note: "Age: tool turns since it came. Used since: an answer took text from it that was nowhere else; the bars of the others are grey. Stale: the same text or call came again.",
 		headings: ["Tool", "Tokens", "Age", "Used since", "Stale", "Share", "Message", "Call"],
 		rows: biggest_results.map((one) => [
 			barCell(one.tool ?? "unknown", one.tokens / largest, one.used_since ? "--part-results" : "--unused", one.target),
