@@ -32,7 +32,7 @@ const usualRead = 0.1;
  * of the added tokens it would cause fewer faults than its thrift allows (docs/evidence.md#cheaper-reads).
  */
 export function readShare({ input, cache_read }: Prices): number {
-	return Math.min(1, cache_read / (usualRead * input));
+	return Math.min(1, cache_read / (usualRead * input)) ** 1.25;
 }
 
 /**

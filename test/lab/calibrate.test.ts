@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { startCalibration } from "../../lab/calibrate.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { hasRealData, realConversations } from "../support/real-conversations.ts";
+import { everyConversation, hasRealData, realConversations } from "../support/real-conversations.ts";
 
 const calibration = () => startCalibration(ratesOfPrices(policyOf().prices));
 
@@ -211,7 +211,8 @@ describe("calibration", () => {
 	it.skipIf(!hasRealData)("predicts the reads of recorded sessions without forks within 5 %", () => {
 		const one = calibration();
 		const formats = ["claude-code", "pi", "codex-rollout", "opencode", "openai"];
-		for (const { file, document } of realConversations(formats)) one.add({ file, conversation: document });
+		for (const { file, document } of realConversations(formats, everyConversation()))
+			one.add({ file, conversation: document });
 		const { without_forks, without_unexplained, files, within_5_percent: near } = one.report();
 		expect(files.length).toBeGreaterThan(30);
 		expect(Math.abs(without_unexplained.billed_difference ?? 1)).toBeLessThan(0.05);

@@ -33,22 +33,30 @@ export const atLeast = (ofAll: number): number => Math.floor(ofAll / oneOf);
 
 export const conversationsFolder = path.join(realDataFolder, "conversations");
 
-/** The chosen conversations of all sources, as paths in their folder. */
+/** All conversations, as paths in their folder. */
+export function everyConversation(): string[] {
+	if (!hasRealData) return [];
+	return readdirSync(conversationsFolder).flatMap((source) =>
+		readdirSync(path.join(conversationsFolder, source)).map((name) => `${source}/${name}`),
+	);
+}
+
+/** The conversations that are tested. */
 export function chosenConversations(): string[] {
 	if (!hasRealData) return [];
 	const entries: { readonly file: string; readonly format: string }[] = JSON.parse(
 		readFileSync(path.join(realDataFolder, "index.json"), "utf8"),
 	);
 	const formats = new Map(entries.map(({ file, format }) => [file, format]));
-	const files = readdirSync(conversationsFolder).flatMap((source) =>
-		readdirSync(path.join(conversationsFolder, source)).map((name) => `${source}/${name}`),
-	);
-	return chosenFiles(files, (file) => `${path.dirname(file)} ${formats.get(`conversations/${file}`)}`);
+	return chosenFiles(everyConversation(), (file) => `${path.dirname(file)} ${formats.get(`conversations/${file}`)}`);
 }
 
-/** The chosen conversations of the given formats, as their files hold them. */
-export function realConversations(formats: readonly string[]): RealConversation[] {
-	return chosenConversations().flatMap((file) => {
+/** The conversations of the given formats, as their files hold them. */
+export function realConversations(
+	formats: readonly string[],
+	files: readonly string[] = chosenConversations(),
+): RealConversation[] {
+	return files.flatMap((file) => {
 		const document = JSON.parse(readFileSync(path.join(conversationsFolder, file), "utf8"));
 		return formats.includes(document.format) ? [{ file, format: document.format, document }] : [];
 	});
