@@ -145,9 +145,8 @@ describe("the hosts", () => {
 		environment: {},
 	}));
 
-	it("are thirteen, each with a file on each platform", () => {
-		expect(hosts).toHaveLength(13);
-		expect(new Set(hosts.map(({ name }) => name)).size).toBe(13);
+	it("have names of their own, and a file on each platform", () => {
+		expect(new Set(hosts.map(({ name }) => name)).size).toBe(hosts.length);
 		for (const where of everywhere)
 			for (const host of hosts) expect(host.file(where)?.startsWith("/home/me"), host.name).toBe(true);
 	});
