@@ -17,7 +17,7 @@ import { version } from "../version.ts";
 import { type EnteredStart, entryStart, startProblem } from "./entered-starts.ts";
 import { type ArchiveCommandOptions, commandConfig, printJson, show } from "./input-output.ts";
 
-export interface Finding {
+interface Finding {
 	readonly name: string;
 	readonly state: "ok" | "warning" | "failed";
 	readonly found: string;
@@ -30,7 +30,7 @@ export async function doctor(
 ): Promise<void> {
 	const { policy, finding } = await checkPolicy(options);
 	const findings: readonly Finding[] = [
-		checkNode(process.versions.node),
+		checkNode(),
 		finding,
 		await checkArchive(options, policy),
 		await checkTokenizer(),
@@ -53,7 +53,8 @@ function findingLine({ name, state, found, advice }: Finding): string {
 /** As `engines` in package.json says. */
 const oldest = 20;
 
-export function checkNode(version: string): Finding {
+function checkNode(): Finding {
+	const { node: version } = process.versions;
 	const found = `Node.js ${version}`;
 	if (Number.parseInt(version, 10) >= oldest) return { name: "node", state: "ok", found };
 	return { name: "node", state: "failed", found, advice: `Install Node.js ${oldest} or later.` };

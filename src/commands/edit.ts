@@ -67,7 +67,7 @@ function wordsFor(compacted: AutoCompaction, file: string): string {
 	return `not compacted: a summary is needed, and no model is available. palimpsest compact ${file} --request prints its prompt; compaction.answered_by=["none"] hides and drops instead.`;
 }
 
-export interface CompactCommandOptions extends EditOptions, WindowOptions {
+interface CompactCommandOptions extends EditOptions, WindowOptions {
 	readonly strategy?: BuiltInStrategy;
 	readonly force?: boolean;
 	readonly request?: boolean;

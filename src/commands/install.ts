@@ -130,7 +130,7 @@ async function changeFiles(what: {
 	return !dryRun && planned.some(({ change: { before, after } }) => before !== after);
 }
 
-export function lineDifference(before = "", after = ""): string {
+function lineDifference(before = "", after = ""): string {
 	// A missing line break at the end of the file, or one of Windows, is not a change that a reader cares about.
 	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
 	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });

@@ -12,7 +12,7 @@ import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
-import { ownCommand, ownCommandLine, shellArgument, shellWord } from "../hosts/own-command.ts";
+import { ownCommand, ownCommandLine, shellArgument, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
@@ -247,7 +247,7 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 	const words = [...pointing.parameters, ...parameters];
 	// npm's commands are scripts on Windows, which only a shell can run.
 	const shell = process.platform === "win32";
-	const child = spawn(command, shell ? words.map(inWindowsShell) : words, { stdio: "inherit", env, shell });
+	const child = spawn(command, shell ? words.map(windowsWord) : words, { stdio: "inherit", env, shell });
 	const keepSignals = passSignals(child);
 	const ended = new Promise<number>((resolve) => {
 		child.on("exit", (code, signal) => resolve(exitCodeOfEnd(code, signal)));
@@ -268,7 +268,7 @@ async function withOwnPath(folder: string): Promise<Record<string, string>> {
 	if (words.length === 1) return {};
 	const isWindows = process.platform === "win32";
 	const file = path.join(folder, isWindows ? "palimpsest.cmd" : "palimpsest");
-	const quoted = words.map(isWindows ? inWindowsShell : shellWord).join(" ");
+	const quoted = words.map(isWindows ? windowsWord : shellWord).join(" ");
 	await writeFile(file, isWindows ? `@${quoted} %*\r\n` : `#!/bin/sh\nexec ${quoted} "$@"\n`);
 	await chmod(file, 0o755);
 	return { PATH: `${folder}${path.delimiter}${process.env.PATH ?? ""}` };
@@ -301,8 +301,4 @@ function withoutSettings(text: string): string {
 		const isInner = typeof value === "object" && value !== null;
 		return isInner || (typeof value === "string" && value.includes(unknownOrigin)) ? value : "…";
 	});
-}
-
-export function inWindowsShell(word: string): string {
-	return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, "$1$1")}"`;
 }

@@ -2,7 +2,7 @@ import { archiveLocation } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
 import { writeNewFile } from "../files/access.ts";
 import { reportContext } from "../operations/report.ts";
-import { type ContextTextStyle, contextText } from "../operations/report-text.ts";
+import { contextText, styleOfStream } from "../operations/report-text.ts";
 import {
 	type CommonOptions,
 	commandConfig,
@@ -29,22 +29,6 @@ export async function report(
 	}
 	if (json) printJson(report, 2);
 	else await writeOut(contextText(report, styleOfStream(process.stdout, process.env)));
-}
-
-const columnsOfFiles = 100;
-const mostColumns = 140;
-
-/** ASCII for `NO_COLOR` (https://no-color.org), in a `dumb` terminal and without a terminal. */
-export function styleOfStream(
-	{ isTTY, columns }: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
-	{ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>,
-): ContextTextStyle {
-	const isPlain = isTTY !== true || (NO_COLOR ?? "") !== "" || TERM === "dumb";
-	return {
-		// A terminal that does not know its width says 0.
-		columns: isTTY === true ? Math.min(mostColumns, columns || columnsOfFiles) : columnsOfFiles,
-		bars: isPlain ? "ascii" : "blocks",
-	};
 }
 
 /** Replaces the file. Throws PalimpsestError `unwritable_file`. */

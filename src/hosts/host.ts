@@ -39,7 +39,7 @@ type Folders = Omit<HostSurroundings, "platform">;
 
 // ---- The entry of the server ----
 
-export interface ServerSettings {
+interface ServerSettings {
 	/** `yaml` is entered by hand. */
 	readonly format: "json" | "toml" | "yaml";
 	readonly key: readonly string[];
@@ -108,7 +108,7 @@ export const codeFolder = (where: HostSurroundings) => path.join(settingsFolder(
 // ---- Outputs on arrival ----
 
 /** A command of ours that the host starts after each tool call. */
-export interface CommandHook {
+interface CommandHook {
 	readonly kind: "command";
 	/** In words, for the help. */
 	readonly events: string;
@@ -147,7 +147,7 @@ export interface HookFile {
 }
 
 /** A file of our own that the host loads as a plugin: it imports the program which wrote it. */
-export interface Plugin {
+interface Plugin {
 	readonly kind: "plugin";
 	readonly file: (where: Folders) => string;
 	/** The module of `dist` that the file imports. */
@@ -158,7 +158,7 @@ export interface Plugin {
 
 // ---- The address of the provider ----
 
-export interface Launch {
+interface Launch {
 	/** Its name for `palimpsest launch`, too. */
 	readonly command: string;
 	/** If the host has several programs. */

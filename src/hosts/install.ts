@@ -12,7 +12,7 @@ import { valueAt } from "../policy/errors.ts";
 import type { HostSurroundings, ServerHost, ServerStart } from "./host.ts";
 
 /** YAML would lose its comments. */
-export type WritableHost = ServerHost & { readonly format: "json" | "toml" };
+type WritableHost = ServerHost & { readonly format: "json" | "toml" };
 
 export function isWritable(host: ServerHost): host is WritableHost {
 	return host.format !== "yaml";
@@ -26,10 +26,6 @@ export function enterServer(text: string, host: WritableHost, start: ServerStart
 
 export function removeServer(text: string, host: WritableHost): string {
 	return host.format === "json" ? removeFromJson(text, host.key) : changeToml(text, host.key, undefined);
-}
-
-export function hasServer(text: string, host: WritableHost): boolean {
-	return serverEntry(text, host) !== undefined;
 }
 
 function serverEntry(text: string, { format, key }: WritableHost): unknown {
@@ -78,7 +74,8 @@ async function findState(host: ServerHost, file: string): Promise<Omit<HostState
 		const text = (await readIfThere(file))?.toString("utf8");
 		if (text === undefined) return { state: "no file" };
 		if (!isWritable(host)) return { state: text.includes("palimpsest") ? "installed" : "not installed" };
-		return hasServer(text, host) ? { state: "installed", entry: serverEntry(text, host) } : { state: "not installed" };
+		const entry = serverEntry(text, host);
+		return entry === undefined ? { state: "not installed" } : { state: "installed", entry };
 	} catch {
 		return { state: "unreadable" };
 	}

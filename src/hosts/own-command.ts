@@ -85,4 +85,9 @@ export function shellWord(word: string): string {
 	return plainWord.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** A word that programs on Windows read unchanged. */
+export function windowsWord(word: string): string {
+	return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, "$1$1")}"`;
+}
+
 const plainWord = /^[\w@%+=:,./-]+$/;

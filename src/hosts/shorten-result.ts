@@ -54,13 +54,13 @@ async function shortenSaved(what: HookShell & { readonly handle: FileHandle; rea
 }
 
 /** Reading this much takes some 4 s. After 8 s the host uses the unchanged result. */
-export const mostSavedBytes = 128 * 1024 * 1024;
+const mostSavedBytes = 128 * 1024 * 1024;
 
 /** Characters that a host may add to the part of an output that it shows, in addition to the name of the file. */
 const mostNoticeChars = 2_000;
 
 /** Opens before it checks, so that both are the same file. The caller closes it. */
-export async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
+async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
 	const handle = await openToRead(file).catch(() => undefined);
 	if (handle === undefined || (await handle.stat()).size <= mostSavedBytes) return handle;
 	await handle.close();
@@ -68,7 +68,7 @@ export async function openSavedOutput(file: string): Promise<FileHandle | undefi
 }
 
 /** Whether the text is the start of the file, its end, or both. Metadata proves nothing: tools may name any path. */
-export async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
+async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
 	const text = Buffer.from(shown.text);
 	const { size } = await handle.stat();
 	const length = Math.min(size, text.length);
@@ -79,7 +79,7 @@ export async function isWholeOf(handle: FileHandle, shown: { readonly text: stri
 }
 
 /** The note of opencode's shell on how a command ended, such as a time-out. It follows the output and is in no file. */
-export function shellNoteOf(text: string): string {
+function shellNoteOf(text: string): string {
 	const from = text.lastIndexOf("\n\n<shell_metadata>\n");
 	const isNote = from !== -1 && text.endsWith("\n</shell_metadata>") && text.length - from <= mostNoticeChars;
 	return isNote ? text.slice(from) : "";
@@ -119,14 +119,14 @@ export async function hookPolicy(named: {
 }
 
 /** The defaults of the schema; a test compares them. */
-export const usualPolicy: UsualPolicy = {
+const usualPolicy: UsualPolicy = {
 	locale: "fr",
 	on_archive_failure: "refuse",
 	archive: { max_age_days: 30, max_bytes: 1_000_000_000, recall_hint: true, redact: [], redact_credentials: false },
 };
 
 /** A preset changes only the locale of the usual policy. `undefined` for unknown names, which the schema refuses. */
-export function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undefined {
+function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undefined {
 	const { PALIMPSEST_PRESET: preset, PALIMPSEST_LOCALE: given } = variables;
 	if (preset !== undefined && !Object.hasOwn(presets, preset)) return undefined;
 	const ofPreset = preset === undefined ? undefined : presets[preset as PresetName].policy.locale;
@@ -136,7 +136,7 @@ export function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undef
 
 const otherVariables = /^PALIMPSEST_(?:ARCHIVE|TOOLS|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
-export async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
+async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
 	const isSet = ([name, value]: [string, string | undefined]) =>
 		name.startsWith("PALIMPSEST_") && !otherVariables.test(name) && value !== "";
 	return !Object.entries(search.environment).some(isSet) && (await findPolicyFile(search)) === null;

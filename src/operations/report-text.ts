@@ -29,6 +29,22 @@ export function contextText(report: ContextReport, style: ContextTextStyle): str
 	return `${blocks.join("\n\n")}\n`;
 }
 
+const columnsOfFiles = 100;
+const mostColumns = 140;
+
+/** ASCII for `NO_COLOR` (https://no-color.org), in a `dumb` terminal and without a terminal. */
+export function styleOfStream(
+	{ isTTY, columns }: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
+	{ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>,
+): ContextTextStyle {
+	const isPlain = isTTY !== true || (NO_COLOR ?? "") !== "" || TERM === "dumb";
+	return {
+		// A terminal that does not know its width says 0.
+		columns: isTTY === true ? Math.min(mostColumns, columns || columnsOfFiles) : columnsOfFiles,
+		bars: isPlain ? "ascii" : "blocks",
+	};
+}
+
 function summary(report: ContextReport, { columns, bars }: ContextTextStyle): string {
 	const { model, method, tokens, messages, tool_turns, context_window: window, budget_tokens: budget } = report;
 	const of = `${counted(messages, "message")}, ${counted(tool_turns, "tool turn")}`;

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type CompactCommandOptions, compact as compactHere } from "../../src/commands/edit.ts";
+import { compact as compactHere } from "../../src/commands/edit.ts";
 import { splitFrames } from "../../src/compaction/summary.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import type { SummaryRequestAnswer } from "../e2e/compact-session.ts";
@@ -140,18 +140,21 @@ describe("is refused", () => {
 		["a token of its own making", 26, { summary: "summary.md", summaryToken: "last" }, "exactly as the request"],
 		["a summary that is not there", 26, { summary: "absent.md" }, "absent.md"],
 		["a summary of nothing", 26, { summary: "empty.md" }, "nothing that can be read"],
-	] as const)("%s", async (_what, count, { summary, ...options }: Partial<CompactCommandOptions>, words) => {
-		const files = {
-			"few.json": JSON.stringify(conversationNamed("x").slice(0, count)),
-			"empty.md": "",
-			"policy.toml": "",
-		};
-		for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-		const given = summary === undefined ? {} : { summary: join(folder, summary) };
-		const common = { policy: join(folder, "policy.toml"), archive: "none", respondWith: "messages" } as const;
-		// In this process: what is refused prints nothing.
-		const refused = compactHere(join(folder, "few.json"), { ...common, ...options, ...given });
-		await expect(refused).rejects.toThrow(words);
-		await expect(refused).rejects.toMatchObject({ name: "PalimpsestError" });
-	});
+	] as const)(
+		"%s",
+		async (_what, count, { summary, ...options }: Partial<Parameters<typeof compactHere>[1]>, words) => {
+			const files = {
+				"few.json": JSON.stringify(conversationNamed("x").slice(0, count)),
+				"empty.md": "",
+				"policy.toml": "",
+			};
+			for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+			const given = summary === undefined ? {} : { summary: join(folder, summary) };
+			const common = { policy: join(folder, "policy.toml"), archive: "none", respondWith: "messages" } as const;
+			// In this process: what is refused prints nothing.
+			const refused = compactHere(join(folder, "few.json"), { ...common, ...options, ...given });
+			await expect(refused).rejects.toThrow(words);
+			await expect(refused).rejects.toMatchObject({ name: "PalimpsestError" });
+		},
+	);
 });

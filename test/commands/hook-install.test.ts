@@ -246,6 +246,32 @@ it("refuses a limit that the hook would refuse in every call", async () => {
 	expect(await isThere(settings)).toBe(false);
 });
 
+it("shows changed lines with three lines around them, whatever ends the lines of the file", async () => {
+	const between = Array.from({ length: 9 }, (_, index) => `    "Event${index}": [],`);
+	const hooks = ['    "PostToolUse": [],', ...between, '    "SessionStart": []'];
+	await writeFile(settings, ["{", '  "hooks": {', ...hooks, "  }", "}"].join("\r\n"));
+	const shown = (await run("install", "claude-code", "--dry-run")).text.split("\n").slice(1, -1);
+	const starts = shown.map((line) => line.slice(0, 2)).join("");
+	expect(starts).toMatch(/^(?: {2}){2}- (?:\+ )+(?: {2}){3} {2}(?: {2}){3}- (?:\+ )+(?: {2}){2}$/);
+	expect(shown.filter((line) => line === "  …")).toHaveLength(1);
+});
+
+describe("--locale", () => {
+	it("is in the entry, which is replaced when it changes", async () => {
+		await run("install", "claude-code", "--locale", "zh");
+		const command = async () => JSON.parse(await readFile(settings, "utf8")).hooks.PostToolUse[0].hooks[0].command;
+		expect(await command()).toMatch(/ hook claude-code --max-chars 16000 --locale zh$/);
+		await run("install", "claude-code", "--locale", "en");
+		expect(await command()).toMatch(/ --locale en$/);
+	});
+
+	it("is in the plugin for opencode, and accepts only known languages", async () => {
+		expect((await run("opencode", "--locale", "zh")).text).toContain('"locale":"zh"');
+		const { code, lines } = await run("opencode", "--locale", "de");
+		expect([code, lines.join()]).toEqual([2, expect.stringContaining('unknown --locale "de"')]);
+	});
+});
+
 it("refuses unknown hosts", async () => {
 	const { code, lines } = await run("install", "emacs");
 	expect([code, lines[0]]).toEqual([

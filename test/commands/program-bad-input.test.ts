@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const files = {
@@ -31,14 +32,13 @@ beforeAll(async () => {
 	await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
 });
 
-describe.concurrent("refused input exits with 1, one line on standard error and nothing on standard output", () => {
+describe("refused input exits with 1, one line on standard error and nothing on standard output", () => {
 	it.each<[string, string[], RegExp]>([
 		["JSON that ends too early", ["mask", "cut-off.json"], /^\[invalid_json\] .*cut-off\.json is not valid/],
 		["invalid JSON", ["guard", "bare-word.json"], /^\[invalid_json\] .*bare-word\.json is not valid/],
 		["JSON Lines with a bad line", ["mask", "lines.jsonl"], /^\[invalid_json\] .*lines\.jsonl is not valid at line 2/],
 		["an empty file", ["mask", "empty.json"], /^\[invalid_json\] .*empty\.json is empty/],
 		["a blank file", ["guard", "blank.json"], /^\[invalid_json\] .*blank\.json is empty/],
-		["empty standard input", ["mask", "-"], /^\[invalid_json\] .*standard input is empty/],
 		["an object without messages", ["mask", "object.json"], /^\[not_a_conversation\] .*an object without `messages`/],
 		["a number", ["guard", "number.json"], /^\[not_a_conversation\] .*got a number/],
 		["JSON in a text", ["mask", "in-text.json"], /got a string\. Pass the JSON itself, not a text that holds it\.$/],
@@ -103,7 +103,7 @@ describe.concurrent("refused input exits with 1, one line on standard error and 
 		["an absent folder to allow", ["serve", "--allow-path", "absent"], /--allow-path to name a folder that exists/],
 		["a bad policy for a server", ["serve", "--set", "locale=de"], /^\[invalid_policy\] .*locale: expected/],
 	])("%s", async (_what, parameters, words) => {
-		const { code, text, lines } = await runCli(parameters, { folder });
+		const { code, text, lines } = await runHere(parameters, { folder });
 		expect(text).toBe("");
 		expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[/)]);
 		expect(lines[0]?.slice("palimpsest: ".length)).toMatch(words);
@@ -111,9 +111,18 @@ describe.concurrent("refused input exits with 1, one line on standard error and 
 		expect(code).toBe(1);
 	});
 
+	it("empty standard input", async () => {
+		const { code, text, lines } = await runCli(["mask", "-"], { folder });
+		expect([code, text, lines]).toEqual([
+			1,
+			"",
+			[expect.stringMatching(/^palimpsest: \[invalid_json\] .*input is empty/)],
+		]);
+	});
+
 	it("an environment variable for an unknown setting", async () => {
 		const environment = { PALIMPSEST_MASK_WINDW_TURNS: "3" };
-		const { code, lines } = await runCli(["policy", "show"], { folder, environment });
+		const { code, lines } = await runHere(["policy", "show"], { folder, environment });
 		expect(lines).toEqual([
 			expect.stringMatching(/PALIMPSEST_MASK_WINDW_TURNS: unknown .*PALIMPSEST_MASK_WINDOW_TURNS\?/),
 		]);
@@ -122,7 +131,7 @@ describe.concurrent("refused input exits with 1, one line on standard error and 
 });
 
 it("a conversation with malformed calls is accepted, and its unusual role is reported", async () => {
-	const { code, text } = await runCli(["mask", "odd-calls.json", "--respond-with", "report"], { folder });
+	const { code, text } = await runHere(["mask", "odd-calls.json", "--respond-with", "report"], { folder });
 	expect(code).toBe(0);
 	expect(JSON.parse(text).notes).toContainEqual(
 		expect.stringMatching(/^Roles that no format defines, with their messages: "wat" \(1\)\./),
@@ -141,7 +150,7 @@ const windows = ["guard", "compact", "report", "replay"].flatMap((command) =>
 it.each([...windows, ["guard", "--reserve-tokens", "-1", 0] as [string, string, string, number]])(
 	"%s refuses %s %j and names the valid range",
 	async (command, option, value, least) => {
-		const { code, lines } = await runCli([command, "chat.json", `${option}=${value}`], { folder });
+		const { code, lines } = await runHere([command, "chat.json", `${option}=${value}`], { folder });
 		expect(code).toBe(2);
 		const expected = `'${option} <tokens>' argument '${value}' is invalid. Expected a whole number, ${least} or more.`;
 		expect(lines[0]).toContain(expected);
@@ -159,7 +168,7 @@ it.each([
 	["a host that is unknown", ["install", address], 'unknown host "redis://…@db.example:6379/1?…".'],
 	["a file that is absent", ["mask", address], "Cannot read redis://…@db.example:6379/1?… there is no such file."],
 ])("%s is quoted without the credentials of an address", async (_, parameters, words) => {
-	const { text, lines } = await runCli(parameters, { folder });
+	const { text, lines } = await runHere(parameters, { folder });
 	expect(lines[0]).toContain(words);
 	expect([text, ...lines].join()).not.toContain("pa55word");
 });

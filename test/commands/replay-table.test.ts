@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policiesTable, replayText } from "../../src/commands/replay.ts";
+import { replayText } from "../../src/commands/replay-table.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyFigures, ReplayedFile } from "../../src/replaying/report.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -39,9 +39,20 @@ const empty: PolicyFigures = {
 	recall_in_digests: { identifiers: null, lines: null },
 };
 
+const rates = ratesOfPrices(policyOf().prices);
+const masking = {
+	masked_tool_results: 0,
+	tool_chars_before: 0,
+	tool_chars_after: 0,
+	tokens_before: 0,
+	tokens_after: 0,
+};
+const tablesOf = (policies: readonly PolicyFigures[], unit = rates.unit) =>
+	replayText({ ...masking, policies, files: [] }, { rates: { ...rates, unit }, eachFile: false });
+
 describe("the table of policies", () => {
 	it("shows each figure under its heading", () => {
-		expect(policiesTable([empty, figures], "input_tokens").split("\n")).toEqual([
+		expect(tablesOf([empty, figures]).split("\n").slice(2, -7)).toEqual([
 			"                                   faults    with     at           with",
 			"policy       billed  × raw  worst  in 100  faults  least  worst  output",
 			"raw       1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913",
@@ -60,27 +71,19 @@ describe("the table of policies", () => {
 		[1.5, "$1.50"],
 		[1234.56, "$1235"],
 	])("shows %d dollars as %s", (billed, shown) => {
-		expect(policiesTable([{ ...figures, billed }], "us_dollars")).toContain(` ${shown} `);
+		expect(tablesOf([{ ...figures, billed }], "us_dollars")).toContain(` ${shown} `);
 	});
 
 	it("fits 120 columns with large numbers and with long paths cut at their start", () => {
 		const large = { billed: 123_456_789, peak_context_tokens: 1_234_567, masked_tool_results: 123_456 };
-		const text = policiesTable([{ ...figures, ...large, policy: `${"deep/".repeat(20)}my.toml` }], "input_tokens");
+		const text = tablesOf([{ ...figures, ...large, policy: `${"deep/".repeat(20)}my.toml` }]);
 		expect(text).toMatch(/^…deep\/deep\/deep\/deep\/my\.toml /m);
 		expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
 	});
 });
 
 describe("the text for people", () => {
-	const rates = ratesOfPrices(policyOf().prices);
 	const fileOf = (file: string): ReplayedFile => ({ ...masking, file, policies: [figures] });
-	const masking = {
-		masked_tool_results: 0,
-		tool_chars_before: 0,
-		tool_chars_after: 0,
-		tokens_before: 0,
-		tokens_after: 0,
-	};
 	const textOf = (files: readonly string[], eachFile = false) =>
 		replayText({ ...masking, policies: [figures], files: files.map(fileOf) }, { rates, eachFile });
 	const tables = (text: string) => text.match(/^policy /gm)?.length;

@@ -1,7 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { styleOfStream } from "../../src/commands/report.ts";
 import { reportContext } from "../../src/operations/report.ts";
 import { contextText } from "../../src/operations/report-text.ts";
 import { workingConversation } from "../operations/working-conversation.ts";
@@ -87,18 +86,5 @@ describe("palimpsest report", () => {
 		}
 		await writeFile(join(folder, "secret.json"), JSON.stringify(agentConversation(12)));
 		expect((await report("secret.json", "--context-window", "20000")).text).not.toContain(secret);
-	});
-});
-
-describe("the style of a stream", () => {
-	it("draws blocks in the width of a terminal, and is plain on request or without a terminal", () => {
-		const style = (stream: object, environment = {}) => Object.values(styleOfStream(stream, environment));
-		expect(style({ isTTY: true, columns: 72 })).toEqual([72, "blocks"]);
-		expect(style({ isTTY: true, columns: 300 })).toEqual([140, "blocks"]);
-		expect(style({ isTTY: true, columns: 0 })).toEqual([100, "blocks"]);
-		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "1" })).toEqual([72, "ascii"]);
-		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "" })).toEqual([72, "blocks"]);
-		expect(style({ isTTY: true, columns: 72 }, { TERM: "dumb" })).toEqual([72, "ascii"]);
-		expect(style({ columns: 72 })).toEqual([100, "ascii"]);
 	});
 });

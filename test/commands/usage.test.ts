@@ -1,15 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { version } from "../../src/version.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
 beforeAll(async () => {
 	folder = await scratchFolder();
 });
-const run = (...parameters: string[]) => runCli(parameters, { folder });
+const run = (...parameters: string[]) => runHere(parameters, { folder });
 
-describe.concurrent("help", () => {
+describe("help", () => {
 	it("names every command and explains the exit codes", async () => {
 		const { code, text, lines } = await run("--help");
 		expect(code).toBe(0);
@@ -60,11 +61,11 @@ describe.concurrent("help", () => {
 	});
 
 	it("prints the version", async () => {
-		expect(await run("--version")).toMatchObject({ code: 0, text: `${version}\n`, lines: [] });
+		expect(await runCli(["--version"], { folder })).toMatchObject({ code: 0, text: `${version}\n`, lines: [] });
 	});
 });
 
-describe.concurrent("wrong usage exits with 2, a message on standard error and nothing on standard output", () => {
+describe("wrong usage exits with 2, a message on standard error and nothing on standard output", () => {
 	it.each([
 		["an unknown option", ["--nope"], /unknown option '--nope'/],
 		["an unknown option of a command", ["mask", "chat.json", "--nope"], /unknown option '--nope'/],

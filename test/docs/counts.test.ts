@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { formats } from "../../src/formats/detect.ts";
-import { hookHosts, serverHosts } from "../../src/hosts/hosts.ts";
+import { hookHosts, hosts, launchedPrograms, serverHosts } from "../../src/hosts/hosts.ts";
 import { pages } from "./markdown.ts";
 
 /** What has a section on the page on hosts: where the server is entered, or a plugin. */
@@ -18,8 +18,12 @@ it.each([
 	expect(given.filter(({ count }) => count !== number)).toEqual([]);
 });
 
-it("the page on hosts has a row for each in its table", () => {
-	const page = pages.find(({ path }) => path === "docs/hosts.md")?.text ?? "";
-	const [, table = ""] = /^\| host \| tools \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/m.exec(page) ?? [];
-	expect(table.trim().split("\n")).toHaveLength(allHosts.size);
+it.each([
+	["docs/hosts.md", "host", allHosts.size],
+	["docs/hosts.md", "program | session file", hosts.filter(({ session }) => session).length],
+	["docs/proxy.md", "program | is pointed", launchedPrograms.length],
+])("%s has a row for each in its table that begins with %s", (target, head, number) => {
+	const page = pages.find(({ path }) => path === target)?.text ?? "";
+	const [, table = ""] = page.split(new RegExp(`^\\| ${head.replace("|", "\\|")} .*\n\\|[-|]+\\|\n`, "m"));
+	expect(/^(?:\|.*\n)+/.exec(table)?.[0].trim().split("\n")).toHaveLength(number);
 });

@@ -31,6 +31,10 @@ export interface FormatRow {
 	readonly textsAlone: "certain" | "likely" | "possible" | "none";
 	/** Formats that this one's messages fit too, since it wraps them or shares their shape; it has to win over them. */
 	readonly alsoFits?: readonly string[];
+	/** Set where only the format's own program adds records, although they have no links. */
+	readonly isOfProgram?: true;
+	/** Set where a message has no list of texts to which another one could be added. */
+	readonly hasNoTextList?: true;
 	/** Contents of results, beside strings. */
 	readonly shapes: readonly ContentShape[];
 	/** An image, and the content of a result that holds it beside a text; absent where results hold none. */

@@ -1,7 +1,7 @@
 import { parse, stringify } from "smol-toml";
 import { hookTarget, withHook, withoutHook } from "../../src/hosts/hooks.ts";
 import { hookHosts, serverHosts } from "../../src/hosts/hosts.ts";
-import { enterServer, hasServer, isWritable, removeServer } from "../../src/hosts/install.ts";
+import { enterServer, isWritable, removeServer } from "../../src/hosts/install.ts";
 import { serverStart } from "../../src/hosts/own-command.ts";
 import { readSettings } from "../../src/json-text/settings.ts";
 import { parsePolicyText, resolvePolicy } from "../../src/policy/layers.ts";
@@ -106,7 +106,7 @@ function serverOf(name: string) {
 	return {
 		enter: (text: string) => enterServer(text, host, start),
 		remove: (text: string) => removeServer(text, host),
-		isThere: (text: string) => hasServer(text, host),
+		isThere: (text: string) => removeServer(text, host) !== text,
 		isJson: host.format === "json",
 	};
 }

@@ -1,18 +1,27 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { readWords } from "../../src/compaction/kept-words.ts";
-import { bashResponse, claudeCodeEvent, compactedEvent, logOf } from "../support/hook-events.ts";
+import { answerCompaction } from "../../src/hosts/after-compaction.ts";
+import type { HookShell } from "../../src/hosts/hook-answers.ts";
+import { hookContext } from "../../src/hosts/shorten-result.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import { compactedEvent, logOf } from "../support/hook-events.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
 let transcript: string;
-let environment: Readonly<Record<string, string>>;
+let archive: Archive;
+let shell: HookShell;
 beforeEach(async () => {
 	folder = await scratchFolder();
 	transcript = join(folder, "session.jsonl");
-	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive"), PALIMPSEST_LOCALE: "en" };
+	archive = (await openArchive({ where: "memory" })) as Archive;
+	const policy = resolvePolicy([{ locale: "en" }]);
+	shell = { policy, wholePolicy: async () => policy, archive, command: "palimpsest" };
 });
 
 type Json = Readonly<Record<string, unknown>>;
@@ -30,14 +39,12 @@ const answered = (id: string, content: unknown): Json => said([{ type: "tool_res
 
 const write = (...records: readonly Json[]) =>
 	writeFile(transcript, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
-const hook = (input: string) => runCli(["hook", "claude-code"], { folder, input, environment });
 
 async function given(): Promise<string> {
-	const { code, text, lines } = await hook(compactedEvent(transcript));
-	expect([code, lines]).toEqual([0, []]);
-	const { hookEventName, additionalContext } = JSON.parse(text).hookSpecificOutput;
+	const { hookSpecificOutput } = (await answerCompaction(JSON.parse(compactedEvent(transcript)), shell)) ?? {};
+	const { hookEventName, additionalContext } = hookSpecificOutput as Readonly<Record<string, string>>;
 	expect(hookEventName).toBe("SessionStart");
-	return additionalContext;
+	return additionalContext ?? "";
 }
 
 const wordsIn = (text: string) => readWords(text)?.texts;
@@ -76,9 +83,9 @@ describe("after a compaction of Claude Code", () => {
 		const records = [said("Run them all.")];
 		const logs = Array.from({ length: 7 }, (_, at) => logOf(1_000 + 200 * at, { 500: `mark ${at}` }));
 		for (const [at, log] of logs.entries()) {
-			const event = JSON.parse(claudeCodeEvent("Bash", { command: `test ${at}` }, bashResponse(log)));
-			const { text } = await hook(JSON.stringify({ ...event, tool_use_id: `toolu_${at}` }));
-			const shown = JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout;
+			const input = { command: `test ${at}` };
+			const event = { toolName: "Bash", toolCallId: `toolu_${at}`, input, response: {} };
+			const shown = await hookContext({ ...shell, event }).shorten(log, 16_000);
 			records.push(called(`toolu_${at}`, `test ${at}`), answered(`toolu_${at}`, shown));
 		}
 		await write(...records);
@@ -87,7 +94,7 @@ describe("after a compaction of Claude Code", () => {
 		expect(named.map(([, at]) => Number(at))).toEqual([2, 3, 4, 5, 6]);
 		expect(named.map(([, , chars]) => Number(chars))).toEqual(logs.slice(2).map(({ length }) => length));
 		const [, , , ref = ""] = named[0] ?? [];
-		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toBe(logs[2]);
+		expect((await archive.get(ref)).text).toBe(logs[2]);
 	});
 
 	it("stays within the host's limit: rules and the newest texts first, and the rest can be recalled", async () => {
@@ -104,14 +111,16 @@ describe("after a compaction of Claude Code", () => {
 		expect(words).toContain(texts[59]?.trim());
 		expect(words).not.toContain(texts[1]?.trim());
 		const [, ref = ""] = /of the user's 61 texts are cut or left out\. All of them: .* recall (\w+)/.exec(text) ?? [];
-		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toContain("x".repeat(12_000));
+		expect((await archive.get(ref)).text).toContain("x".repeat(12_000));
 	});
 
 	it("says nothing for another start, an unreadable transcript, or one without words", async () => {
+		const hook = (input: string) => runCli(["hook", "claude-code"], { folder, input });
 		await write(answered("a", "output"));
-		expect(await hook(compactedEvent(transcript))).toMatchObject({ code: 0, text: "", lines: [] });
+		expect(await answerCompaction(JSON.parse(compactedEvent(transcript)), shell)).toBeUndefined();
 		await write(said("Go on."));
 		expect(await hook(compactedEvent(transcript, "resume"))).toMatchObject({ code: 0, text: "", lines: [] });
+		expect((await hook(compactedEvent(transcript))).text).toContain("Go on.");
 		const { code, text, lines } = await hook(compactedEvent(join(folder, "absent.jsonl")));
 		expect([code, text, lines.length]).toEqual([0, "", 1]);
 	});

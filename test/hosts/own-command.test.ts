@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shellArgument, shellWord } from "../../src/hosts/own-command.ts";
+import { shellArgument, shellWord, windowsWord } from "../../src/hosts/own-command.ts";
 
 describe("words of a shell", () => {
 	it("are quoted only if a shell would read them differently", () => {
@@ -12,4 +12,15 @@ describe("words of a shell", () => {
 			'"/my \\"own\\" \\$HOME"',
 		]);
 	});
+});
+
+it.each([
+	["plain", '"plain"'],
+	["two words", '"two words"'],
+	['say "hello"', '"say \\"hello\\""'],
+	["C:\\Program Files\\", '"C:\\Program Files\\\\"'],
+	['a\\"b', '"a\\\\\\"b"'],
+	["", '""'],
+])("a program on Windows reads %j as one word", (word, written) => {
+	expect(windowsWord(word)).toBe(written);
 });

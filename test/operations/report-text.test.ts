@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ContextReport } from "../../src/operations/report.ts";
-import { contextText, textBar } from "../../src/operations/report-text.ts";
+import { contextText, styleOfStream, textBar } from "../../src/operations/report-text.ts";
 
 const report: ContextReport = {
 	model: "claude-sonnet-4-5",
@@ -159,5 +159,18 @@ describe("a bar", () => {
 		]);
 		expect(textBar(0.001, { width: 10, style: "ascii" })).toBe("#");
 		expect(textBar(0.5, { width: 10, style: "none" })).toBe("");
+	});
+});
+
+describe("the style of a stream", () => {
+	it("draws blocks in the width of a terminal, and is plain on request or without a terminal", () => {
+		const style = (stream: object, environment = {}) => Object.values(styleOfStream(stream, environment));
+		expect(style({ isTTY: true, columns: 72 })).toEqual([72, "blocks"]);
+		expect(style({ isTTY: true, columns: 300 })).toEqual([140, "blocks"]);
+		expect(style({ isTTY: true, columns: 0 })).toEqual([100, "blocks"]);
+		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "1" })).toEqual([72, "ascii"]);
+		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "" })).toEqual([72, "blocks"]);
+		expect(style({ isTTY: true, columns: 72 }, { TERM: "dumb" })).toEqual([72, "ascii"]);
+		expect(style({ columns: 72 })).toEqual([100, "ascii"]);
 	});
 });

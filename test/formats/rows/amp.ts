@@ -17,6 +17,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [
 		...textPartShapes.filter(({ title }) => title !== "an object"),
 		{

@@ -45,6 +45,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (step, time) => ({ ...step, timestamp: new Date(time).toISOString() }),

@@ -40,6 +40,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [...textPartShapes, ...openShapes],
 	timed: (step, time) => ({ ...step, metadata: { step_start_time: time / 1000, step_end_time: time / 1000 } }),
 	flagsErrors: true,

@@ -42,6 +42,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [],
 	joinsAnswers: true,
 	timed: (record, time) => ({ ...record, ts: time }),

@@ -41,6 +41,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes,
 	image: { part: image, beside: (text) => [{ type: "input_text", text }, image] },
 	joinsAnswers: true,

@@ -10,6 +10,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [...textPartShapes, ...openShapes],
 	joinsAnswers: true,
 	timed: (event, time) => ({ ...event, timestamp: new Date(time).toISOString() }),

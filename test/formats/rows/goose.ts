@@ -18,6 +18,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "none",
+	isOfProgram: true,
 	alsoFits: ["openai-chat", "anthropic-messages", "mcp-sampling", "ollama"],
 	shapes: [...textPartShapes, ...openShapes].filter(({ title }) => title !== "null"),
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },

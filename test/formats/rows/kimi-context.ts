@@ -22,6 +22,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (message, time) => ({ ...message, extra: { timestamp: time / 1000 } }),

@@ -13,6 +13,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [
 		...textPartShapes,
 		{ title: "an object around a long text", content: { stdout: outputOf("one") }, texts: [outputOf("one")] },

@@ -18,6 +18,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: { systemPrompt: "You are an agent.", tools: [{ name: "ls", inputSchema: {} }] },
 	textsAlone: "certain",
+	hasNoTextList: true,
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	flagsErrors: true,

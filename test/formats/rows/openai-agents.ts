@@ -22,6 +22,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: { originalInput: "Go." },
 	textsAlone: "certain",
+	hasNoTextList: true,
 	shapes: [
 		{
 			title: "a list of texts",

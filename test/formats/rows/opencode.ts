@@ -75,6 +75,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => ({ text, attachments: [image] }) },
 	timed: ({ info, ...record }, time) => ({ ...record, info: { ...(info as JsonMessage), time: { created: time } } }),

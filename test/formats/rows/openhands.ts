@@ -10,6 +10,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [...textPartShapes, ...openShapes].filter(({ title }) => title !== "nothing"),
 	joinsAnswers: true,
 	timed: (event, time) => ({ ...event, timestamp: new Date(time).toISOString().slice(0, -1) }),

@@ -18,6 +18,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: { tools: [{ name: "ls" }] },
 	textsAlone: "certain",
+	hasNoTextList: true,
 	shapes: [...textPartShapes, ...openShapes.map((shape) => ({ ...shape, masked: (text: unknown) => text }))],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (message, time) => ({ ...message, timestamp: new Date(time).toISOString() }),

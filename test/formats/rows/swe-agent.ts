@@ -40,6 +40,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [],
 	flagsErrors: false,
 	resultsStandInCalls: true,

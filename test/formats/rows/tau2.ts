@@ -10,6 +10,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "none",
+	hasNoTextList: true,
 	shapes: textPartShapes.filter(({ content }) => content === null || content === undefined),
 	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),
 	flagsErrors: true,

@@ -53,6 +53,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	isOfProgram: true,
 	shapes: [
 		{
 			title: "a tree of nodes",

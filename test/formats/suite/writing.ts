@@ -24,24 +24,6 @@ const hostile: readonly string[] = [
 	"x".repeat(1_000_000),
 ];
 
-/** Records without links that only their own program extends. */
-const ofPrograms = [
-	"opencode",
-	"kimi-context",
-	"codex-rollout",
-	"gemini-cli",
-	"gemini-stream",
-	"cline-ui",
-	"managed-agents",
-	"openhands",
-	"goose",
-	"amp",
-	"vscode-chat",
-	"browser-use",
-	"swe-agent",
-	"atif",
-];
-
 /** What stands in a conversation to be replaced, with how its message is found. */
 const kinds: readonly (readonly [string, (message: Message) => boolean])[] = [
 	["a user message", ({ role, results }) => role === "user" && results.length === 0],
@@ -188,10 +170,8 @@ export function describeWriting(row: FormatRow): void {
 		});
 
 		it("appends to an API conversation, but not to a program's record", () => {
-			expect(appends).toBe(format.links === undefined && !ofPrograms.includes(format.name));
-			// Their messages have no list of texts beside which another one could be.
-			const withoutList = ["pydantic-ai", "openai-agents", "tau2", "mcp-sampling"];
-			expect(part !== undefined).toBe(appends && !withoutList.includes(format.name));
+			expect(appends).toBe(format.links === undefined && !row.isOfProgram);
+			expect(part !== undefined).toBe(appends && !row.hasNoTextList);
 		});
 	});
 }

@@ -1,7 +1,7 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { findConversations } from "../../src/commands/replay.ts";
+import { findConversations } from "../../src/commands/conversation-files.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;

@@ -1,0 +1,57 @@
+import type { Dirent } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
+import { isResultName } from "../files/access.ts";
+
+interface FoundFile {
+	readonly file: string;
+	/** Whether an argument names the file itself, not a folder above it. */
+	readonly isNamed: boolean;
+}
+
+/** Named files, and all .json and .jsonl files below named folders, except our results. No folder is read twice. */
+export async function findConversations(names: readonly string[]): Promise<readonly FoundFile[]> {
+	const lists = await Promise.all(
+		names.map(async (name): Promise<readonly FoundFile[]> => {
+			if (!(await isFolder(name))) return [{ file: name, isNamed: true }];
+			const isSession = (file: string) => /\.jsonl?$/i.test(file) && !isResultName(file);
+			const files = (await filesBelow(name)).filter(isSession).sort();
+			return files.map((file) => ({ file, isNamed: false }));
+		}),
+	);
+	return lists.flat();
+}
+
+async function isFolder(name: string): Promise<boolean> {
+	const about = name === "-" ? undefined : await stat(name).catch(() => undefined);
+	return about?.isDirectory() ?? false;
+}
+
+/** Linked folders come last, so that a folder is found under its own path rather than a link. */
+async function filesBelow(top: string): Promise<string[]> {
+	const files: string[] = [];
+	const seen = new Set<string>();
+	const waiting = [top];
+	for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
+		const place = await realpath(folder).catch(() => folder);
+		if (seen.has(place)) continue;
+		seen.add(place);
+		for (const entry of await list(folder)) {
+			const name = path.join(folder, entry.name);
+			if (entry.isDirectory()) waiting.unshift(name);
+			else if (entry.isSymbolicLink() && (await isFolder(name))) waiting.push(name);
+			else files.push(name);
+		}
+	}
+	return files;
+}
+
+async function list(folder: string): Promise<Dirent[]> {
+	try {
+		return await readdir(folder, { withFileTypes: true });
+	} catch (cause) {
+		const { code, message } = cause as NodeJS.ErrnoException;
+		throw new PalimpsestError("unreadable_file", `Cannot list the folder ${folder}: ${code ?? message}.`, { cause });
+	}
+}

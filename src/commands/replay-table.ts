@@ -1,0 +1,129 @@
+import type { Rates } from "../operations/replay-rates.ts";
+import { alignColumns, endOf, whole } from "../operations/report-text.ts";
+import type { MaskingFigures, PolicyFigures, ReplayReport } from "../replaying/report.ts";
+import { shownName } from "./input-output.ts";
+
+/** Up to this many files, each has its own table. */
+const fewFiles = 3;
+
+export function replayText(
+	{ policies, files }: ReplayReport,
+	{ rates, eachFile }: { readonly rates: Rates; readonly eachFile: boolean },
+): string {
+	const [first] = files;
+	const calls = whole(policies[0]?.llm_calls ?? 0);
+	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
+	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
+	const parts = [`${of}, ${calls} LLM calls\n`, policiesTable(policies, rates.unit), legend(rates), ...notes];
+	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
+		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, rates.unit)}`);
+	}
+	return parts.join("\n");
+}
+
+function legend({ unit, prices }: Rates): string {
+	const one = prices.input > 0 ? prices.input : 1;
+	const short = (value: number) => String(Number((value / one).toPrecision(4)));
+	const at = `${short(prices.cache_read)} for a token read from the provider's cache, ${short(prices.cache_write)} for one written to it`;
+	return [
+		unit === "us_dollars"
+			? `billed: input in US dollars; × the input price, ${at}`
+			: `billed: in prices of an input token, ${at}`,
+		"× raw: against masking nothing; worst: of one conversation",
+		"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
+		"at least: no choice of results and moments has a lower bill with so many faults",
+		`with output: all that and the answers, at ${short(prices.output)} for a token of output, × raw`,
+		"identifiers, lines: share of those that the agent took from tool results that was in view when it did",
+		"",
+	].join("\n");
+}
+
+const reasoningLegend =
+	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
+
+type Unit = Rates["unit"];
+
+interface Column {
+	readonly heading: readonly [string, string];
+	readonly cell: (figures: PolicyFigures, unit: Unit) => string;
+}
+
+const costs: readonly Column[] = [
+	{ heading: ["", "policy"], cell: ({ policy }) => endOf(policy, longestName) },
+	{ heading: ["", "billed"], cell: ({ billed }, unit) => (unit === "us_dollars" ? dollars(billed) : whole(billed)) },
+	{ heading: ["", "× raw"], cell: ({ ratio_to_raw }) => ratio(ratio_to_raw) },
+	{ heading: ["", "worst"], cell: ({ worst_ratio_to_raw }) => ratio(worst_ratio_to_raw) },
+	{ heading: ["faults", "in 100"], cell: ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2) },
+	{ heading: ["with", "faults"], cell: ({ ratio_with_faults }) => ratio(ratio_with_faults) },
+	{ heading: ["at", "least"], cell: ({ bound_with_faults }) => ratio(bound_with_faults) },
+	{ heading: ["", "worst"], cell: ({ worst_ratio_with_faults }) => ratio(worst_ratio_with_faults) },
+	{ heading: ["with", "output"], cell: ({ ratio_with_output }) => ratio(ratio_with_output) },
+];
+
+const contexts: readonly Column[] = [
+	{ heading: ["", ""], cell: ({ policy }) => endOf(policy, longestName) },
+	{ heading: ["context", "× raw"], cell: ({ average_context_ratio }) => ratio(average_context_ratio) },
+	{ heading: ["", "peak"], cell: ({ peak_context_tokens }) => whole(peak_context_tokens) },
+	{
+		heading: ["over", "window"],
+		cell: (figures) => (figures.calls_of_known_window === 0 ? none : whole(figures.calls_over_window)),
+	},
+	{ heading: ["", "masked"], cell: ({ masked_tool_results }) => whole(masked_tool_results) },
+	{ heading: ["", "identifiers"], cell: ({ recall }) => ratio(recall.identifiers) },
+	{ heading: ["", "lines"], cell: ({ recall }) => ratio(recall.lines) },
+	{ heading: ["+ in", "digests"], cell: ({ recall_in_digests }) => share(recall_in_digests.identifiers) },
+];
+
+const reasonings: readonly Column[] = [
+	{ heading: ["reasoning", "left out"], cell: ({ reasoning }) => whole(reasoning?.left_out_tokens ?? 0) },
+	{ heading: ["", "share"], cell: ({ reasoning }) => ratio(reasoning?.left_out_share ?? 0) },
+	{ heading: ["produced", "again"], cell: ({ reasoning }) => whole(reasoning?.redone_tokens ?? 0) },
+];
+
+/** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits. */
+function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
+	const tableOf = (columns: readonly Column[]) =>
+		table([
+			columns.map(({ heading }) => heading[0]),
+			columns.map(({ heading }) => heading[1]),
+			...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
+		]);
+	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
+	return [tableOf(costs), tableOf(hasReasoning ? [...contexts, ...reasonings] : contexts)].join("\n");
+}
+
+/** docs/replay.md#offline-figures, a line for each file. */
+export function maskingTable(rows: readonly ({ readonly file: string } & MaskingFigures)[]): string {
+	return table([
+		["file", "masked", "tool characters", "tokens"],
+		...rows.map((row) => [
+			shownName(row.file),
+			String(row.masked_tool_results),
+			`${row.tool_chars_before} → ${row.tool_chars_after}`,
+			`${row.tokens_before} → ${row.tokens_after}`,
+		]),
+	]);
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+	return alignColumns(rows)
+		.map((line) => `${line.trimEnd()}\n`)
+		.join("");
+}
+
+const none = "–";
+
+function ratio(value: number | null): string {
+	return value === null ? none : value.toFixed(3);
+}
+
+function share(value: number | null): string {
+	return ratio(value === 0 ? null : value);
+}
+
+function dollars(value: number): string {
+	const decimals = value >= 100 ? 0 : value >= 1 ? 2 : 4;
+	return `$${value.toFixed(decimals)}`;
+}
+
+const longestName = 28;
