@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
-import type { CallToolResult, ContentBlock, JSONRPCMessage, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, ContentBlock, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
@@ -187,22 +187,11 @@ export function summaryRequestAnswer(given: {
 	return { summary_request: { ...request, next_call: next }, report, [beside]: { text } };
 }
 
-/** A message that is JSON in UTF-8 already. It passes through the SDK as a result; only our own transports know it. */
-export function rawResult(message: Uint8Array): CallToolResult {
-	return { content: [], raw: message };
-}
-
-export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
-	if (!("result" in message)) return undefined;
-	// A client cannot forge it: JSON holds no bytes.
-	return message.result.raw instanceof Uint8Array ? message.result.raw : undefined;
-}
-
 const written = new WeakMap<object, string>();
 const mark = randomUUID();
 
-/** A message as JSON in UTF-8, followed by `end`. Reuses the JSON of large values that `toolResult` wrote. */
-export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
+/** A message or a result as JSON in UTF-8, followed by `end`. Reuses the JSON of large values that `toolResult` wrote. */
+export function messageBytes(message: object, end = ""): Buffer {
 	const large: string[] = [];
 	const text = JSON.stringify(message, (_key, value) => {
 		const json = written.get(value);
