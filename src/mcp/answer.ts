@@ -40,7 +40,7 @@ export const largestAnswer = 8_000_000;
 const factsMeta = "palimpsest/facts";
 
 /** Larger JSON is only summarised in the text block. At 10 MB the second copy made a call take three times as long. */
-export const largestRepeated = 256_000;
+const largestRepeated = 256_000;
 
 /**
  * Structured content, repeated as text, since some hosts show their model only one. Parts that are too large to send

@@ -4,7 +4,7 @@ import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 
-export interface Outlet {
+interface Outlet {
 	readonly writableLength: number;
 	destroy(): unknown;
 }

@@ -14,7 +14,7 @@ import { heldArguments } from "../body.ts";
 import type { WorkProgress } from "../tool.ts";
 import { failedCall, type ToolContext, type ToolOutcome } from "../tool.ts";
 
-export type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
+type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 
 export type CallPool = ReturnType<typeof createPool>;
 
