@@ -251,7 +251,7 @@ export function locationOfPrincipal(location: ArchiveLocation, principal: string
 }
 
 /** The hash over both names makes it unique to the principal; the words are for people who look at folders. */
-export function namespaceOfPrincipal(operators: string, principal: string): string {
+function namespaceOfPrincipal(operators: string, principal: string): string {
 	const hash = createHash("sha256").update(JSON.stringify([operators, principal]));
 	const name = principal.slice(principal.lastIndexOf(" ") + 1);
 	const words = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");

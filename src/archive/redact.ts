@@ -1,7 +1,7 @@
 import type { RE2JS } from "re2js";
 import { PalimpsestError } from "../errors.ts";
 
-export const redactionMark = "[redacted before archiving]";
+const redactionMark = "[redacted before archiving]";
 
 /** A pure function of the text, because the reference depends on it. */
 export type Redact = (text: string) => { readonly text: string; readonly redactions: number };
@@ -9,7 +9,7 @@ export type Redact = (text: string) => { readonly text: string; readonly redacti
 /** UTF-16 code units, half-open. */
 type Range = readonly [start: number, end: number];
 
-export type FindRanges = (text: string) => readonly Range[];
+type FindRanges = (text: string) => readonly Range[];
 
 /** Finders also get the text with the escapes of JSON undone, to find a secret in the JSON around a text. */
 export function createRedact(finders: readonly FindRanges[]): Redact {
@@ -70,7 +70,7 @@ const mostLevels = 4;
 const escapes = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
 
 /** The unchanged text, then the text with the escapes of JSON strings (RFC 8259, 7) undone once, and again while it holds some. */
-export function* unescapedViews(text: string): Generator<View> {
+function* unescapedViews(text: string): Generator<View> {
 	let view: View | undefined = { text, before: (index) => index };
 	for (let level = 0; view && level <= mostLevels; level += 1) {
 		yield view;
@@ -126,7 +126,7 @@ interface Rule {
 	create(context: object, options: object): { file?(source: object): unknown };
 }
 
-export type LoadRules = () => Promise<{ readonly creator: { readonly rules: readonly Rule[] } }>;
+type LoadRules = () => Promise<{ readonly creator: { readonly rules: readonly Rule[] } }>;
 
 // Windows bound the time of rules that take the square of some repetitions: 1.4 ms for a window in the mean of 43 000 of
 // random pieces of the rules' own patterns, under a second in the worst case.

@@ -275,7 +275,7 @@ interface RedisAddress {
 }
 
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
-export async function connectRedis(address: RedisAddress) {
+async function connectRedis(address: RedisAddress) {
 	const { url, timeoutMs = 10_000, load = () => import("@redis/client") } = address;
 	const location = redisLocation(url);
 	const redis = await load().catch((cause) => {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 
 /** A body that has arrived whole counts as held until it is released. */
-export type ArrivedBody =
+type ArrivedBody =
 	| { readonly kind: "whole"; readonly bytes: Buffer; readonly release: () => void }
 	| {
 			/** `no_room`: all bodies together pass their limit, and this one is the largest that still arrives. */
@@ -13,7 +13,7 @@ export type ArrivedBody =
 			readonly discard: () => void;
 	  };
 
-export interface BodyLimits {
+interface BodyLimits {
 	/** Of one body, in bytes. */
 	readonly bytesOfOne: number;
 	/** Of all bodies together, in bytes of memory. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
-import type { CallToolResult, ContentBlock, JSONRPCMessage, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, ContentBlock, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
@@ -40,7 +40,7 @@ export const largestAnswer = 8_000_000;
 const factsMeta = "palimpsest/facts";
 
 /** Larger JSON is only summarised in the text block. At 10 MB the second copy made a call take three times as long. */
-export const largestRepeated = 256_000;
+const largestRepeated = 256_000;
 
 /**
  * Structured content, repeated as text, since some hosts show their model only one. Parts that are too large to send
@@ -187,22 +187,11 @@ export function summaryRequestAnswer(given: {
 	return { summary_request: { ...request, next_call: next }, report, [beside]: { text } };
 }
 
-/** A message that is JSON in UTF-8 already. It passes through the SDK as a result; only our own transports know it. */
-export function rawResult(message: Uint8Array): CallToolResult {
-	return { content: [], raw: message };
-}
-
-export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
-	if (!("result" in message)) return undefined;
-	// A client cannot forge it: JSON holds no bytes.
-	return message.result.raw instanceof Uint8Array ? message.result.raw : undefined;
-}
-
 const written = new WeakMap<object, string>();
 const mark = randomUUID();
 
-/** A message as JSON in UTF-8, followed by `end`. Reuses the JSON of large values that `toolResult` wrote. */
-export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
+/** A message or a result as JSON in UTF-8, followed by `end`. Reuses the JSON of large values that `toolResult` wrote. */
+export function messageBytes(message: object, end = ""): Buffer {
 	const large: string[] = [];
 	const text = JSON.stringify(message, (_key, value) => {
 		const json = written.get(value);

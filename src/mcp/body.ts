@@ -7,7 +7,7 @@ import { PalimpsestError } from "../errors.ts";
 import { createBodyHold } from "../http/body.ts";
 
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
-export const smallestHeld = 64 * 1024;
+const smallestHeld = 64 * 1024;
 
 /** Most bytes of a body that are parsed here: no other request is answered meanwhile. */
 const mostOutside = 256 * 1024;

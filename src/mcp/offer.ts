@@ -117,8 +117,6 @@ export interface OfferedTools extends Partial<ServerOptions> {
 	readonly tools: readonly Tool[];
 	readonly unlisted?: readonly Tool[];
 	readonly spill?: Spill | undefined;
-	/** Members that the results of the era have besides. */
-	readonly resultMembers?: JsonObject | undefined;
 }
 
 /** Runs calls of tools, in a thread of the pool where they may take long. Throws RequestError for an unknown tool. */
@@ -148,8 +146,7 @@ export function createToolCaller(options: OfferedTools) {
 			const { callInPool } = await import("./pool/pool.ts");
 			const policyFile = policySource?.file() ?? null;
 			const offered = tools.map(({ name }) => name);
-			const { resultMembers = {} } = options;
-			const job = { ...call, id, offered, resultMembers, allowedPaths, policyFile };
+			const job = { ...call, offered, allowedPaths, policyFile };
 			return callInPool(pool, { ...job, context, archive, location, principal });
 		};
 		const outcome = await run();

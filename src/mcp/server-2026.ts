@@ -57,7 +57,7 @@ export function createServer2026(options: ServerOptions, states: RequestStateCod
 			},
 		},
 	});
-	const callTool = createToolCaller({ ...options, ...offer, resultMembers: { resultType: "complete" } });
+	const callTool = createToolCaller({ ...options, ...offer });
 	const listed = offer.tools.map((tool) => toolDefinition(tool) as ListToolsResult["tools"][number]);
 	server.server.setRequestHandler("tools/list", () => ({ tools: listed }));
 	server.server.setRequestHandler("tools/call", async ({ params }, call) => {

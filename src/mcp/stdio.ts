@@ -103,7 +103,7 @@ function describeError(error: Error): string {
 }
 
 /** Above this many unread bytes, no more requests are read. Answers have at most 8 MB. */
-export const mostUnread = 32_000_000;
+const mostUnread = 32_000_000;
 
 /**
  * Unlike the SDK's `StdioServerTransport`, it skips a message over `largestMessage` bytes instead of closing the
@@ -186,7 +186,7 @@ function readMessage(value: unknown): JSONRPCMessage {
 	return value as JSONRPCMessage;
 }
 
-export interface OversizedLine {
+interface OversizedLine {
 	readonly bytes: number;
 	readonly head: string;
 	readonly tail: string;

@@ -3,13 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import {
-	createRedact,
-	type FindRanges,
-	findCredentials,
-	type LoadRules,
-	redactionMark,
-} from "../../src/archive/redact.ts";
+import { createRedact, findCredentials } from "../../src/archive/redact.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
@@ -31,7 +25,9 @@ async function openIn(where: string, redactCredentials = true): Promise<Archive>
 	return archive;
 }
 
-let find: FindRanges;
+const redactionMark = "[redacted before archiving]";
+
+let find: Awaited<ReturnType<typeof findCredentials>>;
 beforeAll(async () => {
 	find = await findCredentials();
 });
@@ -48,7 +44,7 @@ async function everythingIn(folder: string): Promise<string> {
 describe("credentials", () => {
 	/** A preset with one rule that searches in the given way. */
 	const presetOf =
-		(file: () => unknown): LoadRules =>
+		(file: () => unknown): Parameters<typeof findCredentials>[0] =>
 		async () => ({ creator: { rules: [{ meta: { id: "made-up" }, create: () => ({ file }) }] } });
 
 	it.each(named)("%s: found in a text, in its JSON, and in the JSON of that", (_, { text, secret }) => {

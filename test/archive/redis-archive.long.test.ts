@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import { connectRedis } from "../../src/archive/redis.ts";
 import { describeArchive } from "./archive-suite.ts";
 import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
-import { hasRedis, type OwnRedis, startRedis } from "./start-redis.ts";
+import { connectRedis, hasRedis, type OwnRedis, startRedis } from "./start-redis.ts";
 
 let redis: OwnRedis;
 
@@ -33,7 +32,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		const connection = await connectRedis({ url: redis.url });
 		const [ref = ""] = await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
 		const [found] = await connection.send([["KEYS", "palimpsest:{expiry}:*"]]);
-		const names = (found as Buffer[]).map(String);
+		const names = (found as unknown as string[]).map(String);
 		expect(names.map((name) => name.split(":")[2]).sort()).toEqual([
 			"about",
 			"call",
@@ -65,7 +64,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		const [kept = ""] = await put("kept");
 		const keys = async (kind: string) => {
 			const [found] = await connection.send([["KEYS", `palimpsest:{reused}:${kind}:*`]]);
-			return (found as Buffer[]).map(String);
+			return (found as unknown as string[]).map(String);
 		};
 		const texts = await keys("text");
 		const values = await connection.send(texts.map((key) => ["GET", key]));
@@ -85,7 +84,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		const connection = await connectRedis({ url: redis.url });
 		const [ref = ""] = await archive.put([{ text: "evicted", kind: "result" }]);
 		const [found] = await connection.send([["KEYS", "palimpsest:{evicted}:text:*"]]);
-		const key = String((found as Buffer[])[0]);
+		const key = String((found as unknown as string[])[0]);
 		await connection.send([["DEL", key]]);
 		await expect(archive.get(ref)).rejects.toMatchObject({ code: "original_not_found" });
 		expect((await archive.stats()).originals).toBe(0);
@@ -104,7 +103,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await archive.put([{ text: "first", kind: "result" }]);
 		const ref = archive.longRefOf("first");
 		const [found] = await connection.send([["KEYS", "palimpsest:{collision}:ref:*"]]);
-		const key = String((found as Buffer[])[0]);
+		const key = String((found as unknown as string[])[0]);
 		await connection.send([["SET", key, `${key.slice(-15)}${"0".repeat(49)}`]]);
 		const other = await open({ namespace: "collision" });
 		await expect(other.put([{ text: "first", kind: "result" }])).rejects.toMatchObject({ code: "ambiguous_reference" });

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import { connectRedis, createRedisDriver } from "../../src/archive/redis.ts";
+import { createRedisDriver } from "../../src/archive/redis.ts";
 import { createArchive } from "../../src/archive/store.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { hasRedis, startRedis } from "./start-redis.ts";
@@ -135,7 +135,9 @@ describe("an archive without a reachable Redis", () => {
 	it("refuses an invalid address, and a client that is not installed", async () => {
 		await expect(openArchive({ where: "redis:nowhere" })).rejects.toMatchObject({ code: "invalid_argument" });
 		const load = () => Promise.reject(new Error("Cannot find package"));
-		await expect(connectRedis({ url: "redis://h", load })).rejects.toMatchObject({
+		const retention = { maxAgeMs: 1e9, maxBytes: 1e9 };
+		const options = { url: "redis://h", namespace: "x", retention, now: Date.now, load };
+		await expect(createRedisDriver(options)).rejects.toMatchObject({
 			code: "archive_unavailable",
 			message: expect.stringContaining("npm install @redis/client"),
 		});

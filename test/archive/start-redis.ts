@@ -52,6 +52,17 @@ export async function startRedis(extra: readonly string[] = []): Promise<OwnRedi
 	return own;
 }
 
+/** Sends commands as they are, for what an archive has no function for. */
+export async function connectRedis({ url }: { readonly url: string }) {
+	const client = createClient({ url, RESP: 2 });
+	await client.connect();
+	return {
+		send: (commands: readonly (readonly string[])[]) =>
+			Promise.all(commands.map((command) => client.sendCommand([...command]))),
+		close: () => client.close(),
+	};
+}
+
 async function untilReady(url: string, child: ChildProcess): Promise<void> {
 	const end = performance.now() + patience.timeout;
 	while (performance.now() < end && child.exitCode === null) {

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { connectRedis } from "../../src/archive/redis.ts";
-import { hasRedis, startRedis } from "../archive/start-redis.ts";
+import { connectRedis, hasRedis, startRedis } from "../archive/start-redis.ts";
 import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
 import { send, startUpstream, until } from "../proxy/upstream.ts";
 import { builtCli } from "../support/built-cli.ts";

@@ -139,20 +139,27 @@ it("with sessions, the stream of a cancelled call ends", async () => {
 	await until(pool, 0, 0);
 });
 
+const job = { tool: "mask_conversation", offered: ["mask_conversation"], layers: [], policyFile: null };
+const bytes = () => new TextEncoder().encode(JSON.stringify(some));
+const runIn = (pool: PoolServer["pool"], principal: string, { isAdmitted = false, onBegin = () => {} } = {}) =>
+	pool.run(
+		{ ...job, arguments: bytes(), allowedPaths: [], models: {}, answers: [], longRefs: [] },
+		{ principal, signal: new AbortController().signal, isAdmitted, onBegin },
+	);
+
 it("callers take turns: many waiting calls of one caller do not delay a single call of another", async () => {
 	const { pool } = await poolServer({ threads: 1 });
 	const order: string[] = [];
-	const bytes = () => new TextEncoder().encode(JSON.stringify(some));
-	const run = async (principal: string) => {
-		const tool = "mask_conversation";
-		const job = { tool, offered: [tool], arguments: bytes(), layers: [], policyFile: null, allowedPaths: [] };
-		const waiting = { principal, signal: new AbortController().signal, isAdmitted: false };
-		await pool.run(
-			{ ...job, id: 1, models: {}, answers: [], longRefs: [] },
-			{ ...waiting, onBegin: () => order.push(principal) },
-		);
-	};
-	await Promise.all(["greedy", "greedy", "greedy", "greedy", "modest"].map(run));
-	expect(order).toEqual(["greedy", "greedy", "modest", "greedy", "greedy"]);
+	const callers = ["greedy", "greedy", "greedy", "greedy", "other", "third", "other"];
+	await Promise.all(callers.map((caller) => runIn(pool, caller, { onBegin: () => order.push(caller) })));
+	expect(order).toEqual(["greedy", "greedy", "other", "third", "greedy", "other", "greedy"]);
 	expect(pool.stats()).toEqual({ running: 0, queued: 0, capacity: 1 });
+});
+
+it("calls of any size wait when no other waits, and past the limit of bytes only those that were admitted before", async () => {
+	const { pool } = await poolServer({ threads: 1, maxQueueBytes: bytes().length - 1 });
+	const calls = [runIn(pool, "a"), runIn(pool, "a"), runIn(pool, "a"), runIn(pool, "b", { isAdmitted: true })];
+	const settled = await Promise.allSettled(calls);
+	expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+	await expect(calls[2]).rejects.toMatchObject({ code: "rate_limit" });
 });

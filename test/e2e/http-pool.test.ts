@@ -1,17 +1,19 @@
 import { StreamableHTTPClientTransport as NewerTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { guard, mask } from "../../src/index.ts";
-import { faces } from "../mcp/http/harness.ts";
+import { faces, jsonHeaders, openSession, send } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { newerClient, revision } from "../support/client-2026.ts";
+import { collidingTexts } from "../support/colliding-texts.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover, standInSummariser } from "../support/stand-in-summariser.ts";
 import { poolServer } from "./pool-server.ts";
 import { type RecalledAnswer, refsIn, structured } from "./recall-session.ts";
 
 /** Over 1 MB, so that a thread takes it. */
-const large = agentConversation(520);
+const large = [{ role: "user", content: "é, 中文 and 👍" }, ...agentConversation(520)];
 const noLimit = { timeout: 600_000 };
 
 describe.each(faces)("%s", (face) => {
@@ -65,10 +67,40 @@ it.each(["memory", "files"])(
 		const masked = await one.client.callTool({ name: "mask_conversation", arguments: { messages: large } });
 		const [ref] = refsIn(structured<{ messages: unknown }>(masked as never).messages);
 		const recall = (more: object) => other.client.callTool({ name: "recall_original", arguments: { ref, ...more } });
-		expect(structured<RecalledAnswer>((await recall({})) as never).text).toBe(large[3]?.content);
+		expect(structured<RecalledAnswer>((await recall({})) as never).text).toBe(large[4]?.content);
 		expect(structured<RecalledAnswer>((await recall({ grep: "line 7:" })) as never).text).toContain("line 7:");
 	},
 );
+
+it("two texts that would have the same short reference in the server's memory are both recalled", async () => {
+	const { connect } = await poolServer({ threads: 1 }, { where: "memory" });
+	const { client } = await connect();
+	for (const text of collidingTexts("the same words ".repeat(20))) {
+		const messages = openaiMessages(user("x".repeat(70_000)), toolTurn("a", text), toolTurn("b", "done"));
+		const policy = { locale: "en", mask: { window_turns: 1 } };
+		const masked = await client.callTool({ name: "mask_conversation", arguments: { messages, policy } });
+		const [ref] = refsIn(structured<{ messages: unknown }>(masked as never).messages);
+		const recalled = await client.callTool({ name: "recall_original", arguments: { ref } });
+		expect(structured<RecalledAnswer>(recalled as never).text).toBe(text);
+	}
+});
+
+it("an answer that is nested is sent as deep as the server can write it, and refused if it is deeper", async () => {
+	const { url } = await poolServer({ threads: 1 });
+	const headers = { ...jsonHeaders, "mcp-session-id": await openSession(url) };
+	const outcomes: string[] = [];
+	for (const levels of [1_000, 4_000, 6_000, 8_000, 10_000, 20_000, 40_000]) {
+		const part = `{"type":"other","more":"${"x".repeat(70_000)}","value":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+		const given = `{"messages":[{"role":"user","content":[${part}]}]}`;
+		const params = `{"name":"mask_conversation","arguments":${given}}`;
+		const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`;
+		const { text } = await send(`${url}/mcp`, { method: "POST", headers, body });
+		outcomes.push(text.includes("[".repeat(levels)) ? "sent" : (/\[(payload_too_large)\]/.exec(text)?.[1] ?? text));
+	}
+	expect(outcomes[0]).toBe("sent");
+	expect(outcomes.at(-1)).toBe("payload_too_large");
+	expect(new Set(outcomes).size).toBe(2);
+});
 
 it("a call that waits for a model does not hold its thread", async () => {
 	let [asked, answer] = [(): void => {}, (): void => {}];

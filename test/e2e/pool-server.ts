@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { createArchiveSource as CreateArchiveSource } from "../../src/archive/open.ts";
 import type { CallEnd, LogEvent } from "../../src/log.ts";
 import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src/mcp/http/server.ts";
-import type { CallPool, createPool as CreatePool, PoolOptions } from "../../src/mcp/pool/pool.ts";
+import type { CallPool, createPool as CreatePool } from "../../src/mcp/pool/pool.ts";
 import { resolvePolicy } from "../../src/policy/layers.ts";
 import { type Connected, connect, type Face } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
@@ -49,7 +49,7 @@ async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, Bundl
 
 /** Starts it on a free port; it is gone when the test is over. */
 export async function poolServer(
-	size: PoolOptions,
+	size: Parameters<typeof CreatePool>[0],
 	options: Partial<HttpOptions> & { readonly where?: string } = {},
 ): Promise<PoolServer> {
 	bundled ??= bundleServer();

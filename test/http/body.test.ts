@@ -2,7 +2,9 @@ import { PassThrough, Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type ArrivedBody, createBodyHold, paceBody } from "../../src/http/body.ts";
+import { createBodyHold, paceBody } from "../../src/http/body.ts";
+
+type ArrivedBody = Awaited<ReturnType<ReturnType<typeof createBodyHold>["read"]>>;
 
 function request(headers: Readonly<Record<string, string>> = {}) {
 	const stream = new PassThrough();

@@ -3,8 +3,11 @@ import { fileURLToPath } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSpill } from "../../src/files/access.ts";
-import { type Answer, beside, largestAnswer, largestRepeated, messageBytes, toolResult } from "../../src/mcp/answer.ts";
+import { type Answer, beside, largestAnswer, messageBytes, toolResult } from "../../src/mcp/answer.ts";
 import { secret } from "../support/agent-conversation.ts";
+
+/** The largest JSON that the text of an answer repeats. */
+const largestRepeated = 256_000;
 
 const resultOf = (answer: Answer, more: Partial<Parameters<typeof toolResult>[0]> = {}) =>
 	toolResult({ answer, spill: undefined, text: () => "auto", ...more });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { heldArguments, readArguments, readBody, smallestHeld } from "../../src/mcp/body.ts";
+import { heldArguments, readArguments, readBody } from "../../src/mcp/body.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -28,7 +28,7 @@ const long = (text: string) => `{"text":${JSON.stringify(text.padEnd(400, "."))}
 
 describe("a body", () => {
 	it("holds the large arguments of a call and reads the rest", () => {
-		const text = `{"messages":[${'"'}${"x".repeat(smallestHeld)}"]}`;
+		const text = `{"messages":[${'"'}${"x".repeat(64 * 1024)}"]}`;
 		const body = readBody(encode(call(text)), true) as Message & { id: number };
 		expect(body).toMatchObject({ id: 7, params: { name: "x", _meta: { progressToken: 3 } } });
 		expect(new TextDecoder().decode(heldArguments(body.params?.arguments))).toBe(text);

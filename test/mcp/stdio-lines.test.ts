@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createLineReader, type OversizedLine } from "../../src/mcp/stdio.ts";
+import { createLineReader } from "../../src/mcp/stdio.ts";
 
 /** What comes out for chunks that go in, with a limit of 20 bytes unless told otherwise. */
 function linesOf(chunks: readonly (string | Buffer)[], largest = 20) {
-	const oversized: OversizedLine[] = [];
+	const oversized: Parameters<Parameters<typeof createLineReader>[0]["onOversized"]>[0][] = [];
 	const out: string[] = [];
 	const read = createLineReader({
 		largest,

@@ -3,8 +3,11 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import type { OversizedLine } from "../../src/mcp/stdio.ts";
-import { createStdioTransport, mostUnread } from "../../src/mcp/stdio.ts";
+import { createStdioTransport } from "../../src/mcp/stdio.ts";
+
+type OversizedLine = Parameters<Parameters<typeof createStdioTransport>[0]["onOversized"]>[0];
+
+const mostUnread = 32_000_000;
 
 type Make = (input: PassThrough, output: Writable, onOversized?: (line: OversizedLine) => void) => Transport;
 

@@ -1,13 +1,10 @@
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { rawMessage } from "../answer.ts";
 
-export interface Outlet {
+interface Outlet {
 	readonly writableLength: number;
 	destroy(): unknown;
 }
@@ -62,30 +59,13 @@ export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }:
 
 export type StreamableTransport = ReturnType<typeof createStreamableTransport>;
 
-/** Answers that are JSON already, by the marks that an SDK sends in their place. */
-export type RawAnswers = Map<string, Uint8Array>;
-
-/** The SDKs write JSON only from objects: they write a mark, and `writeAnswer` replaces that by the bytes. */
-export function markRawAnswers(transport: Pick<Transport, "send">, rawOf: (id: RequestId) => RawAnswers | undefined) {
-	const send = transport.send.bind(transport);
-	transport.send = (message, options) => {
-		const bytes = rawMessage(message);
-		if (!bytes || !("id" in message) || message.id === undefined) return send(message, options);
-		const mark = randomUUID();
-		rawOf(message.id)?.set(mark, bytes);
-		return send({ jsonrpc: "2.0", id: message.id, result: { mark } }, options);
-	};
-}
-
 /**
- * Without an id, for one request only. JSON text is sent unchanged, and unread bytes are limited. There is no event
- * store: calls change nothing, so a client that lost its stream calls again.
+ * Without an id, for one request only. Unread bytes are limited. There is no event store: calls change nothing, so a
+ * client that lost its stream calls again.
  */
 export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	const options = id === undefined ? {} : { sessionIdGenerator: () => id };
 	const transport = new WebStandardStreamableHTTPServerTransport(options);
-	const answers = new Map<RequestId, RawAnswers>();
-	markRawAnswers(transport, (one) => answers.get(one));
 
 	return {
 		transport,
@@ -95,15 +75,9 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 			readonly body?: unknown;
 		}): Promise<void> {
 			const { request, response, body } = exchange;
-			const raw: RawAnswers = new Map();
-			const ids = requestIds(body);
-			for (const one of ids) answers.set(one, raw);
-			response.once("close", () => {
-				for (const one of ids) if (answers.get(one) === raw) answers.delete(one);
-			});
 			const { auth } = request;
 			const given = { ...(body !== undefined && { parsedBody: body }), ...(auth && { authInfo: auth }) };
-			await writeAnswer(await transport.handleRequest(webRequest(request), given), { response, raw, unread });
+			await writeAnswer(await transport.handleRequest(webRequest(request), given), { response, unread });
 		},
 	};
 }
@@ -120,15 +94,14 @@ export function requestIds(body: unknown): readonly RequestId[] {
 
 export async function writeAnswer(
 	answer: Response,
-	to: { readonly response: ServerResponse; readonly raw: RawAnswers; readonly unread: UnreadLimit },
+	to: { readonly response: ServerResponse; readonly unread: UnreadLimit },
 ): Promise<void> {
-	const { response, raw, unread } = to;
+	const { response, unread } = to;
 	const headers = Object.fromEntries(answer.headers);
 	if (!answer.body || !headers["content-type"]?.startsWith("text/event-stream")) {
-		const text = new Uint8Array(await answer.arrayBuffer());
-		const bytes = markedAnswer(text, raw) ?? text;
+		const bytes = new Uint8Array(await answer.arrayBuffer());
 		response.writeHead(answer.status, { ...headers, "Content-Length": bytes.length });
-		writeInPieces(response, unread, [bytes]);
+		writeInPieces(response, unread, bytes);
 		response.end();
 		return;
 	}
@@ -139,39 +112,23 @@ export async function writeAnswer(
 	response.writeHead(answer.status, headers).flushHeaders();
 	// Each event is written at once, so that unread bytes wait in the response and not in the SDK's stream.
 	for (let read = await reader.read(); !read.done && !response.destroyed; read = await reader.read()) {
-		const bytes = markedAnswer(read.value, raw);
-		writeInPieces(response, unread, bytes ? [eventHead, bytes, eventEnd] : [read.value]);
+		writeInPieces(response, unread, read.value);
 	}
 	response.end();
-}
-
-/** The bytes that replace a marked answer. No client can guess a mark. */
-function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefined {
-	if (raw.size === 0) return undefined;
-	const mark = /"mark":"([^"]+)"\}\}\s*$/.exec(Buffer.from(event.subarray(-64)).toString())?.[1] ?? "";
-	const bytes = raw.get(mark);
-	raw.delete(mark);
-	return bytes;
 }
 
 /** Makes the older transport, which has one stream, write by the same rules. */
 export function limitEvents(transport: SSEServerTransport, response: ServerResponse, unread: UnreadLimit): void {
 	transport.send = async (message: JSONRPCMessage) => {
 		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
-		const raw = rawMessage(message);
-		const parts = [eventHead, raw ?? Buffer.from(JSON.stringify(message)), eventEnd];
-		writeInPieces(response, unread, raw ? parts : [Buffer.concat(parts)]);
+		writeInPieces(response, unread, Buffer.from(`event: message\ndata: ${JSON.stringify(message)}\n\n`));
 	};
 }
-
-const [eventHead, eventEnd] = [Buffer.from("event: message\ndata: "), Buffer.from("\n\n")];
 
 /** Large answers are written in pieces, so that the limit notices a slow client that reads. */
 const pieceBytes = 64 * 1024;
 
-function writeInPieces(response: ServerResponse, unread: UnreadLimit, parts: readonly Uint8Array[]): void {
-	for (const part of parts) {
-		for (let at = 0; at < part.length; at += pieceBytes) response.write(part.subarray(at, at + pieceBytes));
-	}
+function writeInPieces(response: ServerResponse, unread: UnreadLimit, bytes: Uint8Array): void {
+	for (let at = 0; at < bytes.length; at += pieceBytes) response.write(bytes.subarray(at, at + pieceBytes));
 	unread.written(response);
 }

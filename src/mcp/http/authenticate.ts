@@ -15,7 +15,7 @@ import type { Log } from "../../log.ts";
 import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";
 
-export interface AuthenticationOptions {
+interface AuthenticationOptions {
 	readonly tokensFile?: string | undefined;
 	readonly tokensVariable?: string | undefined;
 	readonly issuer?: string | undefined;

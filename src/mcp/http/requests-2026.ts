@@ -5,7 +5,7 @@ import { isJsonObject } from "../../conversation/json.ts";
 import type { ServerOptions } from "../offer.ts";
 import { currentPolicyUri } from "../resources.ts";
 import { createServer2026, createStateCodec } from "../server-2026.ts";
-import { markRawAnswers, type RawAnswers, type UnreadLimit, webRequest, writeAnswer } from "./answers.ts";
+import { type UnreadLimit, webRequest, writeAnswer } from "./answers.ts";
 import { type Caller, endWithToken, requestCaller } from "./authenticate.ts";
 import type { createCallLimits } from "./limits.ts";
 
@@ -22,11 +22,10 @@ export function createRequests2026(parts: {
 }) {
 	const { optionsOf, callLimits, onerror } = parts;
 	const states = createStateCodec(parts.stateKey ?? randomBytes(32));
-	const raws = new WeakMap<globalThis.Request, RawAnswers>();
-	const factory = ({ authInfo, requestInfo }: Parameters<Parameters<typeof createMcpHandler>[0]>[0]) => {
+	const factory = ({ authInfo }: Parameters<Parameters<typeof createMcpHandler>[0]>[0]) => {
 		const caller = requestCaller({ auth: authInfo });
 		const server = createServer2026(optionsOf(caller), states);
-		limitCalls(server, { callLimits, principal: caller?.principal ?? "", raw: requestInfo && raws.get(requestInfo) });
+		limitCalls(server, { callLimits, principal: caller?.principal ?? "" });
 		return server;
 	};
 	const options = { legacy: "reject", onerror } as const;
@@ -46,12 +45,9 @@ export function createRequests2026(parts: {
 			const { request, response, body, gone, unread } = exchange;
 			const isStream = isJsonObject(body) && body.method === "subscriptions/listen";
 			if (isStream) endWithToken(request, response);
-			const asked = webRequest(request, gone);
-			const raw: RawAnswers = new Map();
-			raws.set(asked, raw);
 			const given = { parsedBody: body, ...(request.auth && { authInfo: request.auth }) };
-			const answer = await (isStream ? streams : calls).fetch(asked, given);
-			await writeAnswer(answer, { response, raw, unread });
+			const answer = await (isStream ? streams : calls).fetch(webRequest(request, gone), given);
+			await writeAnswer(answer, { response, unread });
 		},
 		endStreams: () => streams.close(),
 		async close(): Promise<void> {
@@ -69,15 +65,13 @@ function limitCalls(
 	limits: {
 		readonly callLimits: ReturnType<typeof createCallLimits>;
 		readonly principal: string;
-		readonly raw: RawAnswers | undefined;
 	},
 ): void {
-	const { callLimits, principal, raw } = limits;
+	const { callLimits, principal } = limits;
 	const connect = server.connect.bind(server);
 	server.connect = async (transport: Transport) => {
 		// The members that both SDKs have are the same.
 		const same = transport as unknown as OlderTransport;
-		markRawAnswers(same, () => raw);
 		const send = transport.send.bind(transport);
 		// Our own answers, to calls that are over a limit, do not pass through the SDK.
 		transport.send = (message, options) => send(withResultType(message), options);

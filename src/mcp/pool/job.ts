@@ -70,9 +70,9 @@ export async function runJob(job: ThreadJob & { readonly phase: JobPhase }): Pro
 	const { result, code, report } = await runTool({ tool, arguments: job.arguments, context, archive });
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
-	const message = messageBytes({ jsonrpc: "2.0", id: job.id, result: { ...result, ...job.resultMembers } });
+	const json = messageBytes(result);
 	const again = originals.length > 0 ? { arguments: job.arguments } : {};
-	return moved({ kind: "answer", message, code, report, originals, refs, log, ...again }, message);
+	return moved({ kind: "answer", result: json, code, report, originals, refs, log, ...again }, json);
 }
 
 /** No thread can reach an archive in the server's memory: the server archives these originals before it answers. */

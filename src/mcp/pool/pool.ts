@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { Piscina } from "piscina";
 import type { Archive, Original } from "../../archive/archive.ts";
 import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
@@ -11,12 +10,11 @@ import { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorC
 import type { CallReport, LogEvent } from "../../log.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type Summariser, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
-import { rawResult } from "../answer.ts";
 import { heldArguments } from "../body.ts";
 import type { WorkProgress } from "../tool.ts";
 import { failedCall, type ToolContext, type ToolOutcome } from "../tool.ts";
 
-export type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
+type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 
 export type CallPool = ReturnType<typeof createPool>;
 
@@ -33,6 +31,8 @@ export function createPool(options: PoolOptions = {}) {
 		// A thread that blocks while it waits for a job would not serve its connection to Redis.
 		atomics: "disabled",
 		recordTiming: false,
+		// Not deeper than that of the server's thread, which writes the answers again.
+		resourceLimits: { stackSizeMb: 1 },
 	});
 	// A thread that fails without a job is replaced when the next one comes.
 	piscina.on("error", () => undefined);
@@ -130,12 +130,9 @@ interface Waiting {
 }
 
 export interface ThreadJob {
-	readonly id: RequestId;
 	readonly tool: string;
 	/** All tools of the server, on which the form of this one depends. */
 	readonly offered: readonly string[];
-	/** Members of the result that the era of the client asks for besides. */
-	readonly resultMembers?: JsonObject | undefined;
 	/** JSON in UTF-8. Its memory moves to the thread. */
 	readonly arguments: Uint8Array;
 	readonly layers: readonly PolicyLayer[];
@@ -161,8 +158,8 @@ type ModelAnswer = { readonly question: ModelQuestion } & (
 export type ThreadOutcome =
 	| {
 			readonly kind: "answer";
-			/** The JSON-RPC message in UTF-8, on one line; its result may be an error of the tool. */
-			readonly message: Uint8Array;
+			/** JSON in UTF-8; it may be an error of the tool. */
+			readonly result: Uint8Array;
 			readonly code: ErrorCode | undefined;
 			readonly report: CallReport | undefined;
 			/** To archive before the answer is sent, if the archive is in the memory of the server's thread. */
@@ -177,14 +174,14 @@ export type ThreadOutcome =
 
 // ---- The queue ----
 
-export interface Entry<Job> {
+interface Entry<Job> {
 	readonly owner: string;
 	readonly bytes: number;
 	readonly job: Job;
 }
 
 /** An empty queue: owners take turns, and the jobs of one owner keep their order. */
-export function createFairQueue<Job>(limits: { readonly jobs: number; readonly bytes: number }) {
+function createFairQueue<Job>(limits: { readonly jobs: number; readonly bytes: number }) {
 	// An owner who has had a turn goes to the end; one without jobs is not here.
 	const owners = new Map<string, Entry<Job>[]>();
 	let [jobs, bytes] = [0, 0];
@@ -237,7 +234,7 @@ const [computing, readingOrWriting, unwanted] = [0, 1, 2];
 const longestWait = 30_000;
 
 /** The phase of a job that has not begun: a new thread still reads its code. */
-export function createJobPhase(): JobPhase {
+function createJobPhase(): JobPhase {
 	return new Int32Array(new SharedArrayBuffer(4)).fill(readingOrWriting);
 }
 
@@ -247,7 +244,7 @@ interface Termination {
 }
 
 /** In the server's thread: `signal` says when to terminate the thread. Call `release` once the job is over. */
-export function terminationOf(phase: JobPhase, cancelled: AbortSignal): Termination {
+function terminationOf(phase: JobPhase, cancelled: AbortSignal): Termination {
 	const termination = new AbortController();
 	let timer: NodeJS.Timeout | undefined;
 	const terminate = () => termination.abort(cancelled.reason);
@@ -306,7 +303,7 @@ export function archiveDuringFiles(archive: Archive, duringFiles: DuringFiles): 
 /** Runs a call in another thread. Models are asked here, where the client is. Never throws. */
 export async function callInPool(
 	pool: CallPool,
-	call: Pick<ThreadJob, "id" | "tool" | "offered" | "resultMembers" | "allowedPaths" | "policyFile"> & {
+	call: Pick<ThreadJob, "tool" | "offered" | "allowedPaths" | "policyFile"> & {
 		readonly arguments: JsonObject | undefined;
 		readonly context: ToolContext & { readonly signal: AbortSignal };
 		readonly location: ArchiveLocation | undefined;
@@ -315,7 +312,7 @@ export async function callInPool(
 		readonly principal: string;
 	},
 ): Promise<ToolOutcome> {
-	const { id, tool, offered, resultMembers, context, archive, location, allowedPaths, policyFile, principal } = call;
+	const { tool, offered, context, archive, location, allowedPaths, policyFile, principal } = call;
 	const { signal, onProgress, layers } = context;
 	let phase: WorkProgress["phase"] | undefined;
 	const began = performance.now();
@@ -329,8 +326,7 @@ export async function callInPool(
 		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
 		const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
 		const longRefs: string[] = [];
-		const named = { id, tool, offered, resultMembers, models: names };
-		const facts = { ...named, layers, policyFile, archive: location, allowedPaths };
+		const facts = { tool, offered, models: names, layers, policyFile, archive: location, allowedPaths };
 		while (answers.length < 32) {
 			const job = { ...facts, arguments: given, answers, longRefs };
 			phase = "waiting_for_its_turn";
@@ -344,7 +340,7 @@ export async function callInPool(
 				onBegin,
 			});
 			if (outcome.kind === "answer") {
-				const { message, code, originals, refs } = outcome;
+				const { code, report, originals, refs } = outcome;
 				// Archive before anybody sees the answer.
 				const stored = originals.length > 0 ? await archive?.use((opened) => opened.put(originals)) : undefined;
 				const longer = stored?.filter((ref, index) => ref !== refs[index]) ?? [];
@@ -356,7 +352,8 @@ export async function callInPool(
 				}
 				if (longer.length > 0) throw ambiguous();
 				for (const event of outcome.log) context.log(event);
-				return { result: rawResult(message), code, report: outcome.report, bytes: message.byteLength };
+				const { buffer, byteOffset, byteLength: bytes } = outcome.result;
+				return { result: JSON.parse(Buffer.from(buffer, byteOffset, bytes).toString()), code, report, bytes };
 			}
 			given = outcome.arguments;
 			phase = undefined;

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createUnreadLimit, type Outlet } from "../../../src/mcp/http/answers.ts";
+import { createUnreadLimit } from "../../../src/mcp/http/answers.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
+
+type Outlet = Parameters<ReturnType<typeof createUnreadLimit>["written"]>[0];
 
 interface StubOutlet extends Outlet {
 	waits: number;

@@ -4,7 +4,6 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { expect, onTestFinished, test } from "vitest";
-import { rawResult } from "../../../src/mcp/answer.ts";
 import { createStreamableTransport, createUnreadLimit, type UnreadLimit } from "../../../src/mcp/http/answers.ts";
 import { patience } from "../../support/patience.ts";
 import { jsonHeaders, send } from "./harness.ts";
@@ -61,22 +60,15 @@ test("releases an answer once it was read, with its request and its data", async
 test.each([
 	["of a request with a long id", "i".repeat(5_000), 2_000_000],
 	["that is short", 7, 10],
-])(
-	"an answer that is already JSON is sent byte by byte, after the progress before it: one %s",
-	async (_what, id, length) => {
-		const message = JSON.stringify({
-			jsonrpc: "2.0",
-			id,
-			result: { content: [{ type: "text", text: "é".repeat(length) }] },
-		});
-		const call = await serve(createUnreadLimit(roomy), async (tell) => {
-			await tell();
-			return rawResult(Buffer.from(message));
-		});
-		const { text } = await call(id);
-		const [progress, answer, ...rest] = text.split("\n\n");
-		expect(progress).toContain("notifications/progress");
-		expect(answer).toBe(`event: message\ndata: ${message}`);
-		expect(rest).toEqual([""]);
-	},
-);
+])("an answer is sent after the progress before it: one %s", async (_what, id, length) => {
+	const result: CallToolResult = { content: [{ type: "text", text: "é".repeat(length) }] };
+	const call = await serve(createUnreadLimit(roomy), async (tell) => {
+		await tell();
+		return result;
+	});
+	const { text } = await call(id);
+	const [progress, answer = "", ...rest] = text.split("\n\n");
+	expect(progress).toContain("notifications/progress");
+	expect(JSON.parse(answer.replace("event: message\ndata: ", ""))).toEqual({ jsonrpc: "2.0", id, result });
+	expect(rest).toEqual([""]);
+});

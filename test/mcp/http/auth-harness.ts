@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { createPrincipalArchives } from "../../../src/archive/open.ts";
 import type { LogEvent } from "../../../src/log.ts";
-import { type AuthenticationOptions, createAuthentication } from "../../../src/mcp/http/authenticate.ts";
+import { createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import type { HttpOptions } from "../../../src/mcp/http/server.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { type Running, start } from "./harness.ts";
@@ -14,7 +14,7 @@ export const twoTokens = `alice:${alice}\nbob:${bob}\n`;
 /** A server that asks for tokens, with an archive in memory for each principal. */
 export async function startWithTokens(
 	options: Partial<HttpOptions> = {},
-	who: Partial<AuthenticationOptions> = { tokensVariable: twoTokens },
+	who: Partial<Parameters<typeof createAuthentication>[0]> = { tokensVariable: twoTokens },
 ): Promise<Running & { readonly authLogged: readonly LogEvent[] }> {
 	const authLogged: LogEvent[] = [];
 	const authentication = await createAuthentication({ ...who, log: (event) => authLogged.push(event) });

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { namespaceOfPrincipal } from "../../../src/archive/open.ts";
+import { locationOfPrincipal } from "../../../src/archive/open.ts";
 import type { LogEvent } from "../../../src/log.ts";
 import { createTokenList, findToken, parseAuthTokens } from "../../../src/mcp/http/authenticate.ts";
 import { patience } from "../../support/patience.ts";
@@ -11,6 +11,8 @@ import { scratchFolder } from "../../support/scratch-folder.ts";
 import { alice, bob, twoTokens } from "./auth-harness.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const namespaceOf = (namespace: string, principal: string) =>
+	locationOfPrincipal({ where: "memory", namespace }, principal).namespace;
 const namesIn = (text: string) => parseAuthTokens(text, "a list").map(({ name }) => name);
 const whoHas = (text: string, token: string) => findToken(parseAuthTokens(text, "a list"), token)?.name;
 
@@ -141,12 +143,12 @@ describe("the namespace of a principal", () => {
 
 	test("is valid for an archive, and unique to the principal", () => {
 		const operators = ["default", "d", "x".repeat(64), "default-alice"];
-		const made = operators.flatMap((one) => [...subjects, ...more].map((who) => namespaceOfPrincipal(one, who)));
+		const made = operators.flatMap((one) => [...subjects, ...more].map((who) => namespaceOf(one, who)));
 		expect(new Set(made).size).toBe(operators.length * (subjects.length + more.length));
 		for (const one of made) expect(one).toMatch(/^[a-z0-9][a-z0-9_-]{0,62}[a-z0-9]$/);
 	});
 
 	test("stays the same after a restart, and shows people its owner", () => {
-		expect(namespaceOfPrincipal("team", "token alice")).toBe("team-alice-373478376c863e058ac97c001d4c654a");
+		expect(namespaceOf("team", "token alice")).toBe("team-alice-373478376c863e058ac97c001d4c654a");
 	});
 });
