@@ -147,10 +147,7 @@ it("callers take turns: many waiting calls of one caller do not delay a single c
 		const tool = "mask_conversation";
 		const job = { tool, offered: [tool], arguments: bytes(), layers: [], policyFile: null, allowedPaths: [] };
 		const waiting = { principal, signal: new AbortController().signal, isAdmitted: false };
-		await pool.run(
-			{ ...job, id: 1, models: {}, answers: [], longRefs: [] },
-			{ ...waiting, onBegin: () => order.push(principal) },
-		);
+		await pool.run({ ...job, id: 1, models: {}, answers: [] }, { ...waiting, onBegin: () => order.push(principal) });
 	};
 	await Promise.all(["greedy", "greedy", "greedy", "greedy", "modest"].map(run));
 	expect(order).toEqual(["greedy", "greedy", "modest", "greedy", "greedy"]);

@@ -19,7 +19,6 @@ it.each(["plain", "é, 中文 and 👍"])(
 			allowedPaths: [],
 			models: {},
 			answers: [],
-			longRefs: [],
 			phase: createJobPhase(),
 		};
 		const moved = (await runJob(job)) as unknown as { readonly [valueSymbol]: ThreadOutcome };
