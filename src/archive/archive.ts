@@ -14,8 +14,6 @@ export interface Original {
 
 export interface Listing extends Omit<Original, "text"> {
 	readonly ref: Ref;
-	/** The long form. It is the same in every archive, and older versions wrote only this form. */
-	readonly longRef: Ref;
 	/** UTF-16 code units of the archived text. */
 	readonly chars: number;
 	readonly bytes: number;
@@ -72,15 +70,11 @@ export interface OriginalWriter {
 export interface Archive {
 	readonly namespace: string;
 	readonly location: string;
-	/**
-	 * The ref that `put` is expected to give a text: a function of the text and the redaction patterns, unless `put` has
-	 * found here that another text has the same short ref.
-	 */
+	/** A function of the text and the redaction patterns. */
 	readonly refOf: (text: string) => Ref;
-	readonly longRefOf: (text: string) => Ref;
 	/**
-	 * Refs in order, once all are stored: long for a text whose short ref is that of another one. Throws
-	 * `invalid_argument`; `ambiguous_reference` if even the long refs of two texts are the same, which takes 2^30 hashes.
+	 * Refs in order, once all are stored. Throws `invalid_argument`; `ambiguous_reference` if two texts have the same ref, which
+	 * takes some 2^30 texts.
 	 * With `isHeldElsewhere`, an archive of files writes their records and syncs them to the disk after it has returned:
 	 * only a power loss in that moment can lose a text.
 	 */

@@ -6,7 +6,7 @@ import type { SweepTime } from "./retention.ts";
 import { sha256 } from "./text-bytes.ts";
 
 /** The record of a text, one for each tool call with this text. */
-export type About = Omit<Listing, "ref" | "longRef">;
+export type About = Omit<Listing, "ref">;
 
 export interface Stored {
 	readonly hash: string;
@@ -23,14 +23,13 @@ type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 /** One namespace of a place, by hashes and bytes. Every function throws PalimpsestError `archive_unavailable`. */
 export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	/**
-	 * Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. Returns the hashes
-	 * that need a long ref: their short one was another text's before. Of two writers at once, at most one gets it.
-	 * `syncs` says when records are written and files are on the disk: before this returns, or soon after.
+	 * Stores all entries or throws; `ambiguous_reference` if the ref of a text is that of another one, which it keeps. A
+	 * stored entry is marked as used, and replaced if it is damaged. `syncs` says when records are written and files are on
+	 * the disk: before this returns, or soon after.
 	 */
-	readonly write: (entries: readonly Entry[], syncs: "before" | "after") => Promise<ReadonlySet<string>>;
-	/** For the digits of a short ref, omits hashes that need a long ref. */
+	readonly write: (entries: readonly Entry[], syncs: "before" | "after") => Promise<void>;
+	/** Of texts with these first digits. For those of an older form, omits the hashes that had another form. */
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
-	readonly needsLongRef: (hash: string) => Promise<boolean>;
 	/** Marks the bytes as used; `undefined` if nothing is stored. Read the stream to its end. */
 	readonly read: (hash: string) => Promise<AsyncIterable<Buffer> | undefined>;
 	/** Says that the stored bytes are damaged, so that the next `write` replaces them. */

@@ -4,12 +4,12 @@ import path from "node:path";
  * The names in the folder of a namespace:
  *
  * - `ab/ab12…` (SHA-256): a text, unchanged;
- * - `ab/ab12….long`: an empty file: the text has a long reference, since another one has its short one;
  * - `ab/ab12….{call}.json`: the record of the text for one tool call; `{call}` are 16 hex digits of the SHA-256 of the
  *   call's id, or `none`;
  * - `calls/cd/{call}.ab12…`: an empty file, which leads from a call to its texts;
  * - `swept`: its time is that of the last automatic sweep;
- * - `sweep-intent.json`: the intent of an automatic sweep that waits.
+ * - `sweep-intent.json`: the intent of an automatic sweep that waits;
+ * - `ab/ab12….long`: an empty file of older versions: the reference of 8 characters names another text.
  *
  * No two processes change one file, so that they need no lock, and a torn write damages nothing else.
  */
@@ -21,7 +21,6 @@ export function layoutOf(folder: string) {
 		folder,
 		textFolder,
 		text: (hash: string) => path.join(textFolder(hash), hash),
-		longMark: (hash: string) => path.join(textFolder(hash), `${hash}${longMark}`),
 		about: (hash: string, call: string) => path.join(textFolder(hash), `${hash}.${call}.json`),
 		callFolder,
 		call: (call: string, hash: string) => path.join(callFolder(call), `${call}.${hash}`),

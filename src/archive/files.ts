@@ -48,8 +48,7 @@ export function createFilesDriver(options: {
 	const { folder, namespace, retention, now } = options;
 	const layout = layoutOf(path.join(folder, namespace));
 	const verified = new Set<string>();
-	const longer = new Set<string>();
-	const writing: Writing = { layout, verified, longer, checked: new Map(), now, syncing: Promise.resolve() };
+	const writing: Writing = { layout, verified, checked: new Map(), now, syncing: Promise.resolve() };
 
 	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
@@ -59,9 +58,8 @@ export function createFilesDriver(options: {
 			using(async () => {
 				const names = new Set(await namesIn(layout.textFolder(prefix)));
 				const texts = Array.from(names).filter((name) => name.startsWith(prefix) && readName(name).is === "text");
-				return texts.filter((hash) => prefix.length > hexDigitsOfRef.short || !names.has(`${hash}${longMark}`));
+				return texts.filter((hash) => prefix.length === hexDigitsOfRef || !names.has(`${hash}${longMark}`));
 			}),
-		needsLongRef: (hash) => using(async () => (await statIfThere(layout.longMark(hash))) !== undefined),
 		read: (hash) =>
 			using(async () => {
 				const handle = await openToRead(layout.text(hash));
@@ -105,7 +103,6 @@ export function createFilesDriver(options: {
 				const texts = (await Promise.all((await bucketsIn(layout.folder)).map(textsIn))).flat();
 				await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
 				verified.clear();
-				longer.clear();
 				return texts.length;
 			}),
 		close: async () => void (await writing.syncing),
@@ -143,8 +140,6 @@ async function readAboutFile(file: string, call: string): Promise<About | undefi
 interface Writing {
 	readonly layout: Layout;
 	readonly verified: Set<string>;
-	/** Hashes of `verified` that need a long ref. */
-	readonly longer: Set<string>;
 	/** By file, the time of its last change (ctime) when its content was last read and found right. */
 	readonly checked: Map<string, number>;
 	readonly now: () => number;
@@ -156,7 +151,7 @@ const knownAtOnce = 64;
 
 /** Writes texts, then records, then the names that lead from calls to texts, so that a found text is always complete. */
 async function writeEntries(given: readonly Entry[], writing: Writing, syncs: "before" | "after") {
-	const { layout, verified, longer, now } = writing;
+	const { layout, verified, now } = writing;
 	const entries: Entry[] = [];
 	for (const [at, entry] of given.entries()) {
 		if (!isKnown(entry, writing)) entries.push(entry);
@@ -178,9 +173,7 @@ async function writeEntries(given: readonly Entry[], writing: Writing, syncs: "b
 	});
 	const all = texts.map(({ hash }) => hash);
 	await inParallel([...groupBy(all, layout.textFolder)], atATime, async ([folder, hashes]) => {
-		const names = await namesIn(folder);
-		await refuseCollisions(names, written, layout);
-		await markLonger(hashes, names, writing);
+		await refuseCollisions(await namesIn(folder), written, layout);
 		if (hashes.some((hash) => !verified.has(hash) || written.has(hash))) unsynced.folders.push(folder);
 	});
 	const syncAll = async () => {
@@ -201,31 +194,6 @@ async function writeEntries(given: readonly Entry[], writing: Writing, syncs: "b
 		const later = writeRecords(entries.filter((entry) => !isUrgent(entry)));
 		// A failure leaves the texts unverified, so that the next write of them syncs them.
 		writing.syncing = Promise.allSettled([writing.syncing, later.then(syncAll)]);
-	}
-	return new Set(given.flatMap(({ hash }) => (longer.has(hash) ? [hash] : [])));
-}
-
-/**
- * Marks the texts whose short ref is that of another text in their folder, unless that one is marked. It looks after the
- * writing, so of two processes that write at once, at least one sees the other's text: no two texts have one short ref.
- */
-async function markLonger(hashes: readonly string[], names: readonly string[], writing: Writing): Promise<void> {
-	const { layout, longer, now } = writing;
-	const marked = new Set(names.filter((name) => readName(name).is === "long").map((name) => name.slice(0, 64)));
-	const byShort = groupBy(
-		names.filter((name) => readName(name).is === "text"),
-		(hash) => hash.slice(0, hexDigitsOfRef.short),
-	);
-	// From the last to the first, so that the oldest of several new texts keeps the short ref.
-	for (const hash of hashes.toReversed()) {
-		const others = byShort.get(hash.slice(0, hexDigitsOfRef.short)) ?? [];
-		const isTaken = others.some((other) => other !== hash && !marked.has(other));
-		if (isTaken && !marked.has(hash)) {
-			await putFile({ file: layout.longMark(hash), pieces: [], at: now(), sync: true });
-			await sync(layout.textFolder(hash));
-			marked.add(hash);
-		}
-		if (marked.has(hash)) rememberHash(longer, hash);
 	}
 }
 
@@ -303,9 +271,9 @@ async function markUsed(file: string, usedAt: number, now: number): Promise<bool
 
 /** Runs after writing, so that of two processes that write at once, at least one sees the other's text. */
 async function refuseCollisions(names: readonly string[], written: ReadonlySet<string>, layout: Layout): Promise<void> {
-	const byPrefix = new Map(Array.from(written, (hash) => [hash.slice(0, hexDigitsOfRef.long), hash]));
+	const byPrefix = new Map(Array.from(written, (hash) => [hash.slice(0, hexDigitsOfRef), hash]));
 	const colliding = names.flatMap((name) => {
-		const hash = byPrefix.get(name.slice(0, hexDigitsOfRef.long));
+		const hash = byPrefix.get(name.slice(0, hexDigitsOfRef));
 		return hash !== undefined && hash !== name && readName(name).is === "text" ? [hash] : [];
 	});
 	if (colliding.length === 0) return;

@@ -7,38 +7,31 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 	const { retention, now } = options;
 	type Slot = { readonly bytes: Buffer; readonly abouts: Map<string | undefined, About>; usedAt: number };
 	const slots = new Map<string, Slot>();
-	// A ref holds 8 or 15 of the 64 digits of a hash. This map leads from them to the whole hash.
+	// A ref holds 15 of the 64 digits of a hash. This map leads from them to the whole hash.
 	const byPrefix = new Map<string, string>();
-	const needsLongRef = (hash: string) => byPrefix.get(hash.slice(0, hexDigitsOfRef.short)) !== hash;
 	let intent: SweepIntent | undefined;
 
 	const holdings = () => Array.from(slots, ([hash, { bytes, usedAt }]) => ({ hash, bytes: bytes.length, usedAt }));
 	const remove = (hash: string): void => {
 		slots.delete(hash);
-		if (!needsLongRef(hash)) byPrefix.delete(hash.slice(0, hexDigitsOfRef.short));
-		byPrefix.delete(hash.slice(0, hexDigitsOfRef.long));
+		byPrefix.delete(hash.slice(0, hexDigitsOfRef));
 	};
 
 	return {
 		location: "the memory of this process",
 		async write(entries) {
-			const ownerOf = (hash: string, digits: number) => byPrefix.get(hash.slice(0, digits)) ?? hash;
-			if (entries.some(({ hash }) => ownerOf(hash, hexDigitsOfRef.long) !== hash)) throw ambiguous();
 			for (const { hash, pieces, about } of entries) {
-				const isNew = !slots.has(hash);
+				const prefix = hash.slice(0, hexDigitsOfRef);
+				if ((byPrefix.get(prefix) ?? hash) !== hash) throw ambiguous();
 				const slot = slots.get(hash) ?? { bytes: Buffer.concat([...pieces()]), abouts: new Map(), usedAt: 0 };
 				slot.usedAt = now();
 				if (!slot.abouts.has(about.toolCallId)) slot.abouts.set(about.toolCallId, about);
 				slots.set(hash, slot);
-				byPrefix.set(hash.slice(0, hexDigitsOfRef.long), hash);
-				// A text that has a long ref keeps it, even when the other text is gone.
-				const short = hash.slice(0, hexDigitsOfRef.short);
-				if (isNew && !byPrefix.has(short)) byPrefix.set(short, hash);
+				byPrefix.set(prefix, hash);
 			}
-			return new Set(entries.map(({ hash }) => hash).filter(needsLongRef));
 		},
-		needsLongRef: async (hash) => needsLongRef(hash),
 		async hashesFrom(prefix) {
+			if (prefix.length < hexDigitsOfRef) return [...slots.keys()].filter((hash) => hash.startsWith(prefix));
 			const hash = byPrefix.get(prefix);
 			return hash === undefined ? [] : [hash];
 		},

@@ -29,16 +29,14 @@ export async function createRedisDriver(
 	const lifetime = 2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs;
 	const expiry = String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
 	const sent = new Set<string>();
-	const longer = new Set<string>();
 
 	const renew = (...names: string[]) => names.map((name): Command => ["PEXPIRE", name, expiry]);
 	const claim = (name: string, hash: string): Command => ["SET", name, hash, "PX", expiry, "NX"];
 	// The time of use comes first. A sweep in between then leaves the text alone, or the commands after it find it gone.
 	const markUsed = (hash: string): Command[] => [
 		["ZADD", keys.used, String(now()), hash],
-		claim(keys.short(hash), hash),
 		claim(keys.ref(hash), hash),
-		...renew(keys.used, keys.short(hash), keys.ref(hash), keys.about(hash), keys.text(hash)),
+		...renew(keys.used, keys.ref(hash), keys.about(hash), keys.text(hash)),
 	];
 	const describe = ({ hash, about }: Entry): Command[] => {
 		const call = callKey(about.toolCallId);
@@ -48,8 +46,6 @@ export async function createRedisDriver(
 	};
 	const store = ({ hash, pieces }: Entry): Command[] => [
 		["SET", keys.text(hash), Buffer.concat([...pieces()]), "PX", expiry],
-		claim(keys.short(hash), hash),
-		["GET", keys.short(hash)],
 		claim(keys.ref(hash), hash),
 		["GET", keys.ref(hash)],
 	];
@@ -69,7 +65,6 @@ export async function createRedisDriver(
 				const mark = commands.push(["STRLEN", keys.text(hash)]) - 1;
 				checks.push((replies) => {
 					if (!isKnown && String(replies[owner]) !== hash) throw ambiguous();
-					if (!isKnown && String(replies[owner - 2]) !== hash) rememberHash(longer, hash);
 					if (replies[mark] !== entry.about.bytes) missing.push(entry);
 				});
 			}
@@ -88,16 +83,14 @@ export async function createRedisDriver(
 			const missing = await writeOnce(entries);
 			for (const { hash } of missing) sent.delete(hash);
 			if (missing.length > 0) await writeOnce(missing);
-			return new Set(entries.flatMap(({ hash }) => (longer.has(hash) ? [hash] : [])));
 		},
 		async hashesFrom(prefix) {
-			const isShort = prefix.length === hexDigitsOfRef.short;
-			const [hash] = await connection.send([["GET", isShort ? keys.short(prefix) : keys.ref(prefix)]]);
-			return hash === null ? [] : [String(hash)];
-		},
-		async needsLongRef(hash) {
-			const [owner] = await connection.send([["GET", keys.short(hash)]]);
-			return owner === null || String(owner) !== hash;
+			const isEarlier = prefix.length < hexDigitsOfRef;
+			const [hash = null] = await connection.send([["GET", isEarlier ? keys.short(prefix) : keys.ref(prefix)]]);
+			if (hash !== null) return [String(hash)];
+			// The key has expired, or was never written: this version archived the text.
+			const [all] = isEarlier ? await connection.send([["ZRANGE", keys.used, "0", "-1"]]) : [];
+			return textsOf(all).filter((one) => one.startsWith(prefix));
 		},
 		async read(hash) {
 			const [exists] = await connection.send([["EXISTS", keys.text(hash)]]);
@@ -135,7 +128,6 @@ export async function createRedisDriver(
 			const count = (await holdingsIn(connection, keys)).length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
 			sent.clear();
-			longer.clear();
 			return count;
 		},
 		close: connection.close,
@@ -147,11 +139,12 @@ export async function createRedisDriver(
  *
  * - `text:{hash}`: the bytes of a text;
  * - `about:{hash}`: a hash with the record of the text (JSON) for each tool call;
- * - `short:{8 digits}`, `ref:{15 digits}`: the hash whose short or long ref has these digits;
+ * - `ref:{15 digits}`: the hash whose ref has these digits;
  * - `call:{call}`: a sorted set of the hashes of a tool call;
  * - `used`: a sorted set of all hashes by the time of their last use, in ms;
  * - `swept`: exists for an hour after an automatic sweep;
- * - `sweep-intent`: the intent of an automatic sweep that waits (JSON).
+ * - `sweep-intent`: the intent of an automatic sweep that waits (JSON);
+ * - `short:{8 digits}`: of older versions: the hash that a reference of 8 characters names.
  */
 function keysOf(namespace: string) {
 	const prefix = `palimpsest:{${namespace}}:`;
@@ -159,8 +152,8 @@ function keysOf(namespace: string) {
 		all: `${prefix}*`,
 		text: (hash: string) => `${prefix}text:${hash}`,
 		about: (hash: string) => `${prefix}about:${hash}`,
-		short: (hash: string) => `${prefix}short:${hash.slice(0, hexDigitsOfRef.short)}`,
-		ref: (hash: string) => `${prefix}ref:${hash.slice(0, hexDigitsOfRef.long)}`,
+		short: (digits: string) => `${prefix}short:${digits}`,
+		ref: (hash: string) => `${prefix}ref:${hash.slice(0, hexDigitsOfRef)}`,
 		call: (call: string) => `${prefix}call:${call}`,
 		calls: `${prefix}call:*`,
 		used: `${prefix}used`,
@@ -220,7 +213,6 @@ local used = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if used and tonumber(used) ~= tonumber(ARGV[2]) then return 0 end
 redis.call('ZREM', KEYS[1], ARGV[1])
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
-if redis.call('GET', KEYS[5]) == ARGV[1] then redis.call('DEL', KEYS[5]) end
 return 1`;
 
 const forgetIfGone = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
@@ -240,7 +232,7 @@ async function sweepRedis(
 	for (const some of pagesOf(expired)) {
 		const replies = await connection.send(
 			some.map(({ hash, usedAt }) => {
-				const names = [keys.used, keys.text(hash), keys.about(hash), keys.ref(hash), keys.short(hash)];
+				const names = [keys.used, keys.text(hash), keys.about(hash), keys.ref(hash)];
 				return ["EVAL", removeUnlessUsed, String(names.length), ...names, hash, String(usedAt)];
 			}),
 		);

@@ -2,84 +2,85 @@ import { createHash } from "node:crypto";
 import { distance } from "fastest-levenshtein";
 import { PalimpsestError } from "../errors.ts";
 
-/**
- * Names a stored text by the beginning of its SHA-256. The short form, such as `fra193ke`, has the first 32 bits in 8
- * characters: 3 or 4 tokens of o200k_base and cl100k_base. If another text of the namespace has these bits too, the text
- * that came later gets the long form, such as `ku193re960gi257do532`: 60 bits, times 43 (no other number is valid), in 20
- * characters and always 8 tokens. The long form of every text can be read, and was the only one in older versions.
- */
+/** Names a stored text by the first 60 bits of its SHA-256, such as `5fmjfpr3fuqd`: 12 characters of base 32 (RFC 4648). */
 export type Ref = string;
 
-// Without q, x and z, which make more tokens. 23^5 * 1000 numbers are enough for 32 bits.
-const letters = "abcdefghijklmnoprstuvwy";
-const shortForm = [letters, letters, letters, ...Array.from("ddd", () => "0123456789"), letters, letters];
-const shortPattern = `[${letters}]{3}\\d{3}[${letters}]{2}`;
+/** Hex digits of the hash in a ref. */
+export const hexDigitsOfRef = 15;
 
-/** Hex digits of the hash in a short and in a long ref. */
-export const hexDigitsOfRef = { short: 8, long: 15 } as const;
+/** A number that begins a hash, written in one of the symbols at each place. */
+interface Form {
+	readonly symbols: readonly string[];
+	readonly hexDigits: number;
+	/** The written number is a multiple of this. */
+	readonly factor: bigint;
+}
+
+const form: Form = {
+	symbols: Array.from({ length: 12 }, () => "abcdefghijklmnopqrstuvwxyz234567"),
+	hexDigits: hexDigitsOfRef,
+	factor: 1n,
+};
+
+const [digits, letters] = ["0123456789", "abcdefghijklmnoprstuvwy"];
+const syllable = ["bdfghjklmnprstvwz", "aeiou", digits, digits, digits];
+/** What older versions wrote for the same texts, such as `noy195ut` and `ve798re306ji825wo179`. These are still read. */
+const earlierForms: readonly Form[] = [
+	{ symbols: [letters, letters, letters, digits, digits, digits, letters, letters], hexDigits: 8, factor: 1n },
+	{ symbols: [...syllable, ...syllable, ...syllable, ...syllable], hexDigits: hexDigitsOfRef, factor: 43n },
+];
+const forms = [form, ...earlierForms];
 
 export function refOfHash(hash: string): Ref {
-	let number = Number.parseInt(hash.slice(0, hexDigitsOfRef.short), 16);
+	return write(hash, form);
+}
+
+/** The ref itself, then what older versions wrote for the same text. */
+export function formsOfRef(ref: Ref): readonly Ref[] {
+	const prefix = read(ref, form);
+	return prefix === undefined ? [ref] : forms.map((one) => write(prefix, one));
+}
+
+const patternOf = ({ symbols }: Form) => symbols.map((some) => `[${some}]`).join("");
+
+/** A ref in any form. */
+export const refPattern = `(?:${forms.map(patternOf).join("|")})`;
+
+/** The first 15 hex digits of the hash, or 8 in one of the older forms; `undefined` if it is not a ref, or was altered. */
+export function hashPrefixOfRef(ref: string): string | undefined {
+	for (const one of forms) {
+		if (ref.length === one.symbols.length) return read(ref, one);
+	}
+	return undefined;
+}
+
+function write(hash: string, { symbols, hexDigits, factor }: Form): Ref {
+	let number = BigInt(`0x${hash.slice(0, hexDigits)}`) * factor;
 	let ref = "";
-	for (const symbols of shortForm.toReversed()) {
-		ref = `${symbols[number % symbols.length]}${ref}`;
-		number = Math.floor(number / symbols.length);
+	for (const some of symbols.toReversed()) {
+		const base = BigInt(some.length);
+		ref = `${some[Number(number % base)]}${ref}`;
+		number /= base;
 	}
 	return ref;
 }
 
-const consonants = "bdfghjklmnprstvwz";
-const vowels = "aeiou";
-const syllables = Array.from(consonants, (consonant) => Array.from(vowels, (vowel) => consonant + vowel)).flat();
-const groups = 4;
-const groupSize = syllables.length * 1000;
-// A prime, so that no changed character and no swap of neighbouring digits gives another multiple.
-const check = 43n;
-const longLength = groups * 5;
-const longPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
-
-export function longRefOfHash(hash: string): Ref {
-	let number = BigInt(`0x${hash.slice(0, hexDigitsOfRef.long)}`) * check;
-	let ref = "";
-	while (ref.length < longLength) {
-		const value = Number(number % BigInt(groupSize));
-		number /= BigInt(groupSize);
-		ref = `${syllables[Math.floor(value / 1000)]}${String(value % 1000).padStart(3, "0")}${ref}`;
-	}
-	return ref;
-}
-
-export const refPattern = `(?:${shortPattern}|${longPattern})`;
-const exactly = { short: new RegExp(`^${shortPattern}$`), long: new RegExp(`^${longPattern}$`) };
-
-/** The first 8 or 15 hex digits of the hash; `undefined` if it is not a ref, or was altered. */
-export function hashPrefixOfRef(ref: Ref): string | undefined {
-	if (exactly.short.test(ref)) return prefixOfShort(ref);
-	return exactly.long.test(ref) ? prefixOfLong(ref) : undefined;
-}
-
-function prefixOfShort(ref: Ref): string | undefined {
-	let number = 0;
-	for (const [at, symbols] of shortForm.entries())
-		number = number * symbols.length + symbols.indexOf(ref[at] as string);
-	const prefix = number.toString(16).padStart(hexDigitsOfRef.short, "0");
-	return prefix.length === hexDigitsOfRef.short ? prefix : undefined;
-}
-
-function prefixOfLong(ref: Ref): string | undefined {
+function read(ref: string, { symbols, hexDigits, factor }: Form): string | undefined {
 	let number = 0n;
-	for (let start = 0; start < ref.length; start += 5) {
-		const value = syllables.indexOf(ref.slice(start, start + 2)) * 1000 + Number(ref.slice(start + 2, start + 5));
-		number = number * BigInt(groupSize) + BigInt(value);
+	for (const [at, some] of symbols.entries()) {
+		const value = some.indexOf(ref[at] ?? " ");
+		if (value === -1) return undefined;
+		number = number * BigInt(some.length) + BigInt(value);
 	}
-	if (number % check !== 0n) return undefined;
-	const prefix = (number / check).toString(16).padStart(hexDigitsOfRef.long, "0");
-	return prefix.length === hexDigitsOfRef.long ? prefix : undefined;
+	const prefix = (number / factor).toString(16).padStart(hexDigits, "0");
+	return number % factor === 0n && prefix.length === hexDigits ? prefix : undefined;
 }
+
+const longestGiven = 80;
 
 /** Removes capitals, spaces, hyphens and quotes. */
 export function tidyRef(given: string): string {
-	const start = given.slice(0, 4 * longLength);
+	const start = given.slice(0, longestGiven);
 	return start.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
@@ -92,7 +93,7 @@ export function ambiguous(): PalimpsestError {
 const mostShown = 3;
 const shortestPiece = 5;
 /** Two refs of this length are not this similar by chance. */
-const mostEdits = (length: number) => (length > longLength / 2 ? 5 : 2);
+const mostEdits = (length: number) => Math.floor(length / 4);
 
 export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => void; readonly nearest: () => Ref[] } {
 	let best: { readonly ref: Ref; readonly edits: number }[] = [];

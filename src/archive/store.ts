@@ -7,9 +7,9 @@ import { PalimpsestError } from "../errors.ts";
 import { openNew } from "../files/disk.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import type { Archive, Listing, Original, OriginalKind, OriginalWriter } from "./archive.ts";
-import { type About, type Driver, type Entry, isOriginal, rememberHash, usingPlace } from "./driver.ts";
+import { type About, type Driver, type Entry, isOriginal, usingPlace } from "./driver.ts";
 import type { Redact } from "./redact.ts";
-import { ambiguous, hashPrefixOfRef, longRefOfHash, nearRefs, type Ref, refOfHash, tidyRef } from "./reference.ts";
+import { ambiguous, formsOfRef, hashPrefixOfRef, nearRefs, type Ref, refOfHash, tidyRef } from "./reference.ts";
 import { safeForMs } from "./retention.ts";
 import { decodeText, encodeText, firstBytes, sha256 } from "./text-bytes.ts";
 
@@ -36,16 +36,7 @@ export function createArchive(parts: {
 		sweeping = sweepOnce().catch(() => undefined);
 	};
 
-	/** Hashes of texts that need a long ref. A call that plans with a short one finds out when it puts the text. */
-	const longer = new Set<string>();
-	const refFor = (hash: string): Ref => (longer.has(hash) ? longRefOfHash(hash) : refOfHash(hash));
-	const write = async (entries: readonly Entry[], syncs: "before" | "after" = "before"): Promise<void> => {
-		for (const hash of await driver.write(entries, syncs)) rememberHash(longer, hash);
-	};
-	const listingOf = async (hash: string, about: About): Promise<Listing> => {
-		const longRef = longRefOfHash(hash);
-		return { ref: (await driver.needsLongRef(hash)) ? longRef : refOfHash(hash), longRef, ...about };
-	};
+	const listingOf = (hash: string, about: About): Listing => ({ ref: refOfHash(hash), ...about });
 
 	const entryOf = ({ text: original, kind, toolCallId, toolName }: Original): Entry => {
 		const { text, redactions } = redact(original);
@@ -57,14 +48,9 @@ export function createArchive(parts: {
 	const nothingUnder = async (given: string, isWhole: boolean): Promise<PalimpsestError> => {
 		const near = nearRefs(given);
 		for await (const hash of driver.hashes()) {
-			near.consider(refOfHash(hash));
-			near.consider(longRefOfHash(hash));
+			for (const ref of formsOfRef(refOfHash(hash))) near.consider(ref);
 		}
-		const nearest: Ref[] = [];
-		for (const ref of near.nearest()) {
-			const isNamed = (await driver.hashesFrom(hashPrefixOfRef(ref) ?? "")).length > 0;
-			if (ref !== given && isNamed) nearest.push(ref);
-		}
+		const nearest = near.nearest().filter((ref) => ref !== given);
 		const reason = isWhole
 			? "No original is kept under this reference: it was altered, or the original has expired or was never kept here."
 			: "This reference was altered or shortened.";
@@ -102,25 +88,25 @@ export function createArchive(parts: {
 		location: driver.location,
 		refOf(text) {
 			requireString(text, "the text of `refOf`");
-			return refFor(hashOf(redact(text).text));
+			return refOfHash(hashOf(redact(text).text));
 		},
-		longRefOf: (text) => longRefOfHash(hashOf(redact(text).text)),
 		async put(originals, { isHeldElsewhere } = { isHeldElsewhere: false }) {
 			checkOriginals(originals);
 			const entries = originals.map(entryOf);
 			const apart = new Map(entries.map((entry) => [`${entry.hash} ${entry.about.toolCallId ?? ""}`, entry]));
-			if (apart.size > 0) await write([...apart.values()], isHeldElsewhere ? "after" : "before");
+			if (apart.size > 0) await driver.write([...apart.values()], isHeldElsewhere ? "after" : "before");
 			sweepHourly();
-			return entries.map(({ hash }) => refFor(hash));
+			return entries.map(({ hash }) => refOfHash(hash));
 		},
 		async putInPieces(original, maxBytes) {
 			if (redacts) {
 				return holdPieces(maxBytes, async (text) => (await archive.put([{ ...original, text }]))[0] as string);
 			}
 			return spoolPieces(maxBytes, async (spooled, size) => {
-				await write([{ ...spooled, about: { ...original, ...size, archivedAt: now(), redactions: 0 } }]);
+				const about = { ...original, ...size, archivedAt: now(), redactions: 0 };
+				await driver.write([{ ...spooled, about }], "before");
 				sweepHourly();
-				return refFor(spooled.hash);
+				return refOfHash(spooled.hash);
 			});
 		},
 		async has(ref) {
@@ -173,20 +159,17 @@ export function createArchive(parts: {
 		async find(toolCallId) {
 			requireString(toolCallId, "`toolCallId`");
 			const found = await driver.find(toolCallId);
-			const listings = await Promise.all(found.map(({ hash, about }) => listingOf(hash, about)));
+			const listings = found.map(({ hash, about }) => listingOf(hash, about));
 			return listings.sort((a, b) => a.archivedAt - b.archivedAt || a.ref.localeCompare(b.ref));
 		},
 		async *list() {
 			for await (const hash of driver.hashes()) {
-				for (const about of await driver.aboutsOf(hash)) yield await listingOf(hash, about);
+				for (const about of await driver.aboutsOf(hash)) yield listingOf(hash, about);
 			}
 		},
 		stats: async () => ({ namespace, location: driver.location, ...(await driver.holdings()) }),
 		sweep: () => driver.sweep({ now: now() }),
-		async clear() {
-			longer.clear();
-			return driver.clear();
-		},
+		clear: () => driver.clear(),
 		async close() {
 			closed = true;
 			await sweeping;

@@ -39,7 +39,7 @@ Examples:
   npm test 2>&1 | palimpsest truncate                   keep head and tail of a long output
   palimpsest run --max-tokens 2000 -- npm test          run a command, print the important lines of its output
   git diff | palimpsest count - --model gpt-4o          count the tokens of a text
-  palimpsest recall fra193ke --tail 40      read the original of a placeholder
+  palimpsest recall 5fmjfpr3fuqd --tail 40              read the original of a placeholder
   palimpsest restore masked.json                        put every original back
   palimpsest report session.jsonl                       show what fills the context window, and what would help
   palimpsest replay ~/.claude/projects                  show what each policy would have cost and lost there

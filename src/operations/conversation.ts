@@ -28,7 +28,6 @@ import {
 	type KeepsOriginals,
 	originalsOf,
 	type SpellingsOf,
-	withFreeRefs,
 } from "../restore/originals.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
@@ -157,7 +156,7 @@ export async function retryWithoutArchive<
 	const mayRetry = request.policy.on_archive_failure === "mask_without_recall";
 	let failure: PalimpsestError;
 	try {
-		const result = await withFreeRefs(() => operation(request));
+		const result = await operation(request);
 		if (!mayRetry || result.error?.code !== "archive_unavailable") return result;
 		failure = result.error;
 	} catch (error) {

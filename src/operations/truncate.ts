@@ -8,7 +8,7 @@ import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { placeholdersOf } from "../restore/find-original.ts";
-import { type KeepsOriginals, originalsOf, refTaken, withFreeRefs } from "../restore/originals.ts";
+import { type KeepsOriginals, originalsOf } from "../restore/originals.ts";
 import {
 	addRange,
 	type CharRange,
@@ -181,10 +181,7 @@ async function archiveOriginal(request: TruncateRequest, truncated: Truncated): 
 		throw limitTooSmall({ name: nameOfLimit(limit, request), given, least: leastLimit });
 	}
 	if (report.truncated) {
-		const [ref] = archive
-			? await refusePlaceholders(archive, placeholdersOf(policy)).put([{ kind: "text", text }])
-			: [];
-		if (ref !== report.ref) throw refTaken;
+		if (archive) await refusePlaceholders(archive, placeholdersOf(policy)).put([{ kind: "text", text }]);
 		logTruncation(log, text.length, shorter.length);
 	}
 	return { text: shorter, report };
@@ -196,7 +193,7 @@ async function withoutLostArchive<Result>(
 	operation: (request: TruncateRequest) => Promise<Result>,
 ): Promise<Result> {
 	try {
-		return await withFreeRefs(() => operation(request));
+		return await operation(request);
 	} catch (error) {
 		const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
 		if (!request.archive || !isLost || request.policy.on_archive_failure !== "mask_without_recall") throw error;

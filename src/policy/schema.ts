@@ -110,7 +110,7 @@ const mask = section("Masking of old tool results.", {
 	),
 	placeholder: choice(
 		["full", "short"],
-		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in about 15 tokens.",
+		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in about 18 tokens.",
 	),
 	selection: choice(
 		["age", "use"],

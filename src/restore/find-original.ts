@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Archive, Found } from "../archive/archive.ts";
+import { formsOfRef } from "../archive/reference.ts";
 import { equalsJson } from "../conversation/apply.ts";
 import { parseJsonObject } from "../conversation/json.ts";
 import { inFrame, type Path, parseJsonPointer, type TextNode, valueAt } from "../conversation/transcript.ts";
@@ -111,16 +112,15 @@ export function createOriginalFinder(what: {
 		return isAtTop ? { kind: "ambiguous", name: ref } : undefined;
 	}
 
-	async function answersCall({ longRef }: Found, { callId }: ResultText): Promise<boolean> {
-		return callId === undefined || (await archive.find(callId)).some((listing) => listing.longRef === longRef);
+	async function answersCall({ ref }: Found, { callId }: ResultText): Promise<boolean> {
+		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
 	}
 
 	async function restored(found: Found, result: ResultText): Promise<FoundOriginal> {
 		const done = { kind: "found", name: found.ref } as const;
 		const fitting: { places: Places; edits: ValueEdit[]; isRedacted: boolean }[] = [];
 		let isRedacted = found.redactions > 0;
-		// Older versions wrote only long refs.
-		const keys = [...new Set([found.longRef, found.ref])].map(placesKey);
+		const keys = formsOfRef(found.ref).map(placesKey);
 		const listings = (await Promise.all(keys.map(archive.find))).flat();
 		for (const { ref } of listings.toReversed()) {
 			const stored = await getIfThere(archive, ref);

@@ -1,5 +1,4 @@
 import type { Archive, Listing, Original } from "../archive/archive.ts";
-import { ambiguous } from "../archive/reference.ts";
 import { compactJson, isJsonObject } from "../conversation/json.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
@@ -20,24 +19,9 @@ export interface ArchivedGroup {
 	readonly messages: readonly number[];
 }
 
-/** Thrown if a plan names a short ref that is another text's. The archive now knows, so the same call plans the long one. */
-export const refTaken = new Error("Two texts would get the same reference.");
-
-/** Tries again after `refTaken`. Each time the archive knows more; texts of its other writers may come in between. */
-export async function withFreeRefs<Result>(operation: () => Promise<Result>): Promise<Result> {
-	for (let attempt = 1; ; attempt += 1) {
-		try {
-			return await operation();
-		} catch (error) {
-			if (error !== refTaken) throw error;
-			if (attempt === 5) throw ambiguous();
-		}
-	}
-}
-
 /**
- * Archives the originals of a plan. Throws PalimpsestError `archive_unavailable`, then nothing may be taken out; and
- * `refTaken`.
+ * Archives the originals of a plan. Throws PalimpsestError `archive_unavailable` or `ambiguous_reference`; then nothing may
+ * be taken out.
  */
 export async function archiveOriginals(what: {
 	readonly archive: Archive;
@@ -47,7 +31,6 @@ export async function archiveOriginals(what: {
 }): Promise<readonly ArchivedGroup[]> {
 	const { archive, source, plan } = what;
 	const originals: Original[] = [];
-	const planned = new Map<Original, string>();
 	const results = byResult(plan, source);
 	const edited = results.flatMap(({ edits }) => edits.map(({ path }) => path));
 	const spellings = what.spellingsOf?.(edited) ?? new Map<Path, string>();
@@ -64,9 +47,7 @@ export async function archiveOriginals(what: {
 		// The marker in a copy names the original of the copy.
 		for (const { takenOut } of edits.filter(isMain)) {
 			const { kind, text } = takenOut;
-			const original = { kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName };
-			originals.push(original);
-			planned.set(original, takenOut.ref);
+			originals.push({ kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName });
 		}
 		// Earlier places of the same text, in another spelling, would be taken for this one's.
 		const earlier = before.get(ref) ?? [];
@@ -80,15 +61,11 @@ export async function archiveOriginals(what: {
 		originals.push({ kind: "places", text: JSON.stringify(latest), toolCallId: placesKey(ref) });
 	}
 	for (const { takenOut } of plan) {
-		if (takenOut?.kind !== "group") continue;
-		const original = { kind: takenOut.kind, text: takenOut.text };
-		originals.push(original);
-		planned.set(original, takenOut.ref);
+		if (takenOut?.kind === "group") originals.push({ kind: takenOut.kind, text: takenOut.text });
 	}
 	const groups = droppedGroups(source, plan);
 	originals.push(...groups.flatMap(({ originals: ofGroup }) => ofGroup));
-	const refs = originals.length > 0 ? await archive.put(originals) : [];
-	if (originals.some((original, index) => (planned.get(original) ?? refs[index]) !== refs[index])) throw refTaken;
+	if (originals.length > 0) await archive.put(originals);
 	return groups.map(({ text, messages }) => ({ ref: archive.refOf(text), messages }));
 }
 

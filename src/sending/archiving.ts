@@ -1,10 +1,10 @@
 import type { Archive, Original } from "../archive/archive.ts";
+import { formsOfRef } from "../archive/reference.ts";
 import { refusePlaceholders } from "../archive/store.ts";
 import { compactJson } from "../conversation/json.ts";
 import { resultText, valueAt } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
-import { refTaken } from "../restore/originals.ts";
 import type { Values } from "./states.ts";
 
 export type Originals = ReturnType<typeof createOriginals>;
@@ -34,12 +34,11 @@ export function createOriginals({
 }) {
 	const guarded = archive && refusePlaceholders(archive, isPlaceholder);
 	/** The agent program sends the whole conversation again at its next request. */
-	const put = async (originals: readonly Original[]): Promise<readonly string[]> => {
+	const put = async (originals: readonly Original[]): Promise<void> => {
 		const refs = await inTime(guarded?.put(originals, { isHeldElsewhere: true }) ?? Promise.resolve([]), longestPutMs, {
 			isWaitedFor: false,
 		});
 		if (!refs) throw new PalimpsestError("archive_unavailable", "The archive does not answer.");
-		return refs;
 	};
 	const archivedAt = new WeakMap<Values, number>();
 	/** Originals of results that were sent cut, and that could not be written yet. */
@@ -47,7 +46,7 @@ export function createOriginals({
 	return {
 		/** False while an original waits to be written: then nothing more is cut. */
 		canArchive: () => waiting.size === 0,
-		/** Throws PalimpsestError `archive_unavailable`, then nothing may be masked; and `refTaken`. */
+		/** Throws PalimpsestError `archive_unavailable` or `ambiguous_reference`; then nothing may be masked. */
 		async archive(document: unknown, replaced: readonly Replaced[]): Promise<void> {
 			if (!archive) return;
 			const at = now();
@@ -55,10 +54,7 @@ export function createOriginals({
 				({ values }) => at - (archivedAt.get(values) ?? Number.NEGATIVE_INFINITY) > archivedForMs,
 			);
 			const originals = due.flatMap((one) => originalsOf(document, one, archive));
-			if (originals.length > 0) {
-				const refs = await put(originals.map(({ original }) => original));
-				if (originals.some(({ planned, long }, index) => planned !== long && planned !== refs[index])) throw refTaken;
-			}
+			if (originals.length > 0) await put(originals.map(({ original }) => original));
 			for (const { values } of due) archivedAt.set(values, at);
 		},
 		/** The same for results that are sent already. Originals that cannot be written wait for the next request. */
@@ -66,13 +62,12 @@ export function createOriginals({
 			try {
 				const due = [...waiting];
 				if (due.length > 0) await put(due.map(([, original]) => original));
-				for (const [long] of due) waiting.delete(long);
+				for (const [own] of due) waiting.delete(own);
 				await this.archive(document, replaced);
 			} catch (error) {
-				if (error === refTaken) return;
 				for (const one of replaced) {
 					if (!archive || archivedAt.has(one.values)) continue;
-					for (const { original, long } of originalsOf(document, one, archive)) waiting.set(long, original);
+					for (const { original, own } of originalsOf(document, one, archive)) waiting.set(own, original);
 				}
 				throw error;
 			}
@@ -92,12 +87,11 @@ function originalsOf(document: unknown, { paired, values, ref }: Replaced, archi
 				? resultText(result)
 				: result.texts[number]?.text;
 		if (text === undefined || ref === undefined) return [];
-		const long = archive.longRefOf(text);
-		const planned = values.size > 1 ? long : ref;
+		const own = archive.refOf(text);
 		// A hook has archived the whole of a result that it had shortened.
-		if (planned !== long && planned !== archive.refOf(text)) return [];
+		if (values.size === 1 && !formsOfRef(own).includes(ref)) return [];
 		const kind = isMedia ? ("media" as const) : ("result" as const);
-		return [{ planned, long, original: { kind, text, toolCallId: result.callId, toolName: call?.name } }];
+		return [{ own, original: { kind, text, toolCallId: result.callId, toolName: call?.name } }];
 	});
 }
 

@@ -1,7 +1,6 @@
 import type { Archive } from "../archive/archive.ts";
-import { compactJson } from "../conversation/json.ts";
 import type { ReplaceEdit } from "../conversation/plan.ts";
-import { resultText, type ToolResult, type Transcript, valueAt } from "../conversation/transcript.ts";
+import { resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { callArguments, type PairedResult } from "../conversation/turns.ts";
 import { ownCommands, ownTools } from "../hosts/hook-answers.ts";
 import { textLibraries } from "../operations/text-libraries.ts";
@@ -9,6 +8,7 @@ import { headShareOf } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Wordings } from "../policy/wordings.ts";
 import { shortenedRef } from "../restore/find-original.ts";
+import { archivingOf } from "../restore/originals.ts";
 import { planTruncate } from "../truncation/truncate-results.ts";
 
 /**
@@ -18,10 +18,7 @@ import { planTruncate } from "../truncation/truncate-results.ts";
 const leftAlone =
 	/^(?:functions\.)?(?:read|read_?(?:many_?)?files?|read_[a-z]+_file|view|view_?(?:image|file)|open_?file|notebook_?(?:read|edit)|(?:multi_?)?edit\w*|write|write_?(?:to_?)?file|replace\w*|str_replace\w*|create|create_?file|apply_?(?:patch|diff)|insert\w*|todo\w*|write_?todos|update_?(?:plan|todo)\w*|task\w*|skill|agent|plan\w*)$/i;
 
-/**
- * The results among `fresh` that the policy cuts before they are first sent: those over `truncate.max_chars`. The reference
- * is the long one, which no other text can have: the cut is sent before the archive has answered.
- */
+/** The results among `fresh` that the policy cuts before they are first sent: those over `truncate.max_chars`. */
 export function planCuts(what: {
 	readonly document: unknown;
 	readonly transcript: Transcript;
@@ -47,7 +44,7 @@ export function planCuts(what: {
 		limits: { maxChars, headChars, tailChars, marker: wording.truncateMarker },
 		// The sizes of these edits are in no report, and counting tokens would take longer than cutting.
 		countTokens: (text) => Math.ceil(text.length / 4),
-		archiving: archive && { refOf: archive.longRefOf, jsonAt: (path) => compactJson(valueAt(document, path)) },
+		archiving: archivingOf(archive, document),
 		byStrategy:
 			strategy === "head_tail"
 				? undefined

@@ -1,4 +1,4 @@
-import { longRefOfHash } from "../archive/reference.ts";
+import { refOfHash } from "../archive/reference.ts";
 import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { placeholdersOf } from "../restore/find-original.ts";
@@ -33,7 +33,7 @@ export async function openEditing(
 		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked">>,
 ): Promise<Editing> {
 	const { policy, archive, now, memoryFolder = memoryFolderOf(archive), planner = planNext, worked = workedMs } = what;
-	const isStorable = (text: string) => !archive || archive.longRefOf(text) === longRefOfHash(sha256(text));
+	const isStorable = (text: string) => !archive || archive.refOf(text) === refOfHash(sha256(text));
 	const memory = createMemory({ folder: memoryFolder, now, isStorable });
 	await memory.sweep(policy.archive.max_age_days * day);
 	const isPlaceholder = placeholdersOf(policy, archive ? "archived" : "not_archived");

@@ -17,7 +17,7 @@ import { tokenMeter } from "../operations/count.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { placeholdersOf, shortenedRef } from "../restore/find-original.ts";
-import { archivingOf, withFreeRefs } from "../restore/originals.ts";
+import { archivingOf } from "../restore/originals.ts";
 import { contextWindowOfModel } from "../tokens/models.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import type { Originals } from "./archiving.ts";
@@ -79,11 +79,7 @@ export interface Planning {
  * Every promise on the edited conversation is checked, and the originals are archived, before it returns. Throws if one
  * of both fails; then nothing is decided.
  */
-export function planNext(what: Planning): Promise<Plan> {
-	return withFreeRefs(() => planOnce(what));
-}
-
-async function planOnce(what: Planning): Promise<Plan> {
+export async function planNext(what: Planning): Promise<Plan> {
 	const { source, paired, keys, states, policy, archive, model, terms, pause } = what;
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const { transcript, document } = source;

@@ -1,8 +1,9 @@
+import { createFilesDriver } from "../../src/archive/files.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { describeArchive, type OpenForSuite } from "./archive-suite.ts";
-import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
+import { describeReferences } from "./references-suite.ts";
 
 const folder = scratchFolder();
 
@@ -13,5 +14,5 @@ const open: OpenForSuite = async (options) => {
 };
 
 describeArchive("files", open, { outlives: true });
-describeCollisions("files", open, { shares: true });
+describeReferences("files", open, async (options) => createFilesDriver({ folder: await folder, ...options }));
 describePieces("files", open);

@@ -1,7 +1,8 @@
+import { createMemoryDriver } from "../../src/archive/memory.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { describeArchive, type OpenForSuite } from "./archive-suite.ts";
-import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
+import { describeReferences } from "./references-suite.ts";
 
 const open: OpenForSuite = async (options) => {
 	const archive = await openArchive({ where: "memory", ...options });
@@ -10,5 +11,5 @@ const open: OpenForSuite = async (options) => {
 };
 
 describeArchive("memory", open, { outlives: false });
-describeCollisions("memory", open, { shares: false });
+describeReferences("memory", open, async (options) => createMemoryDriver(options));
 describePieces("memory", open);

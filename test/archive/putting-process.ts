@@ -58,7 +58,7 @@ export async function startPutting(
 	lines.on("line", (line) => {
 		const [ref = "", of = "", number = ""] = line.split(" ");
 		// A line that was cut by the end of the process tells nothing.
-		if (![8, 20].includes(ref.length) || number === "") return;
+		if (ref.length !== 12 || number === "") return;
 		told.push({ ref, text: `${of} ${number} ${number.repeat(size)}`, index: Number(number) });
 		waiting.get(told.length)?.();
 	});

@@ -1,8 +1,11 @@
+import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { createRedisDriver } from "../../src/archive/redis.ts";
+import { formsOfRef } from "../../src/archive/reference.ts";
 import { describeArchive } from "./archive-suite.ts";
-import { describeCollisions } from "./collision-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
+import { alike, describeReferences } from "./references-suite.ts";
 import { connectRedis, hasRedis, type OwnRedis, startRedis } from "./start-redis.ts";
 
 let redis: OwnRedis;
@@ -24,7 +27,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await connection.close();
 	};
 	describeArchive("redis", open, { outlives: true, passHour });
-	describeCollisions("redis", open, { shares: true });
+	describeReferences("redis", open, (options) => createRedisDriver({ url: redis.url, ...options }));
 	describePieces("redis", open);
 
 	it("sets an expiry on every key, and renews it on use", async () => {
@@ -33,15 +36,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		const [ref = ""] = await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
 		const [found] = await connection.send([["KEYS", "palimpsest:{expiry}:*"]]);
 		const names = (found as unknown as string[]).map(String);
-		expect(names.map((name) => name.split(":")[2]).sort()).toEqual([
-			"about",
-			"call",
-			"ref",
-			"short",
-			"swept",
-			"text",
-			"used",
-		]);
+		expect(names.map((name) => name.split(":")[2]).sort()).toEqual(["about", "call", "ref", "swept", "text", "used"]);
 		const ages = () => connection.send(names.map((name) => ["PTTL", name]));
 		for (const age of await ages()) expect(age).toBeGreaterThan(3_000_000);
 		const text = names.find((name) => name.includes(":text:")) ?? "";
@@ -97,11 +92,24 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
+	it("reads the key of an older version, which says which of two texts its 8 characters name", async () => {
+		const archive = await open({ namespace: "older" });
+		const connection = await connectRedis({ url: redis.url });
+		const refs = await archive.put(alike.map((text) => ({ text, kind: "result" })));
+		const [named = ""] = refs.map((ref) => formsOfRef(ref)[1]);
+		expect(named).toBe("nnf209pg");
+		await expect(archive.get(named)).rejects.toMatchObject({ code: "ambiguous_reference" });
+		const hash = createHash("sha256").update(alike[1]).digest("hex");
+		await connection.send([["SET", "palimpsest:{older}:short:e26e0088", hash]]);
+		expect(await archive.get(named)).toMatchObject({ ref: refs[1], text: alike[1] });
+		await Promise.all([archive.close(), connection.close()]);
+	});
+
 	it("refuses a second text under the same ref, and keeps the first", async () => {
 		const archive = await open({ namespace: "collision" });
 		const connection = await connectRedis({ url: redis.url });
 		await archive.put([{ text: "first", kind: "result" }]);
-		const ref = archive.longRefOf("first");
+		const ref = archive.refOf("first");
 		const [found] = await connection.send([["KEYS", "palimpsest:{collision}:ref:*"]]);
 		const key = String((found as unknown as string[])[0]);
 		await connection.send([["SET", key, `${key.slice(-15)}${"0".repeat(49)}`]]);

@@ -57,7 +57,7 @@ describe("recall", () => {
 		const other = JSON.stringify(messages).replaceAll("file 0", "another 0");
 		await run(["mask", "-"], other);
 		const { text, lines } = await run(["recall", "--tool-call-id", "call_0"]);
-		expect(text.split("\n").filter((line) => /^\w{8}\tresult\tread_file\t\d+ chars\t/.test(line))).toHaveLength(2);
+		expect(text.split("\n").filter((line) => /^\w{12}\tresult\tread_file\t\d+ chars\t/.test(line))).toHaveLength(2);
 		expect(lines).toEqual(["palimpsest: 2 originals have this tool call id; recall one by its ref"]);
 		expect(JSON.parse((await run(["recall", "--tool-call-id", "call_0", "--json"])).text).originals).toHaveLength(2);
 	});

@@ -75,7 +75,7 @@ describe("restore", () => {
 		const source = JSON.stringify(large);
 		const trim = ["guard", "-", "--set", "preset=context-trim", "--context-window", "40000"];
 		const guarded = await run(trim, source);
-		expect(guarded.text.match(/contenu tronqué, réf=\w{8} \.\.\.\]/g)).toHaveLength(10);
+		expect(guarded.text.match(/contenu tronqué, réf=\w{12} \.\.\.\]/g)).toHaveLength(10);
 		expect(await run(["restore", "-"], guarded.text)).toMatchObject({
 			code: 0,
 			text: source,
@@ -116,7 +116,7 @@ describe("restore", () => {
 		]);
 		const { code, text, lines } = await run(["restore", "-"], source);
 		expect({ code, text }).toEqual({ code: 1, text: source });
-		expect(lines[1]).toMatch(/^palimpsest: ambiguous, left unchanged \(a tool may have printed them\): \w{8}$/);
+		expect(lines[1]).toMatch(/^palimpsest: ambiguous, left unchanged \(a tool may have printed them\): \w{12}$/);
 	});
 
 	it("refuses input that is not a conversation", async () => {

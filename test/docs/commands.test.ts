@@ -126,7 +126,7 @@ function runIn(line: string): Promise<{ code: number | null; output: string; err
 function placed(line: string): string {
 	return line
 		.replaceAll("/etc/palimpsest/", `${home}/etc/`)
-		.replace(/\b[a-z]{3}\d{3}[a-z]{2}\b|\bREF\b/g, reference)
+		.replace(/(?<=recall )[a-z2-7]{12}\b|\bREF\b/g, reference)
 		.replace(/\bFOLDER\b/g, ".claude/projects")
 		.replace("0.0.0.0:8765", "0.0.0.0:0")
 		.replace(/--metrics 127\.0\.0\.1:9464/, "--metrics 127.0.0.1:0")

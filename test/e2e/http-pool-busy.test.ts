@@ -143,7 +143,7 @@ const job = { tool: "mask_conversation", offered: ["mask_conversation"], layers:
 const bytes = () => new TextEncoder().encode(JSON.stringify(some));
 const runIn = (pool: PoolServer["pool"], principal: string, { isAdmitted = false, onBegin = () => {} } = {}) =>
 	pool.run(
-		{ ...job, arguments: bytes(), allowedPaths: [], models: {}, answers: [], longRefs: [] },
+		{ ...job, arguments: bytes(), allowedPaths: [], models: {}, answers: [] },
 		{ principal, signal: new AbortController().signal, isAdmitted, onBegin },
 	);
 

@@ -4,7 +4,6 @@ import { guard, mask } from "../../src/index.ts";
 import { faces, jsonHeaders, openSession, send } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { newerClient, revision } from "../support/client-2026.ts";
-import { collidingTexts } from "../support/colliding-texts.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -71,19 +70,6 @@ it.each(["memory", "files"])(
 		expect(structured<RecalledAnswer>((await recall({ grep: "line 7:" })) as never).text).toContain("line 7:");
 	},
 );
-
-it("two texts that would have the same short reference in the server's memory are both recalled", async () => {
-	const { connect } = await poolServer({ threads: 1 }, { where: "memory" });
-	const { client } = await connect();
-	for (const text of collidingTexts("the same words ".repeat(20))) {
-		const messages = openaiMessages(user("x".repeat(70_000)), toolTurn("a", text), toolTurn("b", "done"));
-		const policy = { locale: "en", mask: { window_turns: 1 } };
-		const masked = await client.callTool({ name: "mask_conversation", arguments: { messages, policy } });
-		const [ref] = refsIn(structured<{ messages: unknown }>(masked as never).messages);
-		const recalled = await client.callTool({ name: "recall_original", arguments: { ref } });
-		expect(structured<RecalledAnswer>(recalled as never).text).toBe(text);
-	}
-});
 
 it("an answer that is nested is sent as deep as the server can write it, and refused if it is deeper", async () => {
 	const { url } = await poolServer({ threads: 1 });

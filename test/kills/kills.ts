@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { openArchive } from "../../src/archive/open.ts";
+import { formsOfRef } from "../../src/archive/reference.ts";
 import { createMemory } from "../../src/sending/memory.ts";
 import { pick } from "../bench/random.ts";
 import { conversationOf, type Place, textOf } from "./writer.ts";
@@ -110,7 +111,7 @@ async function killOne(what: {
 	lines.on("line", (line) => {
 		if (line === "ready" && since === "ready" && !isReady) killSoon();
 		isReady ||= line === "ready";
-		const [, name, index, ref] = /^(writer-\d+) (\d+) ([a-z0-9]{8}|[a-z0-9]{20}|kept)$/.exec(line) ?? [];
+		const [, name, index, ref] = /^(writer-\d+) (\d+) ([a-z2-7]{12}|kept)$/.exec(line) ?? [];
 		// A line that the kill has cut short told nothing.
 		if (name === undefined || index === undefined || ref === undefined) return;
 		if (index === "0") begun += 1;
@@ -147,13 +148,9 @@ async function lostFrom(archive: Opened, promised: readonly Promised[], describe
 	return lost;
 }
 
-/** What the other build cannot read. It may be too old for short references. */
+/** What the other build cannot read. It may know only the oldest form of references. */
 async function lostToOther(module: string, where: string, promised: readonly Promised[]): Promise<string[]> {
 	const { openArchive: open } = (await import(pathToFileURL(module).href)) as { openArchive: typeof openArchive };
-	const own = await openArchive({ where });
-	const known = new Map<string, string>();
-	for (const { ref } of promised) known.set(ref, (await own?.get(ref))?.longRef ?? ref);
-	await own?.close();
-	const named = promised.map((one) => ({ ...one, ref: known.get(one.ref) ?? one.ref }));
+	const named = promised.map((one) => ({ ...one, ref: formsOfRef(one.ref).at(-1) ?? one.ref }));
 	return lostFrom(await open({ where }), named, ({ name, index, ref }) => `other build ${name} ${index} ${ref}`);
 }

@@ -27,7 +27,7 @@ describe.each(localeNames)("a placeholder in %s", (locale) => {
 		const { conversation: masked } = await maskConversation({ conversation, policy, archive, recall: "offered" });
 		const [first, second] = resultContents(masked);
 		for (const placeholder of [first, second]) {
-			expect(placeholder).toMatch(/r[ée]f=[a-z0-9]{8}\)\]? /);
+			expect(placeholder).toMatch(/r[ée]f=[a-z2-7]{12}\)\]? /);
 			expect(String(placeholder).endsWith(hint)).toBe(true);
 		}
 		const again = await maskConversation({ conversation: masked, policy, archive, recall: "offered" });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { formsOfRef } from "../../src/archive/reference.ts";
 import { imageOfPart } from "../../src/formats/media.ts";
 import { type Recalled, recallOriginal } from "../../src/operations/recall.ts";
 import { resolvePolicy } from "../../src/policy/layers.ts";
@@ -73,8 +74,13 @@ describe("recallOriginal", () => {
 
 	it("reads a reference from a complete placeholder with text after it", async () => {
 		const { archive, refs } = await archiveOf([{ text: "x", kind: "result", toolCallId: "c" }]);
-		const [ref] = refs;
+		const [ref = ""] = refs;
+		const [, of8 = "", of20 = ""] = formsOfRef(ref);
 		for (const given of [
+			`[Observation masked: old tool result (tool_call_id=c, tool=ls, chars=1, ref=${of8})]`,
+			`[masked ls, 1 chars #${of20}]`,
+			`#${of8}] read it`,
+			`ref=${of20} of issue #12`,
 			`[Observation masquée: résultat d'outil ancien (tool_call_id=c, réf=${ref})] Intact, pas une erreur : à relire avec recall_original.`,
 			`[Output shortened: 6 of 9 lines left out, ref=${ref}] Intact, no error: read it with recall_original.`,
 			`original://${ref}?lines=1-2`,

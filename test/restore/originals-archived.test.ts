@@ -6,7 +6,9 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { originalsOf } from "../../src/restore/originals.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";
 import { openaiMessages, system, toolTurn, user } from "../support/script.ts";
@@ -171,5 +173,31 @@ describe("truncating with an archive", () => {
 		});
 		const allowed = policyOf({ on_archive_failure: "mask_without_recall" });
 		expect(await truncateText({ ...request, policy: allowed })).toEqual(await truncateText({ text, policy: allowed }));
+	});
+});
+
+describe("an archive that fails with an error of its own", () => {
+	it("fails the operation, whatever the policy says", async () => {
+		const mistake = new TypeError("A mistake.");
+		const broken = { ...archive, put: () => Promise.reject(mistake) };
+		for (const on_archive_failure of ["refuse", "mask_without_recall"] as const) {
+			const policy = policyOf({ on_archive_failure, mask: { window_turns: 2 } });
+			const masked = maskConversation({ conversation: agentConversation(6), policy, archive: broken });
+			await expect(masked).rejects.toBe(mistake);
+		}
+	});
+});
+
+describe("how an original is read again", () => {
+	it.each([
+		[false, "offered", true, "not_archived"],
+		[true, undefined, true, "archived"],
+		[true, "offered", false, "archived"],
+		[true, "offered", true, "recallable"],
+		[true, { by: "read {ref}" }, true, { recalledBy: "read {ref}" }],
+		[true, { by: "read {ref}" }, false, "archived"],
+	] as const)("with an archive (%s), %o and hints (%s)", (isArchived, recall, recall_hint, originals) => {
+		const policy = policyOf({ archive: { recall_hint } });
+		expect(originalsOf({ archive: isArchived ? archive : undefined, recall, policy })).toEqual(originals);
 	});
 });

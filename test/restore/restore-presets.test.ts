@@ -105,7 +105,7 @@ it("a template worded like ours names the reference with an archive, and stays u
 	const policy = policyOf({ mask: { window_turns: 1, placeholder_template: template } });
 	const written = async (kept: Archive | undefined) =>
 		String((await maskConversation({ conversation, policy, archive: kept })).edits[0]?.replacement);
-	expect(await written(archive)).toMatch(/, chars=\d+, réf=\w{8}\)\]$/);
+	expect(await written(archive)).toMatch(/, chars=\d+, réf=\w{12}\)\]$/);
 	expect(await written(undefined)).toMatch(/, chars=\d+\)\]$/);
 });
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive, OriginalKind } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { formsOfRef } from "../../src/archive/reference.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { restoreConversation, restoreText } from "../../src/restore/restore.ts";
@@ -22,12 +23,26 @@ const last = toolTurn("last", outputOf("last"));
 const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(4_000)}` } };
 const texts = (...names: string[]) => names.map((name) => ({ type: "text", text: outputOf(name) }));
 const policy = policyOf({ locale: "en", media: "mask", mask: { window_turns: 1 } });
+const cutting = policyOf({
+	locale: "en",
+	guard: { max_tool_result_chars: 3_000, truncate_head_chars: 900, truncate_tail_chars: 900 },
+});
 const conversationOf = (id: string, content: unknown) => openaiMessages(user("Go."), toolTurn(id, content), last);
 
 async function kindsIn(where: Archive): Promise<OriginalKind[]> {
 	const kinds: OriginalKind[] = [];
 	for await (const { kind } of where.list()) kinds.push(kind);
 	return kinds.sort();
+}
+
+/** The same archive, which gives references of so many characters, as older versions did. */
+function olderArchive(where: Archive, length: number): Archive {
+	const olderOf = (ref: string) => formsOfRef(ref).find((form) => form.length === length) ?? ref;
+	return {
+		...where,
+		refOf: (text) => olderOf(where.refOf(text)),
+		put: async (...given) => (await where.put(...given)).map(olderOf),
+	};
 }
 
 const mask = async (conversation: unknown, given = policy) =>
@@ -49,6 +64,26 @@ describe("parts that are archived with the text, so that it comes back to the by
 		expect(back).toEqual(conversation);
 		expect(report).toMatchObject({ missing: [], ambiguous: [], without_reference: [], redacted: [], summaries: [] });
 	});
+
+	it.each([8, 20])(
+		"comes back where an older version named it by %i characters, and is not masked again",
+		async (length) => {
+			const older = olderArchive(archive, length);
+			const contents = [outputOf("a"), texts("b"), texts("c", "d"), [...texts("e"), image]];
+			const turns = contents.map((content, index) => toolTurn(`id ${index}`, content));
+			const conversation = openaiMessages(user("Go."), ...turns, last);
+			const masked = await maskConversation({ conversation, policy, archive: older });
+			const refs = masked.edits.flatMap(({ ref }) => ref ?? []);
+			expect(new Set(refs.map((ref) => ref.length))).toEqual(new Set([length]));
+			expect((await mask(masked.conversation)).edits).toEqual([]);
+			expect((await restore(masked.conversation)).conversation).toEqual(conversation);
+			const large = conversationOf("a", outputOf("a", 200));
+			const request = { conversation: large, policy: cutting, archive: older, contextWindow: 100_000 };
+			const cut = await guardConversation(request);
+			expect(JSON.stringify(cut.conversation)).toMatch(new RegExp(`ref=[a-z0-9]{${length}}\\]`));
+			expect((await restore(cut.conversation)).conversation).toEqual(large);
+		},
+	);
 
 	it("has the place of an observation, which is within other words", async () => {
 		const [sample] = protocolSamples;
@@ -84,11 +119,6 @@ describe("a masked image", () => {
 });
 
 describe("restoring in rounds", () => {
-	const cutting = policyOf({
-		locale: "en",
-		guard: { max_tool_result_chars: 3_000, truncate_head_chars: 900, truncate_tail_chars: 900 },
-	});
-
 	it("brings back a result that was cut first and masked later", async () => {
 		const conversation = conversationOf("a", outputOf("a", 200));
 		const cut = await guardConversation({ conversation, policy: cutting, archive, contextWindow: 100_000 });

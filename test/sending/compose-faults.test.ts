@@ -73,7 +73,7 @@ describe("while the archive cannot be written", () => {
 		setAway(false);
 		await play(proxy, turns.slice(0, 8), { from: 7 });
 		const cut = turns[2]?.output as string;
-		expect((await real.get(real.longRefOf(cut))).text).toBe(cut);
+		expect((await real.get(real.refOf(cut))).text).toBe(cut);
 		const bodies = session.bodies().map(formsOf);
 		// A result that went out whole is never cut, only masked.
 		expect(new Set(bodies.map((forms) => forms[4]))).toEqual(new Set([undefined, "whole", "masked"]));
@@ -116,11 +116,11 @@ describe("while the archive cannot be written", () => {
 it("where deciding throws, known states are sent, new results whole, and the log names no text", async () => {
 	const real = await memoryArchive();
 	let throws = false;
-	const longRefOf: typeof real.longRefOf = (text) => {
+	const refOf: typeof real.refOf = (text) => {
 		if (throws) throw new TypeError(secret);
-		return real.longRefOf(text);
+		return real.refOf(text);
 	};
-	const session = await startPlayed({ policy: early, archive: { ...real, longRefOf } });
+	const session = await startPlayed({ policy: early, archive: { ...real, refOf } });
 	const proxy = await session.start();
 	await play(proxy, turns.slice(0, 4));
 	const known = formsOf(session.lastBody());
@@ -152,7 +152,7 @@ it("a cut goes out with its reference while its original is being written", asyn
 	const proxy = await session.start();
 	for (const count of [1, 2, 3, 4]) await send(proxy.url, request(count));
 	const whole = turns[2]?.output as string;
-	const ref = real.longRefOf(whole);
+	const ref = real.refOf(whole);
 	for (const body of session.bodies().slice(2)) expect(body).toContain(ref);
 	expect(await real.has(ref)).toBe(false);
 	gate.open();

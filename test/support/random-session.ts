@@ -114,7 +114,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 	// A cut is sent before its original is archived, but it is archived once the archive is there.
 	for (const original of oracle.replacedIn((branches[0] as Branch).history)) {
 		counts.archived += 1;
-		if (!(await archive.has(archive.longRefOf(original)))) throw new Error("An original is not in the archive.");
+		if (!(await archive.has(archive.refOf(original)))) throw new Error("An original is not in the archive.");
 	}
 
 	async function happen(branch: Branch): Promise<void> {

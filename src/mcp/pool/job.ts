@@ -65,43 +65,30 @@ export async function runJob(job: ThreadJob & { readonly phase: JobPhase }): Pro
 	};
 	const tool = toolsNamed(job.offered).find(({ name }) => name === job.tool);
 	if (!tool) throw new TypeError("Unknown tool.");
-	const refs: string[] = [];
-	const archive = job.archive && archiveOfJob(job.archive, { originals, refs, longRefs: job.longRefs, duringFiles });
+	const archive = job.archive && archiveOfJob(job.archive, { originals, duringFiles });
 	const { result, code, report } = await runTool({ tool, arguments: job.arguments, context, archive });
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
 	const json = messageBytes(result);
-	const again = originals.length > 0 ? { arguments: job.arguments } : {};
-	return moved({ kind: "answer", result: json, code, report, originals, refs, log, ...again }, json);
+	return moved({ kind: "answer", result: json, code, report, originals, log }, json);
 }
 
 /** No thread can reach an archive in the server's memory: the server archives these originals before it answers. */
 function archiveOfJob(
 	location: ArchiveLocation,
-	given: {
-		readonly originals: Original[];
-		readonly refs: string[];
-		readonly longRefs: readonly string[];
-		readonly duringFiles: DuringFiles;
-	},
+	given: { readonly originals: Original[]; readonly duringFiles: DuringFiles },
 ): Pick<ArchiveSource, "use"> | undefined {
 	if (location.where !== "memory") return archiveInPlace(location, given.duringFiles);
 	return {
 		async use(work) {
 			const archive = await openArchiveOfPolicy(location, resolvePolicy(layers));
 			if (!archive) throw new TypeError("Expected an archive in memory.");
-			const refOf = (text: string) => {
-				const isLong = given.longRefs.length > 0 && given.longRefs.includes(archive.longRefOf(text));
-				return isLong ? archive.longRefOf(text) : archive.refOf(text);
-			};
 			const put: Archive["put"] = async (more) => {
-				await archive.put(more);
-				const refs = more.map(({ text }) => refOf(text));
+				const refs = await archive.put(more);
 				given.originals.push(...more);
-				given.refs.push(...refs);
 				return refs;
 			};
-			return work({ ...archive, refOf, put }).finally(archive.close);
+			return work({ ...archive, put }).finally(archive.close);
 		},
 	};
 }

@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
 import type { Archive, Original } from "../../archive/archive.ts";
 import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
-import { ambiguous } from "../../archive/reference.ts";
 import type { JsonObject } from "../../conversation/json.ts";
 import { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "../../errors.ts";
 import type { CallReport, LogEvent } from "../../log.ts";
@@ -141,8 +140,6 @@ export interface ThreadJob {
 	readonly allowedPaths: readonly string[];
 	readonly models: { readonly [model in ModelKind]?: string | undefined };
 	readonly answers: readonly ModelAnswer[];
-	/** Of texts whose short refs belong to other texts in the memory of the server's thread. */
-	readonly longRefs: readonly string[];
 }
 
 export type ModelKind = "sampling" | "endpoint";
@@ -164,10 +161,6 @@ export type ThreadOutcome =
 			readonly report: CallReport | undefined;
 			/** To archive before the answer is sent, if the archive is in the memory of the server's thread. */
 			readonly originals: readonly Original[];
-			/** Those that the answer gives them. */
-			readonly refs: readonly string[];
-			/** With originals, to do the work again if the memory has other texts under these refs. */
-			readonly arguments?: Uint8Array;
 			readonly log: readonly LogEvent[];
 	  }
 	| { readonly kind: "question"; readonly question: ModelQuestion; readonly arguments: Uint8Array };
@@ -325,10 +318,9 @@ export async function callInPool(
 		const answers: ModelAnswer[] = [];
 		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
 		const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
-		const longRefs: string[] = [];
 		const facts = { tool, offered, models: names, layers, policyFile, archive: location, allowedPaths };
 		while (answers.length < 32) {
-			const job = { ...facts, arguments: given, answers, longRefs };
+			const job = { ...facts, arguments: given, answers };
 			phase = "waiting_for_its_turn";
 			const onBegin = () => {
 				phase = "working";
@@ -336,21 +328,13 @@ export async function callInPool(
 			const outcome = await pool.run(job, {
 				principal,
 				signal,
-				isAdmitted: answers.length + longRefs.length > 0,
+				isAdmitted: answers.length > 0,
 				onBegin,
 			});
 			if (outcome.kind === "answer") {
-				const { code, report, originals, refs } = outcome;
+				const { code, report, originals } = outcome;
 				// Archive before anybody sees the answer.
-				const stored = originals.length > 0 ? await archive?.use((opened) => opened.put(originals)) : undefined;
-				const longer = stored?.filter((ref, index) => ref !== refs[index]) ?? [];
-				if (longer.length > 0 && outcome.arguments && longRefs.length < 32) {
-					// Another text in this memory has a short ref that the thread gave. It does the work again.
-					longRefs.push(...longer);
-					given = outcome.arguments;
-					continue;
-				}
-				if (longer.length > 0) throw ambiguous();
+				if (originals.length > 0) await archive?.use((opened) => opened.put(originals));
 				for (const event of outcome.log) context.log(event);
 				const { buffer, byteOffset, byteLength: bytes } = outcome.result;
 				return { result: JSON.parse(Buffer.from(buffer, byteOffset, bytes).toString()), code, report, bytes };
