@@ -6,7 +6,6 @@ import { agentConversation } from "../support/agent-conversation.ts";
 import { newerClient, revision } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover, standInSummariser } from "../support/stand-in-summariser.ts";
 import { poolServer } from "./pool-server.ts";
 import { type RecalledAnswer, refsIn, structured } from "./recall-session.ts";
