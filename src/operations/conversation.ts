@@ -20,7 +20,6 @@ import {
 } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { placeholdersOf } from "../restore/find-original.ts";
 import {
 	type ArchivedGroup,
 	archiveOriginals,
@@ -30,6 +29,7 @@ import {
 	type SpellingsOf,
 	withFreeRefs,
 } from "../restore/originals.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";
