@@ -17,7 +17,7 @@ interface ResultText extends TextNode {
 	readonly callId: string | undefined;
 }
 
-/** `ambiguous`: a tool may have printed the text, or several originals fit. `unnamed`: the text names no reference. */
+/** `ambiguous`: a tool may have printed the text. `unnamed`: the text names no reference. */
 type FoundOriginal =
 	| { readonly kind: "missing" | "ambiguous" | "unnamed"; readonly name: string }
 	| {

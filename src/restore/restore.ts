@@ -14,7 +14,7 @@ import { type KeepsOriginals, originalsOf } from "./originals.ts";
 export interface RestoreReport {
 	readonly restored: number;
 	readonly missing: readonly string[];
-	/** Names that do not fit their result (a tool may have printed them), or fit several originals. */
+	/** Names that do not fit their result: a tool may have printed them. */
 	readonly ambiguous: readonly string[];
 	/** Ids of the calls of texts that name no reference. */
 	readonly without_reference: readonly string[];
