@@ -1,7 +1,6 @@
 import { applyPlan } from "../conversation/apply.ts";
 import { addToList, groupBy } from "../conversation/lists.ts";
 import { measure } from "../conversation/measure.ts";
-import type { Edit } from "../conversation/plan.ts";
 import {
 	itemBeside,
 	jsonPointer,
@@ -10,7 +9,8 @@ import {
 	parseJsonPointer,
 	startsWith,
 	valueAt,
-} from "../conversation/transcript.ts";
+} from "../conversation/paths.ts";
+import type { Edit } from "../conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { modelOfCall } from "../formats/model.ts";

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Archive, Found } from "../archive/archive.ts";
 import { parseJsonObject } from "../conversation/json.ts";
-import { inFrame, type Path, type TextNode } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
+import { inFrame, type TextNode } from "../conversation/transcript.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { stringAt } from "../json-text/value.ts";
 import { cleanValue, type ReadPlaceholder } from "../masking/placeholder.ts";

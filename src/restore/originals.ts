@@ -1,9 +1,10 @@
 import type { Archive, Original } from "../archive/archive.ts";
 import { ambiguous } from "../archive/reference.ts";
 import { compactJson, isJsonObject } from "../conversation/json.ts";
+import { jsonPointer, type Path, valueAt } from "../conversation/paths.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { editablePaths, jsonPointer, type Message, type Path, valueAt } from "../conversation/transcript.ts";
+import { editablePaths, type Message } from "../conversation/transcript.ts";
 import { groupMessages, pairResults } from "../conversation/turns.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";

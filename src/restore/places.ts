@@ -1,7 +1,7 @@
 import type { Archive, Found, Listing } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
 import { parseJsonObject } from "../conversation/json.ts";
-import { type Path, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
+import { type Path, parseJsonPointer, valueAt } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 

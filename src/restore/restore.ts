@@ -1,8 +1,8 @@
 import type { Archive } from "../archive/archive.ts";
 import { summariesOfMessage } from "../compaction/summary.ts";
 import { applyPlan } from "../conversation/apply.ts";
+import { jsonPointer, type Path } from "../conversation/paths.ts";
 import { type Edit, noSize } from "../conversation/plan.ts";
-import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
 import { bindsReasoning } from "../formats/model.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";

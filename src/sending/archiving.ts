@@ -1,7 +1,8 @@
 import type { Archive, Original } from "../archive/archive.ts";
 import { refusePlaceholders } from "../archive/store.ts";
 import { compactJson } from "../conversation/json.ts";
-import { resultText, valueAt } from "../conversation/transcript.ts";
+import { valueAt } from "../conversation/paths.ts";
+import { resultText } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
 import { refTaken } from "../restore/originals.ts";

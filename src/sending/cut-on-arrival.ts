@@ -1,7 +1,8 @@
 import type { Archive } from "../archive/archive.ts";
 import { compactJson } from "../conversation/json.ts";
+import { valueAt } from "../conversation/paths.ts";
 import type { ReplaceEdit } from "../conversation/plan.ts";
-import { resultText, type ToolResult, type Transcript, valueAt } from "../conversation/transcript.ts";
+import { resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { callArguments, type PairedResult } from "../conversation/turns.ts";
 import { ownCommands, ownTools } from "../hosts/hook-answers.ts";
 import { textLibraries } from "../operations/text-libraries.ts";
