@@ -6,7 +6,7 @@ import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, nameForPrograms, openArchiveOfPolicy, saveCredentials } from "../archive/open.ts";
 import { type Config, type ConfigSources, loadConfig } from "../config/config.ts";
 import { compactJson } from "../conversation/json.ts";
-import type { Path } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import type { Recording } from "../formats/recording.ts";

@@ -1,5 +1,6 @@
 import { compactJson, isJsonObject } from "../conversation/json.ts";
 import { addToList, firstReaching } from "../conversation/lists.ts";
+import type { Path } from "../conversation/paths.ts";
 import {
 	addSizes,
 	type Edit,
@@ -9,7 +10,7 @@ import {
 	type ReplaceEdit,
 	type Size,
 } from "../conversation/plan.ts";
-import type { Path, Transcript } from "../conversation/transcript.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 
 /** The messages that a strategy returned as edits, or the reason why they cannot be used. */
 export type Rewrite =

@@ -1,5 +1,6 @@
 import type { MessageWriter } from "../conversation/apply.ts";
 import { type CountTokens, sizeOf, type TokenMeter } from "../conversation/measure.ts";
+import { type Path, valueAt } from "../conversation/paths.ts";
 import {
 	type Edit,
 	type InsertEdit,
@@ -8,7 +9,7 @@ import {
 	type Size,
 	type TakenOut,
 } from "../conversation/plan.ts";
-import { type Message, type Path, type Transcript, valueAt } from "../conversation/transcript.ts";
+import type { Message, Transcript } from "../conversation/transcript.ts";
 import { refGrammar, refIn } from "../masking/placeholder.ts";
 import { fillTemplate, templatePattern } from "../masking/template.ts";
 import type { LocaleName } from "../policy/names.ts";

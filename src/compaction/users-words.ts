@@ -1,5 +1,6 @@
 import { asksPerson } from "../conversation/asking-tools.ts";
-import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
+import { valueAt } from "../conversation/paths.ts";
+import type { Message, Transcript } from "../conversation/transcript.ts";
 import { locateCallArguments, pairResults } from "../conversation/turns.ts";
 import { keepWithin, markWhole, writeWords } from "./kept-words.ts";
 import { splitFrames } from "./summary.ts";

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "./json.ts";
+import type { Path } from "./paths.ts";
 import type { InsertEdit, RemoveEdit, ReplaceEdit } from "./plan.ts";
-import type { Path } from "./transcript.ts";
 
 /** The part of an edit that changes the document. */
 export type Change =

@@ -1,4 +1,4 @@
-import { type Path, startsWith } from "./transcript.ts";
+import { type Path, startsWith } from "./paths.ts";
 
 /** Collects edits without overlap: a drop removes others of its message, a smaller placeholder removes truncations. */
 export function startDraft(before: readonly Size[]) {

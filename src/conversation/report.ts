@@ -1,7 +1,8 @@
 import type { TokenPrices } from "../policy/schema.ts";
 import { exactScale, likelyTokens, type Measurement, scaleTokens, type TokenScale } from "./measure.ts";
+import { type Path, valueAt } from "./paths.ts";
 import { type Plan, startSum, subtractSizes, totalsOf } from "./plan.ts";
-import { type Path, resultCharacters, type Transcript, valueAt } from "./transcript.ts";
+import { resultCharacters, type Transcript } from "./transcript.ts";
 import { pairResults, toolTurns } from "./turns.ts";
 
 /** The effect of a plan on a conversation, in numbers. Characters are UTF-16 code units. */

@@ -1,4 +1,5 @@
 import { compactJson } from "./json.ts";
+import { type Path, startsWith } from "./paths.ts";
 
 /** `developer` is `system`, `model` is `assistant`. `other`: a role that no format defines; counted, never edited. */
 export type Role = "system" | "user" | "assistant" | "tool" | "other";
@@ -184,92 +185,4 @@ export function hasSameRest({ whole }: ToolResult, other: ToolResult): boolean {
 export function resultCharacters({ texts, whole }: ToolResult): number {
 	const characters = texts.reduce((sum, { text }) => sum + text.length, 0);
 	return (whole?.json?.rest ?? []).reduce((sum, text) => sum + text.length, characters);
-}
-
-/** A place in a JSON document: object keys and array indexes, from the root. */
-export type Path = readonly (string | number)[];
-
-/** The path of an item or a member, in a list without spare room: every message has several. */
-export function childPath(path: Path, segment: string | number): Path {
-	const [first, second, third] = path as readonly [string | number, string | number, string | number];
-	if (path.length === 1) return [first, segment];
-	if (path.length === 2) return [first, second, segment];
-	return path.length === 3 ? [first, second, third, segment] : [...path, segment];
-}
-
-/** RFC 6901. */
-export function jsonPointer(path: Path): string {
-	let pointer = "";
-	for (const segment of path) pointer += `/${typeof segment === "number" ? segment : escapeSegment(segment)}`;
-	return pointer;
-}
-
-function escapeSegment(segment: string): string {
-	// Few keys have one of these, and replacing takes longer than looking.
-	if (!segment.includes("~") && !segment.includes("/")) return segment;
-	return segment.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
-export function startsWith(path: Path, start: Path): boolean {
-	return start.every((segment, index) => segment === path[index]);
-}
-
-export function equalsPath(path: Path, other: Path): boolean {
-	return path.length === other.length && startsWith(path, other);
-}
-
-/** The path of a JSON Pointer in a document, with numbers for items of lists; `undefined` if there is no such value. */
-export function parseJsonPointer(pointer: string, document: unknown): Path | undefined {
-	if (pointer === "") return [];
-	if (!pointer.startsWith("/")) return undefined;
-	const path: (string | number)[] = [];
-	let value = document;
-	for (const escaped of pointer.slice(1).split("/")) {
-		const name = escaped.replaceAll("~1", "/").replaceAll("~0", "~");
-		if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-		if (Array.isArray(value) && !/^(?:0|[1-9]\d*)$/.test(name)) return undefined;
-		path.push(Array.isArray(value) ? Number(name) : name);
-		value = (value as Record<string, unknown>)[name];
-	}
-	return path;
-}
-
-/** The same for an insert, whose last segment may be the length of its list. */
-export function parseInsertPointer(pointer: string, document: unknown): Path | undefined {
-	const end = pointer.lastIndexOf("/");
-	if (end === -1) return undefined;
-	const list = parseJsonPointer(pointer.slice(0, end), document);
-	const items = list && valueAt(document, list);
-	const name = pointer.slice(end + 1);
-	if (!list || !Array.isArray(items) || !/^(?:0|[1-9]\d*)$/.test(name) || Number(name) > items.length) return undefined;
-	return [...list, Number(name)];
-}
-
-/** The value whose hash identifies the place of an insert: the item there, or the last one, or the empty list. */
-export function itemBeside(document: unknown, path: Path): unknown {
-	const list = valueAt(document, path.slice(0, -1));
-	if (!Array.isArray(list)) return undefined;
-	return list.length === 0 ? list : list[Math.min(Number(path.at(-1)), list.length - 1)];
-}
-
-/** Reads own properties only. */
-export function valueAt(document: unknown, path: Path): unknown {
-	let value = document;
-	for (const segment of path) {
-		if (typeof value !== "object" || value === null || !Object.hasOwn(value, segment)) return undefined;
-		value = (value as Record<string | number, unknown>)[segment];
-	}
-	return value;
-}
-
-export function isListed(path: Path, base: Path): boolean {
-	return path.length === base.length + 1 && startsWith(path, base);
-}
-
-/** The pointer of the item of the list at `base` that contains a value. */
-export function recordOf(pointer: string, base: Path): string {
-	return pointer
-		.split("/")
-		.slice(0, base.length + 2)
-		.join("/");
 }

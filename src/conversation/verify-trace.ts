@@ -1,8 +1,9 @@
 import { type EditTree, editTree, equalsJson } from "./apply.ts";
 import { isJsonObject } from "./json.ts";
 import { once } from "./lists.ts";
+import { childPath, jsonPointer, type Path, recordOf } from "./paths.ts";
 import type { Edit, Plan } from "./plan.ts";
-import { childPath, jsonPointer, type Path, recordOf, type Transcript } from "./transcript.ts";
+import type { Transcript } from "./transcript.ts";
 
 export type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
 

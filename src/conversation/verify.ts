@@ -1,20 +1,14 @@
 import { compactJson } from "./json.ts";
 import { groupBy } from "./lists.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
+import { equalsPath, isListed, jsonPointer, type Path, recordOf, startsWith, valueAt } from "./paths.ts";
 import { type Edit, type InsertEdit, type Plan, type ReplaceEdit, takesMessageOut } from "./plan.ts";
 import {
 	editablePaths,
-	equalsPath,
-	isListed,
-	jsonPointer,
 	type Message,
-	type Path,
-	recordOf,
-	startsWith,
 	type TextNode,
 	type ToolCall,
 	type Transcript,
-	valueAt,
 	withoutFrame,
 } from "./transcript.ts";
 import { pairLinks, pairResults } from "./turns.ts";

@@ -1,6 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
+import { childPath, type Path } from "../conversation/paths.ts";
+import type { MediaNode, Message, Role } from "../conversation/transcript.ts";
 import {
 	asCountedText,
 	booleanAt,

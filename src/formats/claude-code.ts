@@ -1,7 +1,8 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { addToList, groupBy } from "../conversation/lists.ts";
-import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
+import type { MediaNode, Message } from "../conversation/transcript.ts";
 import { asCountedText, hasMember, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { anthropicUsage } from "./answer.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";

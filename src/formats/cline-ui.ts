@@ -1,6 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
-import type { CallUsage, Message, Path } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
+import type { CallUsage, Message } from "../conversation/transcript.ts";
 import { listOf, numberAt, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path, startsWith } from "../conversation/transcript.ts";
+import { jsonPointer, type Path, startsWith } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, membersOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
+import type { MediaNode, Message } from "../conversation/transcript.ts";
 import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	contentPart,

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { MediaNode, Path, Role } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
+import type { MediaNode, Role } from "../conversation/transcript.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import {

@@ -1,14 +1,7 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { once } from "../conversation/lists.ts";
-import {
-	type Message,
-	type Path,
-	type TextNode,
-	type ToolCall,
-	type ToolResult,
-	type Transcript,
-	valueAt,
-} from "../conversation/transcript.ts";
+import { type Path, valueAt } from "../conversation/paths.ts";
+import type { Message, TextNode, ToolCall, ToolResult, Transcript } from "../conversation/transcript.ts";
 import { stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Format, LocatedMessages } from "./format.ts";

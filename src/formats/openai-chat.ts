@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
+import { childPath, type Path } from "../conversation/paths.ts";
+import type { MediaNode, Message, Role } from "../conversation/transcript.ts";
 import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type CallInput,

@@ -1,6 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { CallUsage, Message, Path, Role } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
+import type { CallUsage, Message, Role } from "../conversation/transcript.ts";
 import { hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type CallInput,

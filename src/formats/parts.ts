@@ -1,17 +1,16 @@
 import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
-import {
-	type BlockLink,
-	type CallUsage,
-	childPath,
-	type MediaNode,
-	type Message,
-	type Path,
-	type Role,
-	type TextNode,
-	type ThinkingBlock,
-	type ToolCall,
-	type ToolResult,
-	type WholeContent,
+import { childPath, type Path } from "../conversation/paths.ts";
+import type {
+	BlockLink,
+	CallUsage,
+	MediaNode,
+	Message,
+	Role,
+	TextNode,
+	ThinkingBlock,
+	ToolCall,
+	ToolResult,
+	WholeContent,
 } from "../conversation/transcript.ts";
 import { asCountedText, membersOf, stringAt } from "../json-text/value.ts";
 

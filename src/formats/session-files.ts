@@ -1,8 +1,9 @@
 import { applyPlan } from "../conversation/apply.ts";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { groupBy } from "../conversation/lists.ts";
+import { jsonPointer, type Path, startsWith, valueAt } from "../conversation/paths.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
-import { jsonPointer, type Path, startsWith, type TextNode, valueAt } from "../conversation/transcript.ts";
+import type { TextNode } from "../conversation/transcript.ts";
 import { membersOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { LocatedMessages, RecordLinks } from "./format.ts";
 

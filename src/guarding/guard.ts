@@ -8,6 +8,7 @@ import {
 	type TokenMeter,
 	type TokenScale,
 } from "../conversation/measure.ts";
+import { jsonPointer } from "../conversation/paths.ts";
 import {
 	type Draft,
 	type Edit,
@@ -20,7 +21,7 @@ import {
 	takesMessageOut,
 } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { jsonPointer, type Transcript } from "../conversation/transcript.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { isOpen } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";

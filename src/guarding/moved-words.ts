@@ -3,6 +3,7 @@ import { joinedSummaries, planSummary, type SummaryPlace, summaryOfMessage } fro
 import { usersTexts } from "../compaction/users-words.ts";
 import type { MessageWriter } from "../conversation/apply.ts";
 import type { TokenMeter } from "../conversation/measure.ts";
+import type { Path } from "../conversation/paths.ts";
 import {
 	addSizes,
 	type Edit,
@@ -12,7 +13,7 @@ import {
 	subtractSizes,
 	takesMessageOut,
 } from "../conversation/plan.ts";
-import type { Path, Transcript } from "../conversation/transcript.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 import type { LocaleName } from "../policy/names.ts";
 import { type DropParameters, planDrop } from "./drop.ts";
 import type { FurtherCuts } from "./further-cuts.ts";

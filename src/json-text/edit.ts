@@ -6,7 +6,7 @@ import {
 	parseInsertPointer,
 	parseJsonPointer,
 	valueAt,
-} from "../conversation/transcript.ts";
+} from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import { locateValues, nodeAt, type PathTree, pathTree, type Span } from "./locate.ts";

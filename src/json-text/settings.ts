@@ -12,7 +12,7 @@ import {
 	visit,
 } from "jsonc-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/transcript.ts";
+import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import { tokenKinds } from "./read.ts";
 

@@ -1,6 +1,7 @@
 import { addToList } from "../conversation/lists.ts";
+import { jsonPointer } from "../conversation/paths.ts";
 import type { ReplaceEdit } from "../conversation/plan.ts";
-import { jsonPointer, type Transcript } from "../conversation/transcript.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 import { pairResults, toolTurns } from "../conversation/turns.ts";
 import type { MaskPolicy } from "../policy/schema.ts";
 import { readHistory } from "./history.ts";

@@ -1,7 +1,8 @@
 import { groupBy, once } from "../conversation/lists.ts";
 import { type CountTokens, sizeOf } from "../conversation/measure.ts";
+import { jsonPointer, type Path, valueAt } from "../conversation/paths.ts";
 import { type Edit, noSize, type Plan, type RemoveEdit, takesMessageOut } from "../conversation/plan.ts";
-import { jsonPointer, type Path, type ThinkingBlock, type Transcript, valueAt } from "../conversation/transcript.ts";
+import type { ThinkingBlock, Transcript } from "../conversation/transcript.ts";
 
 export interface AffectedThinking {
 	readonly message: number;

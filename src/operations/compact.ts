@@ -4,8 +4,8 @@ import type { CompactionContext, CompactionStrategy } from "../compaction/strate
 import { usersTexts } from "../compaction/users-words.ts";
 import { compactJson } from "../conversation/json.ts";
 import { measure, scaleTokens, sizeOf } from "../conversation/measure.ts";
+import { valueAt } from "../conversation/paths.ts";
 import type { Size } from "../conversation/plan.ts";
-import { valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages } from "../formats/detect.ts";
 import type { SummaryAnswer } from "../summariser/summariser.ts";

@@ -2,9 +2,9 @@ import { refusePlaceholders } from "../archive/store.ts";
 import { splitFrames } from "../compaction/summary.ts";
 import { applyPlan } from "../conversation/apply.ts";
 import type { CountTokens, Measurement, TokenMeter } from "../conversation/measure.ts";
+import { jsonPointer } from "../conversation/paths.ts";
 import type { Plan } from "../conversation/plan.ts";
 import { notesOnRoles, type Report, reportOf } from "../conversation/report.ts";
-import { jsonPointer } from "../conversation/transcript.ts";
 import { type Violation, verify } from "../conversation/verify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../formats/detect.ts";
@@ -20,7 +20,6 @@ import {
 } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { placeholdersOf } from "../restore/find-original.ts";
 import {
 	type ArchivedGroup,
 	archiveOriginals,
@@ -29,6 +28,7 @@ import {
 	originalsOf,
 	type SpellingsOf,
 } from "../restore/originals.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";

@@ -1,7 +1,6 @@
 import { applyPlan } from "../conversation/apply.ts";
 import { addToList, groupBy } from "../conversation/lists.ts";
 import { measure } from "../conversation/measure.ts";
-import type { Edit } from "../conversation/plan.ts";
 import {
 	itemBeside,
 	jsonPointer,
@@ -10,7 +9,8 @@ import {
 	parseJsonPointer,
 	startsWith,
 	valueAt,
-} from "../conversation/transcript.ts";
+} from "../conversation/paths.ts";
+import type { Edit } from "../conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { modelOfCall } from "../formats/model.ts";
@@ -81,16 +81,18 @@ export async function guardWithCompaction(
 	const between = readConversation(outcome.conversation, policy.mask.observations);
 	const steps = outcome.edits.map((record): Step => ({ record, path: pathOf(record, source.document) }));
 	const trace = traceThrough(steps, source.document);
-	const guarded = await guardConversation({
-		...request,
-		conversation: outcome.conversation,
-		spellingsOf: request.spellingsOf && spellingsBetween(request.spellingsOf, { source, between, trace }),
-		// The usage was reported for the conversation before it was compacted.
-		usage: undefined,
-	});
-	const { report } = guarded;
+	const guarded = await orError(() =>
+		guardConversation({
+			...request,
+			conversation: outcome.conversation,
+			spellingsOf: request.spellingsOf && spellingsBetween(request.spellingsOf, { source, between, trace }),
+			// The usage was reported for the conversation before it was compacted.
+			usage: undefined,
+		}),
+	);
 	// A compacted conversation alone is not a result: the guard promises that it fits.
-	if (guarded.error) return goOnWithout(failure(guarded.error));
+	if (guarded instanceof PalimpsestError) return goOnWithout(failure(guarded));
+	const { report } = guarded;
 	const { edits, origins } = composeEdits({ source, between, trace, first: steps, second: guarded.edits });
 	const summaries = new Set(
 		outcome.edits.flatMap(({ kind, reason, message }) => (kind === "replace" && reason === "summary" ? [message] : [])),
@@ -128,11 +130,17 @@ export async function guardWithCompaction(
 	};
 }
 
-async function compactFirst(request: GuardWithCompactionRequest): Promise<CompactOutcome | PalimpsestError> {
+function compactFirst(request: GuardWithCompactionRequest): Promise<CompactOutcome | PalimpsestError> {
 	const { lastResponse: _, usage: __, compaction, ...shared } = request;
+	return orError(async () => compactConversation({ ...shared, ...(await compaction()), force: true }));
+}
+
+async function orError<Result extends { readonly error?: PalimpsestError }>(
+	work: () => Promise<Result>,
+): Promise<Result | PalimpsestError> {
 	try {
-		const outcome = await compactConversation({ ...shared, ...(await compaction()), force: true });
-		return outcome.error ?? outcome;
+		const result = await work();
+		return result.error ?? result;
 	} catch (error) {
 		if (error instanceof PalimpsestError) return error;
 		throw error;

@@ -6,7 +6,7 @@ import { scaleTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ImageOfPart, imageOfPart, longestImagePart } from "../formats/media.ts";
 import type { Policy } from "../policy/schema.ts";
-import { placeholderReaderOf } from "../restore/find-original.ts";
+import { placeholderReaderOf } from "../restore/recognise.ts";
 import { tokenMeter } from "./count.ts";
 
 export type RecalledListing = ReturnType<typeof describeListing>;

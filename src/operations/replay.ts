@@ -24,7 +24,7 @@ import {
 	type ReplaySeries,
 } from "../replaying/report.ts";
 import { rivalSchedule } from "../replaying/rivals.ts";
-import { placeholdersOf } from "../restore/find-original.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
 import { asSent, tokenMeter } from "./count.ts";

@@ -30,7 +30,7 @@ import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { type Originals, wordings } from "../policy/wordings.ts";
-import { placeholdersOf } from "../restore/find-original.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import type { CountMethod } from "../tokens/estimate.ts";
 import { budgetOf, calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
 import { completePlan } from "./conversation.ts";

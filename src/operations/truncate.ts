@@ -7,8 +7,8 @@ import { locateValues, pathTree } from "../json-text/locate.ts";
 import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { placeholdersOf } from "../restore/find-original.ts";
 import { type KeepsOriginals, originalsOf } from "../restore/originals.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import {
 	addRange,
 	type CharRange,

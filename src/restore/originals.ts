@@ -1,13 +1,14 @@
-import type { Archive, Listing, Original } from "../archive/archive.ts";
+import type { Archive, Original } from "../archive/archive.ts";
 import { compactJson, isJsonObject } from "../conversation/json.ts";
+import { jsonPointer, type Path, valueAt } from "../conversation/paths.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { editablePaths, jsonPointer, type Message, type Path, valueAt } from "../conversation/transcript.ts";
+import { editablePaths, type Message } from "../conversation/transcript.ts";
 import { groupMessages, pairResults } from "../conversation/turns.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Originals } from "../policy/wordings.ts";
-import { getIfThere, orderOf, type Place, type Places, parsePlaces, placesKey } from "./find-original.ts";
+import { getIfThere, makeLatest, type Place, type Places, parsePlaces, placesKey } from "./places.ts";
 
 /** The spellings in the text of a conversation that differ from compact JSON. */
 export type SpellingsOf = (paths: readonly Path[]) => Spellings;
@@ -110,34 +111,6 @@ function placesReader(archive: Archive): (ref: string) => Promise<Places | undef
 		known.set(ref, read);
 		return read;
 	};
-}
-
-/** Numbers places that differ only in spelling: two programs may write the same session in turn. */
-async function makeLatest(what: {
-	readonly places: Places;
-	readonly earlier: readonly Listing[];
-	readonly refOf: Archive["refOf"];
-	readonly read: (ref: string) => Promise<Places | undefined>;
-}): Promise<Places> {
-	const { places, earlier, refOf, read } = what;
-	const own = refOf(JSON.stringify(places));
-	if (earlier.every(({ ref }) => ref === own)) return places;
-	const where = withoutSpellings(places);
-	let latest: Places | undefined;
-	for (const { ref } of earlier) {
-		const one = await read(ref);
-		if (one && withoutSpellings(one) === where && orderOf(one) >= orderOf(latest)) latest = one;
-	}
-	if (!latest) return places;
-	return withoutOrder(latest) === withoutOrder(places) ? latest : { ...places, order: orderOf(latest) + 1 };
-}
-
-function withoutOrder({ order: _, ...rest }: Places): string {
-	return JSON.stringify(rest);
-}
-
-function withoutSpellings({ order: _, places, ...rest }: Places): string {
-	return JSON.stringify({ ...rest, places: places.map(({ was: _spelling, ...place }) => place) });
 }
 
 function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversation, spellings: Spellings): boolean {

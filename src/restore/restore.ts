@@ -1,8 +1,8 @@
 import type { Archive } from "../archive/archive.ts";
 import { summariesOfMessage } from "../compaction/summary.ts";
 import { applyPlan } from "../conversation/apply.ts";
+import { jsonPointer, type Path } from "../conversation/paths.ts";
 import { type Edit, noSize } from "../conversation/plan.ts";
-import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
 import { bindsReasoning } from "../formats/model.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
@@ -14,7 +14,7 @@ import { type KeepsOriginals, originalsOf } from "./originals.ts";
 export interface RestoreReport {
 	readonly restored: number;
 	readonly missing: readonly string[];
-	/** Names that do not fit their result (a tool may have printed them), or fit several originals. */
+	/** Names that do not fit their result: a tool may have printed them. */
 	readonly ambiguous: readonly string[];
 	/** Ids of the calls of texts that name no reference. */
 	readonly without_reference: readonly string[];

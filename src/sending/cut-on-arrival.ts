@@ -7,8 +7,8 @@ import { textLibraries } from "../operations/text-libraries.ts";
 import { headShareOf } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Wordings } from "../policy/wordings.ts";
-import { shortenedRef } from "../restore/find-original.ts";
 import { archivingOf } from "../restore/originals.ts";
+import { shortenedRef } from "../restore/recognise.ts";
 import { planTruncate } from "../truncation/truncate-results.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { PairedResult } from "../conversation/turns.ts";
 import { writePlaceholder } from "../masking/placeholder.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { placeholdersOf } from "../restore/find-original.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import { isLarge, planCuts } from "./cut-on-arrival.ts";
 import type { Memory, Remembered } from "./memory.ts";
 import type { StateChange } from "./notes.ts";

@@ -1,7 +1,7 @@
 import { refOfHash } from "../archive/reference.ts";
 import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
-import { placeholdersOf } from "../restore/find-original.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
 import { type Composed, compose } from "./compose.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";

@@ -1,5 +1,6 @@
 import crypto from "node:crypto";
 import { sha256 } from "../archive/text-bytes.ts";
+import { valueAt } from "../conversation/paths.ts";
 import {
 	hasSameRest,
 	type Message,
@@ -7,7 +8,6 @@ import {
 	type ThinkingBlock,
 	type ToolResult,
 	type Transcript,
-	valueAt,
 } from "../conversation/transcript.ts";
 import { callArguments, isToolTurn, type PairedResult, pairResults } from "../conversation/turns.ts";
 import { objectOf } from "../json-text/value.ts";

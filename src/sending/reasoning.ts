@@ -1,5 +1,6 @@
 import { isJsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path, type Transcript, valueAt } from "../conversation/transcript.ts";
+import { jsonPointer, type Path, valueAt } from "../conversation/paths.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 import { objectOf } from "../json-text/value.ts";
 import { blockKey, messageKey } from "./identity.ts";
 import type { Remembered } from "./memory.ts";

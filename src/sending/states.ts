@@ -1,14 +1,8 @@
 import type { JsonObject } from "../conversation/json.ts";
 import { isJsonObject } from "../conversation/json.ts";
+import { jsonPointer, type Path } from "../conversation/paths.ts";
 import type { ReplaceEdit } from "../conversation/plan.ts";
-import {
-	jsonPointer,
-	type Path,
-	resultCharacters,
-	resultText,
-	type ToolResult,
-	type Transcript,
-} from "../conversation/transcript.ts";
+import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 
 /**

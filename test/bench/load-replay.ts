@@ -9,7 +9,7 @@ import type * as Wordings from "../../src/policy/wordings.ts";
 import type * as Meter from "../../src/replaying/bill.ts";
 import type * as Faults from "../../src/replaying/faults.ts";
 import type * as Recall from "../../src/replaying/recall.ts";
-import type * as Placeholders from "../../src/restore/find-original.ts";
+import type * as Placeholders from "../../src/restore/recognise.ts";
 import { importBuilt } from "./import-built.ts";
 
 /** The product's replay, from the build. */
@@ -27,7 +27,7 @@ export async function loadReplay(): Promise<LoadedReplay> {
 	const { meterSchedule } = await importBuilt<typeof Meter>("replaying/bill.ts");
 	const { meterFaults } = await importBuilt<typeof Faults>("replaying/faults.ts");
 	const { measureRecall } = await importBuilt<typeof Recall>("replaying/recall.ts");
-	const { placeholdersOf } = await importBuilt<typeof Placeholders>("restore/find-original.ts");
+	const { placeholdersOf } = await importBuilt<typeof Placeholders>("restore/recognise.ts");
 	const { presets } = await importBuilt<typeof Presets>("policy/presets.ts");
 	const { resolvePolicy } = await importBuilt<typeof Resolve>("policy/layers.ts");
 	const { wordings } = await importBuilt<typeof Wordings>("policy/wordings.ts");

@@ -1,8 +1,9 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { planRewrite } from "../../src/compaction/rewrite-edits.ts";
+import type { Path } from "../../src/conversation/paths.ts";
 import type { Edit } from "../../src/conversation/plan.ts";
-import type { Message, Path } from "../../src/conversation/transcript.ts";
+import type { Message } from "../../src/conversation/transcript.ts";
 import { messageOf, transcriptOf } from "../support/transcripts.ts";
 
 const sizeOf = (value: unknown) => ({ chars: 100, tokens: JSON.stringify(value).length });

@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
 import { matchValues, planRewrite } from "../../src/compaction/rewrite-edits.ts";
 import { applyPlan } from "../../src/conversation/apply.ts";
-import { jsonPointer } from "../../src/conversation/transcript.ts";
+import { jsonPointer } from "../../src/conversation/paths.ts";
 import type { RecordLinks } from "../../src/formats/format.ts";
 import { planRelink } from "../../src/formats/session-files.ts";
 import { agentConversation } from "../support/agent-conversation.ts";

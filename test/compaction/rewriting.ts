@@ -1,7 +1,7 @@
 import { planRewrite, type Rewrite } from "../../src/compaction/rewrite-edits.ts";
 import { applyPlan } from "../../src/conversation/apply.ts";
 import { measure, type TokenMeter } from "../../src/conversation/measure.ts";
-import { valueAt } from "../../src/conversation/transcript.ts";
+import { valueAt } from "../../src/conversation/paths.ts";
 import { type Violation, verify } from "../../src/conversation/verify.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../../src/formats/detect.ts";
 import { roughCount } from "../support/rough-count.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { checkSummary, frameSummary, planSummary, readSummaryFrame } from "../../src/compaction/summary.ts";
 import type { MessageWriter } from "../../src/conversation/apply.ts";
-import type { Message, Path } from "../../src/conversation/transcript.ts";
+import type { Path } from "../../src/conversation/paths.ts";
+import type { Message } from "../../src/conversation/transcript.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const meter = { countTokens: (text: string) => text.length, messageOverhead: 3 };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { valueAt } from "../../src/conversation/transcript.ts";
+import { valueAt } from "../../src/conversation/paths.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";

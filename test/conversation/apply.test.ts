@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { applyPlan, equalsJson } from "../../src/conversation/apply.ts";
+import type { Path } from "../../src/conversation/paths.ts";
 import type { Edit } from "../../src/conversation/plan.ts";
-import type { Path } from "../../src/conversation/transcript.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 
 const size = { chars: 1, tokens: 1 };

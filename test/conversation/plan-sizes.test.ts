@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Path } from "../../src/conversation/paths.ts";
 import {
 	addSizes,
 	type Edit,
@@ -11,7 +12,6 @@ import {
 	takesMessageOut,
 	totalsOf,
 } from "../../src/conversation/plan.ts";
-import type { Path } from "../../src/conversation/transcript.ts";
 
 const size = (chars: number, tokens: number, fixed?: number) =>
 	fixed === undefined ? { chars, tokens } : { chars, tokens, fixed };

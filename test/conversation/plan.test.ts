@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Path } from "../../src/conversation/paths.ts";
 import { type Edit, type EditReason, startDraft, totalsOf } from "../../src/conversation/plan.ts";
-import type { Path } from "../../src/conversation/transcript.ts";
 
 const size = (tokens: number) => ({ chars: tokens * 4, tokens });
 

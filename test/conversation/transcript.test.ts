@@ -1,72 +1,158 @@
 import { describe, expect, it } from "vitest";
+import { measure, sizeOfMedia, sizeOfResult } from "../../src/conversation/measure.ts";
+import { createTextMemory } from "../../src/conversation/text-memory.ts";
 import {
-	childPath,
-	itemBeside,
-	jsonPointer,
-	type Path,
-	parseInsertPointer,
-	parseJsonPointer,
+	editablePaths,
+	inFrame,
+	type MediaNode,
+	repeatedPlaces,
+	resultCharacters,
+	resultContent,
 	resultText,
-	valueAt,
+	type ToolResult,
 	withoutFrame,
 	withoutReminders,
 } from "../../src/conversation/transcript.ts";
-import { resultOf } from "../support/transcripts.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
-describe("jsonPointer", () => {
-	it.each([
-		[[], ""],
-		[["messages", 0, "content"], "/messages/0/content"],
-		[["a/b", "c~d", "~1"], "/a~1b/c~0d/~01"],
-		[[""], "/"],
-	])("%j is %s", (path, pointer) => {
-		expect(jsonPointer(path)).toBe(pointer);
+const write = (text: string) => text;
+const image: MediaNode = {
+	...{ kind: "image", mediaType: undefined, bytes: undefined, dimensions: undefined, tokens: 85, write },
+	path: ["m", 3, "content", 1],
+};
+const repeated: ToolResult = {
+	...resultOf("a", "text"),
+	texts: [{ path: ["m", 3, "content", 0], text: "text" }],
+	whole: { path: ["m", 3, "content"], write },
+	copies: [{ path: ["m", 3, "copy"], text: "text" }],
+	media: [image],
+	repeats: [
+		["m", 7],
+		["m", 9],
+	],
+};
+
+describe("the places of a result", () => {
+	it("are its texts, its media, its content and copies, and the same in each of its repeats", () => {
+		expect(editablePaths(repeated)).toEqual([
+			...[
+				["m", 3, "content", 0],
+				["m", 3, "content", 1],
+				["m", 3, "content"],
+				["m", 3, "copy"],
+			],
+			...[
+				["m", 7, "content", 0],
+				["m", 9, "content", 0],
+				["m", 7, "content", 1],
+				["m", 9, "content", 1],
+			],
+			...[
+				["m", 7, "content"],
+				["m", 9, "content"],
+			],
+		]);
+		expect(editablePaths(resultOf("a"))).toEqual([["content"]]);
+	});
+
+	it("are repeated only within the value that is repeated", () => {
+		expect(repeatedPlaces(repeated, ["m", 3, "content", 0])).toEqual([
+			["m", 7, "content", 0],
+			["m", 9, "content", 0],
+		]);
+		expect(repeatedPlaces(resultOf("a"), ["content"])).toEqual([]);
+		expect(repeatedPlaces(repeated, ["m", 4, "content"])).toEqual([]);
+		const textAlone = { ...repeated, whole: undefined };
+		expect(repeatedPlaces(textAlone, ["m", 3, "content", 0])).toHaveLength(2);
+		const imageAlone = { ...textAlone, texts: [] };
+		expect(repeatedPlaces(imageAlone, ["m", 3, "content", 1])).toHaveLength(2);
+		expect(repeatedPlaces({ ...imageAlone, media: [] }, ["m", 3, "content", 1])).toEqual([]);
+		const wholeAlone = { ...repeated, texts: [], media: [] };
+		expect(repeatedPlaces(wholeAlone, ["m", 3, "content"])).toHaveLength(2);
+		expect(repeatedPlaces(repeated, ["m", 3, "copy"])).toEqual([
+			["m", 7, "copy"],
+			["m", 9, "copy"],
+		]);
 	});
 });
 
-describe("parseJsonPointer", () => {
-	const document = { list: ["x"], "a/b": { "c~d": 1 }, empty: null, long: [..."abcdefghijkl"] };
-
-	it("finds the path of a value", () => {
-		expect(parseJsonPointer("", document)).toEqual([]);
-		expect(parseJsonPointer("/list/0", document)).toEqual(["list", 0]);
-		expect(parseJsonPointer("/a~1b/c~0d", document)).toEqual(["a/b", "c~d"]);
-	});
-
-	it.each(["list", "xlist", "xlist/0", "/list/1", "/list/00", "/list/length", "/none", "/list/0/length", "/empty/x"])(
-		"finds nothing at %s",
-		(pointer) => {
-			expect(parseJsonPointer(pointer, document)).toBeUndefined();
-		},
-	);
-
-	it("finds the place of an insert up to the end of a list", () => {
-		expect(parseInsertPointer("/list/1", document)).toEqual(["list", 1]);
-		expect(parseInsertPointer("/0", ["x"])).toEqual([0]);
-		expect(parseInsertPointer("/long/12", document)).toEqual(["long", 12]);
-		for (const pointer of ["/long/13", "/long/1x", "/list/2", "/list/01", "/list/x", "/a~1b/0", "/none/0"]) {
-			expect(parseInsertPointer(pointer, document)).toBeUndefined();
-		}
-		expect(parseInsertPointer("0", ["x"])).toBeUndefined();
-	});
-
-	it("finds the item next to an insert: the one there, or the last one, or the empty list", () => {
-		expect(itemBeside(["x", "y"], [0])).toBe("x");
-		expect(itemBeside(["x", "y"], [2])).toBe("y");
-		expect(itemBeside({ list: [] }, ["list", 0])).toEqual([]);
-		expect(itemBeside({ list: "x" }, ["list", 0])).toBeUndefined();
+describe("the text of a result", () => {
+	it("is framed again, counted in characters, and read without reminders", () => {
+		const framed = { path: [0], text: "old", frame: { before: "<", after: ">" } };
+		expect([inFrame(framed, "new"), inFrame({ path: [0], text: "old" }, "new")]).toEqual(["<new>", "new"]);
+		const two = { ...resultOf("a"), texts: ["one", "three"].map((text) => ({ path: [0], text })) };
+		expect(resultCharacters(two)).toBe(8);
+		expect(resultContent(resultOf("a", "done<system-reminder>x</system-reminder>\n"))).toBe("done");
 	});
 });
 
-describe("childPath", () => {
-	it("adds one segment at any depth, and keeps the path unchanged", () => {
-		let path: Path = [];
-		for (const [depth, segment] of ["messages", 3, "content", 0, "text"].entries()) {
-			const child = childPath(path, segment);
-			expect(child).toEqual([...path, segment]);
-			expect(path).toHaveLength(depth);
-			path = child;
-		}
+describe("the size", () => {
+	const meter = { countTokens: roughCount, messageOverhead: 4 };
+
+	it("of a message that is no longer sent is nothing", () => {
+		const unsent = messageOf({ sent: false, counted: ["12345678"], mediaTokens: 9, results: [resultOf("a", "1")] });
+		expect(measure(transcriptOf(unsent, messageOf({ sent: true })), meter)).toEqual({
+			messages: [
+				{ chars: 0, tokens: 0 },
+				{ chars: 0, tokens: 4, fixed: 4 },
+			],
+			surroundingTokens: 0,
+			total: { chars: 0, tokens: 4, fixed: 4 },
+		});
+	});
+
+	it("has what the provider adds to each request", () => {
+		const { total, surroundingTokens } = measure({ ...transcriptOf(), surroundings: ["12345678"] }, meter, 30);
+		expect(total).toEqual({ chars: 8, tokens: 32, fixed: 30 });
+		expect(surroundingTokens).toBe(32);
+	});
+
+	it("of an image is fixed, but for the text in it", () => {
+		expect(sizeOfMedia(image, roughCount)).toEqual({ chars: 0, tokens: 85, fixed: 85 });
+		const texts = ["12345678", "1234"].map((text) => ({ path: [0], text }));
+		expect(sizeOfMedia({ ...image, texts }, roughCount)).toEqual({ chars: 12, tokens: 88, fixed: 85 });
+	});
+
+	it("is counted once by the same meter, and again by another", () => {
+		let counted = 0;
+		const counting = () => (text: string) => {
+			counted += 1;
+			return text.length;
+		};
+		const [one, other] = [counting(), counting()];
+		const result = resultOf("a", "12345");
+		expect([sizeOfResult(result, one), sizeOfResult(result, one)]).toEqual(Array(2).fill({ chars: 5, tokens: 5 }));
+		expect(counted).toBe(1);
+		sizeOfResult(result, other);
+		sizeOfResult(resultOf("a", "12345"), one);
+		expect(counted).toBe(3);
+	});
+});
+
+describe("a memory of texts", () => {
+	it("holds facts of short and of long texts, those of the latest", () => {
+		const memory = createTextMemory<number>();
+		const [short, long] = ["x".repeat(16_000), "x".repeat(16_001)];
+		expect([memory.find(short), memory.find(long)]).toEqual([undefined, undefined]);
+		memory.remember(short, 1);
+		memory.remember(long, 2);
+		expect([memory.find(short), memory.find(long), memory.find(`y${long.slice(1)}`)]).toEqual([1, 2, undefined]);
+		memory.remember(long, 3);
+		expect(memory.find(long)).toBe(3);
+	});
+
+	it("is full at its number of characters, and remembers nothing more", () => {
+		const memory = createTextMemory<number>(10);
+		memory.remember("12345", 1);
+		expect(memory.isFull()).toBe(false);
+		memory.remember("123456", 2);
+		expect(memory.isFull()).toBe(true);
+		memory.remember("1", 3);
+		expect([memory.find("123456"), memory.find("1")]).toEqual([2, undefined]);
+		const exact = createTextMemory<number>(5);
+		exact.remember("12345", 1);
+		expect(exact.isFull()).toBe(true);
 	});
 });
 
@@ -115,20 +201,4 @@ describe("withoutReminders", () => {
 		expect(withoutReminders(`a${reminder.repeat(20_000)}`)).toBe("a");
 		expect(withoutReminders(`<system-reminder>${"</system-reminder>".repeat(50_000)}`)).toBe("");
 	}, 2_000);
-});
-
-describe("valueAt", () => {
-	const document = { list: [{ text: "x" }], empty: null };
-
-	it("follows keys and indexes", () => {
-		expect(valueAt(document, ["list", 0, "text"])).toBe("x");
-		expect(valueAt(document, [])).toBe(document);
-	});
-
-	it.each([[["list", 1]], [["none"]], [["empty", "x"]], [["toString"]], [["list", 0, "text", 0]]])(
-		"finds nothing at %j",
-		(path) => {
-			expect(valueAt(document, path)).toBeUndefined();
-		},
-	);
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { applyPlan } from "../../src/conversation/apply.ts";
+import type { Path } from "../../src/conversation/paths.ts";
 import type { Edit, InsertEdit, Plan, RemoveEdit, ReplaceEdit } from "../../src/conversation/plan.ts";
-import type { Message, Path, Transcript } from "../../src/conversation/transcript.ts";
+import type { Message, Transcript } from "../../src/conversation/transcript.ts";
 import { verify } from "../../src/conversation/verify.ts";
 import { roughCount } from "../support/rough-count.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../src/conversation/transcript.ts";
+import { valueAt } from "../../src/conversation/paths.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { claudeCode } from "../../src/formats/claude-code.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonPointer, valueAt } from "../../src/conversation/transcript.ts";
+import { jsonPointer, valueAt } from "../../src/conversation/paths.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";

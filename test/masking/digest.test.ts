@@ -5,7 +5,7 @@ import { placeholderReader, writePlaceholder } from "../../src/masking/placehold
 import { localeNames } from "../../src/policy/names.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { type Originals, wordings } from "../../src/policy/wordings.ts";
-import { placeholderReaderOf } from "../../src/restore/find-original.ts";
+import { placeholderReaderOf } from "../../src/restore/recognise.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 

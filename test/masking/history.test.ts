@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ReplaceEdit } from "../../src/conversation/plan.ts";
 import { pricesNow, type ReplayResult, readHistory, scaleHistory, startView, walk } from "../../src/masking/history.ts";
 import { wordings } from "../../src/policy/wordings.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf } from "../support/replay-history.ts";
 import { roughCount } from "../support/rough-count.ts";

@@ -3,7 +3,7 @@ import { planMask } from "../../src/masking/mask.ts";
 import { replay } from "../../src/masking/replay.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf } from "../support/replay-history.ts";
 import { roughCount } from "../support/rough-count.ts";

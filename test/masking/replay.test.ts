@@ -6,7 +6,7 @@ import { replay } from "../../src/masking/replay.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { conversations, maskSettings } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";

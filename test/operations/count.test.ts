@@ -3,7 +3,7 @@ import { readConversation } from "../../src/formats/detect.ts";
 import { modelOfCall } from "../../src/formats/model.ts";
 import { calibrate } from "../../src/operations/context-window.ts";
 import { asSent, countingReport, countText, tokenMeter } from "../../src/operations/count.ts";
-import { shortenedRef } from "../../src/restore/find-original.ts";
+import { shortenedRef } from "../../src/restore/recognise.ts";
 import type { TokenEstimate } from "../../src/tokens/estimate.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { messageOf, transcriptOf } from "../support/transcripts.ts";

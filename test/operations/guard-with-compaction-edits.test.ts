@@ -246,3 +246,24 @@ it("results that move because messages before them go are restored in their own 
 	const compacted = outcome.edits.filter(({ reason }) => reason === "summary");
 	expect(back.text).toBe(writeEdits(given, compacted).text);
 });
+
+it("a conversation to which nothing can be appended once it is compacted is guarded without the compaction", async () => {
+	const call = { type: "tool_use", input: { path: "a.txt" } };
+	const exchange = (calls: number, content: string) => [
+		{ role: "assistant", content: Array.from({ length: calls }, () => call) },
+		{ role: "user", content: [{ type: "tool_result", content }] },
+	];
+	const messages = [
+		...exchange(2, "row,".repeat(200)),
+		...exchange(1, outputOf("a", 20)),
+		...exchange(1, outputOf("b", 20)),
+		{ role: "user", content: "And now?" },
+	];
+	const document = { model: "some-model", messages };
+	const layer: PolicyLayer = { compaction: { strategy: "llm-summary", keep_last_messages: 0 } };
+	const lastResponse = { role: "assistant", stop_reason: "max_tokens", content: [{ type: "text", text: "As far " }] };
+	const outcome = await bothRounds({ document, layer, contextWindow: 1e6, lastResponse });
+	check(document, outcome);
+	expect(outcome.report.compaction).toMatchObject({ result: "failed", code: "invalid_argument" });
+	expect(outcome.report.follow_up).toMatchObject({ appended: true });
+});

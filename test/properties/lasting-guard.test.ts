@@ -6,7 +6,7 @@ import { pairResults } from "../../src/conversation/turns.ts";
 import { planGuard } from "../../src/guarding/guard.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { beginningOf, turnsOf } from "../support/replay-history.ts";
 import { roughCount } from "../support/rough-count.ts";

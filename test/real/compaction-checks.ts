@@ -1,4 +1,5 @@
-import { type Path, type Transcript, valueAt } from "../../src/conversation/transcript.ts";
+import { type Path, valueAt } from "../../src/conversation/paths.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import type { PortableEdit } from "../../src/json-text/edit.ts";

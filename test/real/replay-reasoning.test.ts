@@ -8,7 +8,7 @@ import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
 import { meterFaults } from "../../src/replaying/faults.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { developmentSet } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";

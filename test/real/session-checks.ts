@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { jsonPointer, type Transcript, valueAt } from "../../src/conversation/transcript.ts";
+import { jsonPointer, valueAt } from "../../src/conversation/paths.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
 import { toolTurns } from "../../src/conversation/turns.ts";
 import { formats, locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

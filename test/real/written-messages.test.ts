@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { applyPlan } from "../../src/conversation/apply.ts";
-import { type Message, type Transcript, valueAt } from "../../src/conversation/transcript.ts";
+import { valueAt } from "../../src/conversation/paths.ts";
+import type { Message, Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { formats, type ReadConversation, readConversation } from "../../src/formats/detect.ts";
 import type { RecordLinks } from "../../src/formats/format.ts";

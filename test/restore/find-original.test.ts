@@ -3,7 +3,9 @@ import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { locales } from "../../src/policy/wordings.ts";
-import { createOriginalFinder, parsePlaces, placesKey, shortenedRef } from "../../src/restore/find-original.ts";
+import { createOriginalFinder } from "../../src/restore/find-original.ts";
+import { parsePlaces, placesKey } from "../../src/restore/places.ts";
+import { shortenedRef } from "../../src/restore/recognise.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { type Place, placesKey } from "../../src/restore/find-original.ts";
+import { type Place, placesKey } from "../../src/restore/places.ts";
 import { restoreConversation, restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

@@ -16,7 +16,7 @@ import { meterSchedule } from "../../src/replaying/bill.ts";
 import { meterFaults } from "../../src/replaying/faults.ts";
 import { measureRecall } from "../../src/replaying/recall.ts";
 import { type Rival, rivalSchedule } from "../../src/replaying/rivals.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";
 

@@ -2,7 +2,7 @@ import type { Transcript } from "../../src/conversation/transcript.ts";
 import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { roughCount } from "./rough-count.ts";
 
 /** The history of a transcript under a policy, counted roughly. */

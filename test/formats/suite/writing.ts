@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyPlan } from "../../../src/conversation/apply.ts";
-import { type Message, type Transcript, valueAt } from "../../../src/conversation/transcript.ts";
+import { valueAt } from "../../../src/conversation/paths.ts";
+import type { Message, Transcript } from "../../../src/conversation/transcript.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
 import { deepFreeze } from "../../support/deep-freeze.ts";
 import { outputOf } from "../../support/sample-text.ts";

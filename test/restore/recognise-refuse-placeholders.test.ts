@@ -7,7 +7,7 @@ import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { locales } from "../../src/policy/wordings.ts";
-import { placeholdersOf } from "../../src/restore/find-original.ts";
+import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, system, toolTurn, user } from "../support/script.ts";
