@@ -88,7 +88,7 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	return paired;
 }
 
-export interface PairedLink {
+interface PairedLink {
 	readonly link: BlockLink;
 	/** Indexes of the messages of the link and of the block that it names. */
 	readonly message: number;
