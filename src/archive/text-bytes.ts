@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
 import crypto from "node:crypto";
-import { createTextMemory } from "../conversation/text-memory.ts";
 
 // Lone surrogates become bytes that UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so nothing is lost.
 
@@ -76,19 +75,7 @@ export function firstBytes(text: string, most: number): { readonly text: string;
 	return { text: text.slice(0, read), bytes: written };
 }
 
-/** Some 20 conversations of 200 kB, whose results each request of the proxy hashes four times. */
-const rememberedChars = 4_000_000;
-/** A text memory compares longer texts in more time than hashing takes. */
-const longestRemembered = 16_000;
-let hashes = createTextMemory<string>(rememberedChars);
-
-/** Hashes the text as UTF-8, in which each lone surrogate is U+FFFD, and returns hex digits. Remembers them (`npm run bench -- proxy`). */
+/** Hashes the text as UTF-8, in which each lone surrogate is U+FFFD, and returns hex digits. */
 export function sha256(text: string): string {
-	if (text.length > longestRemembered) return crypto.hash("sha256", text, "hex");
-	const known = hashes.find(text);
-	if (known !== undefined) return known;
-	const hash = crypto.hash("sha256", text, "hex");
-	if (hashes.isFull()) hashes = createTextMemory(rememberedChars);
-	hashes.remember(text, hash);
-	return hash;
+	return crypto.hash("sha256", text, "hex");
 }

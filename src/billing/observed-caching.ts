@@ -15,7 +15,7 @@ export interface ObservedCaching {
 export const nothingObserved: ObservedCaching = { reads: false, readsUnasked: false, misses: 0 };
 
 /** Providers cache from some 1 000 tokens on, a few models from 4 096. */
-export const longPrefix = 4_000;
+const longPrefix = 4_000;
 const mostMisses = 5;
 
 /**

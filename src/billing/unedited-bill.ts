@@ -26,7 +26,7 @@ export interface BilledRequest {
 	readonly isCold: boolean;
 }
 
-export interface UneditedBill {
+interface UneditedBill {
 	/** In prices of an input token. */
 	readonly billed: number;
 	/** Tokens that were sent before and again, in those of the provider; 0 if its cache had expired. */

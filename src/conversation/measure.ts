@@ -59,7 +59,7 @@ export const sizeOfMessage = rememberSize((message: Message, { countTokens, mess
 	return { chars, tokens, fixed };
 });
 
-/** Remembers the sizes of parts of a transcript, which never changes: several steps of a call measure them. */
+/** Remembers the sizes of parts of a transcript, which never changes: to hash its texts again makes `mask` a third slower at 10 MB. */
 function rememberSize<Part extends object, Meter extends object>(
 	measure: (part: Part, meter: Meter) => Size,
 ): (part: Part, meter: Meter) => Size {

@@ -76,8 +76,6 @@ export interface PairedResult {
 
 /** Pairs each result with the latest earlier call of its id, in order of appearance: real conversations reuse ids. */
 export function pairResults({ messages }: Transcript): readonly PairedResult[] {
-	const known = pairings.get(messages);
-	if (known) return known;
 	const latest = new Map<string | undefined, { readonly caller: number; readonly call: ToolCall }>();
 	const paired: PairedResult[] = [];
 	for (const [index, { calls, results }] of messages.entries()) {
@@ -87,11 +85,10 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 			paired.push({ result, message: index, caller: owner?.caller, call: owner?.call });
 		}
 	}
-	pairings.set(messages, paired);
 	return paired;
 }
 
-export interface PairedLink {
+interface PairedLink {
 	readonly link: BlockLink;
 	/** Indexes of the messages of the link and of the block that it names. */
 	readonly message: number;
@@ -113,9 +110,6 @@ export function pairLinks(messages: readonly Message[]): readonly PairedLink[] {
 	}
 	return paired;
 }
-
-// A transcript never changes, and every step of an operation needs its pairs.
-const pairings = new WeakMap<readonly Message[], readonly PairedResult[]>();
 
 /** Indexes of the tool turns (docs/strategies.md#tool-turns). Parallel calls are one turn. */
 export function toolTurns({ messages }: Transcript): readonly number[] {

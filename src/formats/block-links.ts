@@ -44,7 +44,7 @@ export function linkCaller(block: JsonObject, draft: MessageDraft): void {
 /** Where SDKs keep the fields of one provider: by its name, or directly. */
 const holders = ["providerOptions", "providerMetadata", "callProviderMetadata", "provider_details", "extras"];
 
-export function providerFields(block: JsonObject): JsonObject[] {
+function providerFields(block: JsonObject): JsonObject[] {
 	return holders.flatMap((key) => {
 		const held = objectOf(Object.hasOwn(block, key) ? block[key] : undefined);
 		return [held, ...objectsOf(Object.values(held))];

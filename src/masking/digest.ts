@@ -13,8 +13,8 @@ export function withDigest<Parameters extends MaskResultParameters & { readonly 
 	const maxTokens = policy.digest_tokens;
 	if (maxTokens === 0 || parameters.digest) return parameters;
 	const digests = digestsOf({ transcript, maxTokens, countTokens });
-	const byResult = new Map(pairResults(transcript).map((one, place) => [one, digests[place]]));
-	return { ...parameters, digest: (paired) => byResult.get(paired) };
+	const byResult = new Map(pairResults(transcript).map(({ result }, place) => [result, digests[place]]));
+	return { ...parameters, digest: ({ result }) => byResult.get(result) };
 }
 
 /** Largest share of a result's tokens for its digest, so that masking a short result pays. */

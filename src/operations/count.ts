@@ -1,4 +1,4 @@
-import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
+import { type CountTokens, scaleTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { asCountedText, objectOf } from "../json-text/value.ts";
@@ -77,17 +77,5 @@ function toolsOf(body: unknown): unknown {
 export async function tokenMeter(policy: Policy, model: string | undefined) {
 	const estimate = await estimateTokens(model, policy.tokens.encoding ?? undefined);
 	const countTokens = await loadCounter(estimate.encoding);
-	return { meter: sameMeter(estimate.encoding, countTokens, policy), estimate };
-}
-
-const meters = new Map<EncodingName, TokenMeter>();
-
-/** Returns the same object for the same way of counting, because sizes are cached by it. */
-function sameMeter(encoding: EncodingName, countTokens: CountTokens, policy: Policy): TokenMeter {
-	const messageOverhead = policy.tokens.message_overhead;
-	const known = meters.get(encoding);
-	if (known?.countTokens === countTokens && known.messageOverhead === messageOverhead) return known;
-	const meter = { countTokens, messageOverhead };
-	meters.set(encoding, meter);
-	return meter;
+	return { meter: { countTokens, messageOverhead: policy.tokens.message_overhead }, estimate };
 }

@@ -4,25 +4,15 @@ import { invalidPolicy, quote, suggestion } from "./errors.ts";
 import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, type Prices, policySchema } from "./schema.ts";
 
-/** Lays the preset that the last layer names over the schema's defaults, and the layers over both. Frozen, since it is shared. */
+/** Lays the preset that the last layer names over the schema's defaults, and the layers over both. Frozen. */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});
 	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
 	const start = presets[preset].policy;
 	const sameLocale = set.locale === undefined || set.locale === start.locale;
-	return parseOnce({ ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset });
-}
-
-// Every call needs a policy, and checking one takes longer than reading a short conversation.
-const parsed = new Map<string, Policy>();
-
-function parseOnce(layer: PolicyLayer): Policy {
-	const key = JSON.stringify(layer);
-	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
+	const layer = { ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset };
+	const policy = frozen(policySchema.parse(layer));
 	setPrices.set(policy.prices, new Set(Object.keys(layer.prices ?? {})));
-	parsed.delete(key);
-	if (parsed.size >= 16) parsed.delete(parsed.keys().next().value ?? "");
-	parsed.set(key, policy);
 	return policy;
 }
 

@@ -11,7 +11,7 @@ import type { Values } from "./states.ts";
 export type Originals = ReturnType<typeof createOriginals>;
 
 /** A result that is sent in another form, which names its original by `ref`. */
-export interface Replaced {
+interface Replaced {
 	readonly paired: PairedResult;
 	readonly values: Values;
 	readonly ref: string | undefined;

@@ -103,14 +103,9 @@ export function blockKey(document: unknown, { path }: ThinkingBlock): string {
 	return hashOf(signature ?? data ?? block).slice(0, 16);
 }
 
-/** Results are most of a request, and both keys need them. */
-const textHashes = new WeakMap<ToolResult, string>();
-
 function textHash(result: ToolResult): string {
 	const frames = result.texts.flatMap(({ frame }) => (frame ? [frame.before, frame.after] : []));
-	const known = textHashes.get(result) ?? shortened(sha256([resultText(result), ...frames].join("\0")));
-	textHashes.set(result, known);
-	return known;
+	return shortened(sha256([resultText(result), ...frames].join("\0")));
 }
 
 function hashOf(value: unknown): string {

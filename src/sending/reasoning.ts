@@ -44,7 +44,7 @@ export function boundBlocks(document: unknown, { messages }: Transcript, remembe
 }
 
 /** Where a result begins, and the request in which it took another form; 0 for never. */
-export interface Change {
+interface Change {
 	readonly message: number;
 	readonly path: Path;
 	readonly changed: number;

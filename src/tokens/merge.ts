@@ -148,8 +148,6 @@ function prefixSlot(view: DataView, start: number): number {
 	return Math.imul(view.getInt32(start, true), 0x9e3779b1) >>> (32 - prefixBits);
 }
 
-const answerBits = 16;
-
 /**
  * Rank of the next token; -1 if none may follow. Undoes the merges of both tokens, the last one first, and checks each
  * time whether the parts that touch would have been merged earlier.
@@ -180,18 +178,9 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 		return (secondParts[rank] as number) - 1;
 	}
 
-	// A cache: 18 bits for each of the two tokens and for the answer + 1.
-	const answers = new Int32Array(2 << answerBits);
-
 	function findNeighbour(view: DataView, place: number, before: number, longest: number): number {
-		const slot = 2 * (Math.imul(before ^ Math.imul(longest, 0x9e3779b1), 0x85ebca6b) >>> (32 - answerBits));
-		const known = answers[slot + 1] as number;
-		if (answers[slot] === ((before + 1) | (longest << 18)) && (known & 0xf) === longest >>> 14)
-			return (known >>> 4) - 1;
 		let token = longest;
 		while (token >= 0 && !mayTouch(view, place, before, token)) token = within(token);
-		answers[slot] = (before + 1) | (longest << 18);
-		answers[slot + 1] = (longest >>> 14) | ((token + 1) << 4);
 		return token;
 	}
 

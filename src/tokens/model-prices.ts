@@ -255,18 +255,10 @@ export function openCatalogue(): Promise<void> {
 	return opening;
 }
 
-/** Names come from requests, so only so many are remembered. */
-const mostNames = 200;
-const searched = new Map<string, ModelPrices | undefined>();
-
 function catalogued(model: string, name: string): ModelPrices | undefined {
 	if (!catalogue || name === "") return undefined;
-	if (!searched.has(model)) {
-		if (searched.size >= mostNames) searched.clear();
-		const found = catalogue(model);
-		searched.set(model, found && pricesFromCatalogue(name, found.prices));
-	}
-	return searched.get(model);
+	const found = catalogue(model);
+	return found && pricesFromCatalogue(name, found.prices);
 }
 
 /** A model without a price of reads may be cached all the same: its reports decide. */
