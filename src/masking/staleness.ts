@@ -12,7 +12,8 @@ export function findStale(
 	transcript: Transcript,
 	masked: ReadonlySet<number> = new Set(),
 ): readonly (number | undefined)[] {
-	const latest = new Map<string, { readonly place: number; readonly length: number }>();
+	// Of each key, the results that none has made stale yet: each is more than twice as long as the next one.
+	const waiting = new Map<string, { readonly place: number; readonly length: number }[]>();
 	const staleFrom: (number | undefined)[] = [];
 	const argumentsOf = resultArguments(transcript);
 	pairResults(transcript).forEach(({ result, message, call }, place) => {
@@ -22,10 +23,14 @@ export function findStale(
 		const given = argumentsOf[place];
 		const sameCall = given === undefined ? [] : [`call ${textKey(`${call?.name ?? ""}\n${given}`)}`];
 		for (const key of [`text ${textKey(text)}`, ...sameCall]) {
-			const before = latest.get(key);
-			latest.set(key, { place, length: text.length });
+			const before = waiting.get(key) ?? [];
+			waiting.set(key, before);
 			// A much shorter answer to the same call is a failure, or a notice that the file has not changed.
-			if (before !== undefined && text.length * 2 >= before.length) staleFrom[before.place] ??= message;
+			for (let last = before.at(-1); last && text.length * 2 >= last.length; last = before.at(-1)) {
+				staleFrom[last.place] ??= message;
+				before.pop();
+			}
+			before.push({ place, length: text.length });
 		}
 	});
 	return staleFrom;

@@ -73,7 +73,7 @@ describe("long texts take linear time", () => {
 			{ ...edit("/b", `edited ${index}`), isError: index % 2 === 0 },
 		]).flat();
 		const transcript = transcriptOf(...called(...calls, edit("/a", "done")));
-		expect(findStale(transcript).filter((from) => from !== undefined)).toEqual([]);
+		expect(findStale(transcript).filter((from) => from !== undefined)).toHaveLength(9_999);
 		expect(findErrors(transcript).filter((one) => one?.resolvedFrom !== undefined)).toHaveLength(5_000);
 	});
 });
