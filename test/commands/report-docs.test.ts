@@ -20,12 +20,15 @@ function session() {
 }
 
 it("the page on reports shows the output of the command next to it", async () => {
-	const page = await readFile(join(packageFolder, "docs", "report.md"), "utf8");
+	const page = await readFile(join(packageFolder, "docs", "replay.md"), "utf8");
 	const [, command = "", printed = ""] = /```console\n\$ palimpsest (.*)\n([\s\S]*?)```/.exec(page) ?? [];
 	expect(command).toMatch(/^report session\.json /);
 	const folder = await scratchFolder();
 	await writeFile(join(folder, "session.json"), JSON.stringify(session()));
 	const { text, code } = await runCli(command.split(" "), { folder, environment: { PALIMPSEST_ARCHIVE: "memory" } });
 	expect(code).toBe(0);
-	expect(printed).toBe(text);
+	// The page leaves lines out of the middle.
+	const [beginning = "", end = ""] = printed.split("…\n");
+	expect(text.slice(0, beginning.length)).toBe(beginning);
+	expect(text.slice(-end.length)).toBe(end);
 });
