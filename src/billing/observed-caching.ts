@@ -22,7 +22,7 @@ const mostMisses = 5;
  * Adds one more answer to the observations. `repeated` are the tokens at the start of the request that were sent before, as long
  * as the provider keeps them; 0 if its cache had expired. `isExpected`: whether the request was to be cached.
  */
-export function learnFromUsage(
+function learnFromUsage(
 	observed: ObservedCaching,
 	{ usage, repeated, isExpected }: Answered & { readonly isExpected: boolean },
 ): ObservedCaching {

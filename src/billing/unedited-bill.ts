@@ -13,7 +13,7 @@ export interface RequestParts {
 	readonly sent: readonly SizedPart[];
 }
 
-export interface BilledRequest {
+interface BilledRequest {
 	readonly parts: RequestParts;
 	/** Those of the last request of the conversation; `undefined` for the first that we see. */
 	readonly before: RequestParts | undefined;
@@ -109,7 +109,7 @@ export function tokensOf(parts: readonly SizedPart[]): number {
 }
 
 /** Tokens of the longest common start of two requests: providers cache it. By whole messages, as in `replay`. */
-export function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
+function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
 	const end = parts.findIndex(({ key }, index) => key !== before[index]?.key);
 	return tokensOf(end === -1 ? parts : parts.slice(0, end));
 }

@@ -21,7 +21,7 @@ export function withDigest<Parameters extends MaskResultParameters & { readonly 
 const mostOfResult = 1 / 4;
 
 /** One for each of `pairResults`, made from earlier text only, so it is the same for any choice of masked results. */
-export function digestsOf(how: {
+function digestsOf(how: {
 	readonly transcript: Transcript;
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
@@ -60,7 +60,7 @@ const reach = 200_000;
 const cost = { each: 2, character: 0.25 } as const;
 
 /** The outcome, then identifiers by expected use; no line breaks or brackets, so that a placeholder can hold it. */
-export function digestOf(parameters: DigestParameters): string {
+function digestOf(parameters: DigestParameters): string {
 	const { text, maxTokens, countTokens } = parameters;
 	if (maxTokens <= 0) return "";
 	const pieces: string[] = [];

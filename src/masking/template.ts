@@ -53,7 +53,7 @@ function sourceOf(parts: readonly TemplatePart[]): string {
 type Value = Extract<TemplatePart, { kind: "value" }>;
 
 /** Earlier values as long as possible, as in a regular expression, but in time proportional to text and parts. */
-export function matchTemplate(parts: readonly TemplatePart[], text: string): Record<string, string> | undefined {
+function matchTemplate(parts: readonly TemplatePart[], text: string): Record<string, string> | undefined {
 	// For each part the places from which it and all later parts give the rest of the text.
 	let behind: Uint8Array = new Uint8Array(text.length + 1).fill(1, text.length);
 	const steps = parts.toReversed().map((part) => {

@@ -122,12 +122,8 @@ const longestLine = 1_000;
 const lineNumber = /^\s{0,12}\d{1,7}(?:[:→\t]| {0,3}\|)/;
 
 /** Trimmed, without line numbers of tools, of 20 to 1 000 characters. Escapes of a call's JSON count as unescaped. */
-export function wholeLines(text: string): readonly string[] {
-	return rawLines(text).flatMap((raw) => lineIn(raw) ?? none);
-}
-
 function linesIn(texts: readonly string[]): ReadonlySet<string> {
-	return new Set(texts.flatMap(wholeLines));
+	return new Set(texts.flatMap((text) => rawLines(text).flatMap((raw) => lineIn(raw) ?? none)));
 }
 
 function rawLines(text: string): string[] {

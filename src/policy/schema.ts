@@ -39,19 +39,15 @@ export const placeholderVariables = ["tool_call_id", "tool_name", "original_char
 export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
 const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** The names of the variables in a template, in order of appearance. */
-export function templateVariables(template: string): string[] {
-	return Array.from(template.matchAll(variable), (match) => match[1] as string);
-}
-
 /** Refuses unknown variables and lone surrogates. */
-export function templateSchema(known: readonly string[]) {
+function templateSchema(known: readonly string[]) {
 	return z
 		.string()
 		.min(1)
 		.max(2_000)
 		.superRefine((template, context) => {
-			const unknown = new Set(templateVariables(template).filter((name) => !known.includes(name)));
+			const names = Array.from(template.matchAll(variable), (match) => match[1] as string);
+			const unknown = new Set(names.filter((name) => !known.includes(name)));
 			const listed = known.map((one) => `{${one}}`).join(", ");
 			for (const name of unknown) {
 				const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name;

@@ -214,7 +214,7 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 }
 
 /** The longest piece of `createPieceMerger` in bytes: its time is quadratic. */
-export const longestMergedPiece = 128;
+const longestMergedPiece = 128;
 const noRank = 2 ** 31 - 1;
 
 /**

@@ -52,11 +52,6 @@ function pricesInTable(name: string): ModelPrices | undefined {
 	return undefined;
 }
 
-/** Lists the prices in the order of the table, for its page. */
-export function tabledPrices(): readonly ModelPrices[] {
-	return families.flatMap(({ family, versions }) => versions.map((row) => pricesOf(family, row)));
-}
-
 interface Row {
 	/** Absent: every version. */
 	readonly from?: number;

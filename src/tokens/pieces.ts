@@ -9,7 +9,7 @@ const { blocksEnd, classAt, widthAt } = classes;
  * A state machine that splits plain pieces of ASCII: the entry at a state plus a byte is the next state. `ended`: the piece
  * ended before that byte; states above it: see `endedEarlier`.
  */
-export type AsciiPieces = Uint16Array;
+type AsciiPieces = Uint16Array;
 
 export const ended = 0xff00;
 const endedOneBefore = ended + 1;

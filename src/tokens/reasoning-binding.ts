@@ -1,5 +1,5 @@
 /** Whether a model accepts reasoning only after the messages that it was produced after, and for which accounts. */
-export type ReasoningBinding = "none" | "some_accounts" | "all_accounts";
+type ReasoningBinding = "none" | "some_accounts" | "all_accounts";
 
 /** A version as `[major, minor]`. */
 type Version = readonly [number, number];

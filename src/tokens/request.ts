@@ -78,7 +78,7 @@ function anthropicToolPrompt(model: string): number {
  * Tokens of function schemas for OpenAI's models; `undefined` if a parameter is an object, which is not documented. Source:
  * OpenAI Cookbook, "How to count tokens with tiktoken", 7, for GPT-4o (`functionStart` 7) and GPT-4 (10).
  */
-export function functionTokens(
+function functionTokens(
 	tools: unknown,
 	{ countTokens, functionStart }: { readonly countTokens: CountTokens; readonly functionStart: 7 | 10 },
 ): number | undefined {

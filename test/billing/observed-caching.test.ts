@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-	createCachingRecord,
-	learnFromUsage,
-	neverReads,
-	nothingObserved,
-} from "../../src/billing/observed-caching.ts";
+import { createCachingRecord, neverReads, nothingObserved } from "../../src/billing/observed-caching.ts";
 
 const answered = (cacheRead: number, repeated: number, isExpected = true) => ({
 	usage: { cacheRead },
@@ -12,7 +7,11 @@ const answered = (cacheRead: number, repeated: number, isExpected = true) => ({
 	isExpected,
 });
 
-const learnt = (...answers: readonly ReturnType<typeof answered>[]) => answers.reduce(learnFromUsage, nothingObserved);
+function learnt(...answers: readonly ReturnType<typeof answered>[]) {
+	const record = createCachingRecord();
+	for (const answer of answers) record.learn("openai", "a", answer);
+	return record.of("openai", "a");
+}
 
 describe("what an upstream is seen to do", () => {
 	it("is never to read after five requests that repeat over 4 000 tokens", () => {

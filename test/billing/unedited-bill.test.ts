@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cacheTerms } from "../../src/billing/terms.ts";
-import type { SizedPart } from "../../src/billing/unedited-bill.ts";
-import { type BilledRequest, billUnedited, estimatedBill } from "../../src/billing/unedited-bill.ts";
+import { billUnedited, estimatedBill, type SizedPart } from "../../src/billing/unedited-bill.ts";
 import type { Usage } from "../../src/billing/usage.ts";
 import { policyOf } from "../support/policy-of.ts";
 
@@ -23,6 +22,8 @@ function partsOf(results: number, masked: number, prompt = "prompt") {
 }
 
 const usageOf = (cacheRead: number, cacheWrite: number): Usage => ({ input: 0, cacheRead, cacheWrite, output: 0 });
+
+type BilledRequest = Parameters<typeof billUnedited>[0];
 
 function bill(request: Partial<BilledRequest> & Pick<BilledRequest, "parts">) {
 	return billUnedited({ before: undefined, usage: undefined, scale: 1, terms, isCold: false, ...request });

@@ -1,9 +1,9 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Message } from "../../src/conversation/transcript.ts";
-import { digestsOf } from "../../src/masking/digest.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 import { called } from "./called.ts";
+import { digestsOf } from "./digests.ts";
 
 const countTokens = (text: string) => Math.ceil(text.length / 4);
 
@@ -14,7 +14,7 @@ const digests = (maxTokens: number, ...messages: Message[]) =>
 
 const bash = (text: string, command = "look") => ({ name: "bash", given: { command }, text: `${text} ${filler}` });
 
-describe("digestsOf", () => {
+describe("the digests of a conversation", () => {
 	it("names identifiers absent from earlier messages and digests", () => {
 		const said = messageOf({ counted: ["I know knownName."] });
 		const messages = called(

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { resultText, type Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults, toolTurns } from "../../src/conversation/turns.ts";
-import { digestsOf } from "../../src/masking/digest.ts";
 import { findIdentifiers } from "../../src/masking/identifiers.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { realTranscripts } from "../real/real-transcripts.ts";
 import { hasRealData } from "../support/real-conversations.ts";
+import { digestsOf } from "./digests.ts";
 
 const countTokens = await loadCounter("o200k_base");
 

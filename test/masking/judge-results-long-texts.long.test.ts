@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { callTarget } from "../../src/masking/call-targets.ts";
-import { digestOf } from "../../src/masking/digest.ts";
 import { structuralError } from "../../src/masking/errors.ts";
 import { findErrors } from "../../src/masking/judge-results.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import { otherTarget } from "../../src/masking/targets.ts";
 import { transcriptOf } from "../support/transcripts.ts";
 import { called, edit, read } from "./called.ts";
+import { digestOf } from "./digests.ts";
 
 const size = 400_000;
 

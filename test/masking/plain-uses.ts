@@ -2,12 +2,12 @@ import { resultText, type Transcript } from "../../src/conversation/transcript.t
 import { pairResults } from "../../src/conversation/turns.ts";
 import { resultArguments } from "../../src/masking/call-targets.ts";
 import { findIdentifiers } from "../../src/masking/identifiers.ts";
-import { wholeLines } from "../../src/masking/uses.ts";
+import { wholeLines } from "../support/whole-lines.ts";
 
 const identifiersIn = (texts: readonly string[]) =>
 	new Set(texts.flatMap((text) => findIdentifiers(text).map((one) => one.text)));
 
-const linesIn = (texts: readonly string[]) => new Set(texts.flatMap((text) => [...wholeLines(text)]));
+const linesIn = (texts: readonly string[]) => new Set(texts.flatMap((text) => wholeLines(text)));
 
 const kinds = { identifiers: identifiersIn, lines: linesIn };
 

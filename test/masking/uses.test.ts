@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findUses, wholeLines } from "../../src/masking/uses.ts";
+import { findUses } from "../../src/masking/uses.ts";
 import { measureRecall } from "../../src/replaying/recall.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
@@ -156,38 +156,44 @@ describe("measureRecall", () => {
 	});
 });
 
-describe("wholeLines", () => {
+/** The lines of a result that an answer takes when it repeats the text. */
+function linesOf(text: string): string[] {
+	const { lines } = findUses(transcriptFrom(turnsOf([text, padding], ["", text])));
+	return lines.flat().map((taken) => taken.text);
+}
+
+describe("the lines that an answer can use", () => {
 	it("removes indentation and line numbers, and decodes JSON escapes", () => {
-		expect(wholeLines(`   12→\t${line}`)).toEqual([line]);
-		expect(wholeLines(`12:${line}\n`)).toEqual([line]);
-		expect(wholeLines(JSON.stringify({ text: `x\n\t${line}\ny` }))).toEqual([line]);
-		expect(wholeLines(JSON.stringify({ text: 'x\nprint("a whole line of it")\ny' }))).toEqual([
+		expect(linesOf(`   12→\t${line}`)).toEqual([line]);
+		expect(linesOf(`12:${line}\n`)).toEqual([line]);
+		expect(linesOf(JSON.stringify({ text: `x\n\t${line}\ny` }))).toEqual([line]);
+		expect(linesOf(JSON.stringify({ text: 'x\nprint("a whole line of it")\ny' }))).toEqual([
 			'print("a whole line of it")',
 		]);
 	});
 
 	it("takes lines of 20 to 1000 characters, without numbers of up to seven digits before them", () => {
 		const of = (length: number) => "x".repeat(length);
-		expect([19, 20, 1_000, 1_001].map((length) => wholeLines(of(length)).length)).toEqual([0, 1, 1, 0]);
-		expect(wholeLines(`  ${of(18)}  `)).toEqual([]);
-		expect([...wholeLines(`12: ${of(19)}`), ...wholeLines(`12: ${of(20)}`)]).toEqual([of(20)]);
+		expect([19, 20, 1_000, 1_001].map((length) => linesOf(of(length)).length)).toEqual([0, 1, 1, 0]);
+		expect(linesOf(`  ${of(18)}  `)).toEqual([]);
+		expect([...linesOf(`12: ${of(19)}`), ...linesOf(`12: ${of(20)}`)]).toEqual([of(20)]);
 		for (const number of ["0:", "1:", "9:", "1234567:", "   12→", "7\t", "7|", "7   |", "7  |"]) {
-			expect(wholeLines(`${number} ${of(20)}`), number).toEqual([of(20)]);
+			expect(linesOf(`${number} ${of(20)}`), number).toEqual([of(20)]);
 		}
 		for (const start of ["12345678:", "a7:", "7;", "7    |", "7 :", "x|"]) {
-			expect(wholeLines(`${start} ${of(20)}`), start).toEqual([`${start} ${of(20)}`]);
+			expect(linesOf(`${start} ${of(20)}`), start).toEqual([`${start} ${of(20)}`]);
 		}
 	});
 
 	it("splits at line ends of any kind, also escaped", () => {
 		const [a, b] = ["a".repeat(25), "b".repeat(25)];
-		for (const end of ["\n", "\r\n", "\\n", "\\r\\n"]) expect(wholeLines(`${a}${end}${b}`)).toEqual([a, b]);
-		expect(wholeLines(`${a}\r${b}`)).toEqual([`${a}\r${b}`]);
-		expect(wholeLines(`\\t${a}\\tb`)).toEqual([`${a}\tb`]);
+		for (const end of ["\n", "\r\n", "\\n", "\\r\\n"]) expect(linesOf(`${a}${end}${b}`)).toEqual([a, b]);
+		expect(linesOf(`${a}\r${b}`)).toEqual([`${a}\r${b}`]);
+		expect(linesOf(`\\t${a}\\tb`)).toEqual([`${a}\tb`]);
 	});
 
 	it("omits short lines and data", () => {
-		expect(wholeLines("return null;\n}\n")).toEqual([]);
-		expect(wholeLines("x".repeat(1_001))).toEqual([]);
+		expect(linesOf("return null;\n}\n")).toEqual([]);
+		expect(linesOf("x".repeat(1_001))).toEqual([]);
 	});
 });

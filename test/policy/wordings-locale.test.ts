@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { resolvePolicy } from "../../src/policy/layers.ts";
 import { localeNames } from "../../src/policy/names.ts";
-import { markerVariables, placeholderVariables, templateSchema, templateVariables } from "../../src/policy/schema.ts";
+import { policyLayerSchema } from "../../src/policy/schema.ts";
 import { locales, wordings } from "../../src/policy/wordings.ts";
 
 describe("locales", () => {
@@ -26,14 +26,15 @@ describe("locales", () => {
 	});
 
 	it.each(localeNames)("follow the rules for templates: %s", (name) => {
-		expect(templateSchema(placeholderVariables).safeParse(locales[name].placeholder).success).toBe(true);
-		expect(templateSchema(markerVariables).safeParse(locales[name].truncation_marker).success).toBe(true);
+		const { placeholder, truncation_marker } = locales[name];
+		const layer = { mask: { placeholder_template: placeholder }, truncate: { marker_template: truncation_marker } };
+		expect(policyLayerSchema.safeParse(layer).success).toBe(true);
 	});
 
 	it.each(localeNames)("the notices of shortened outputs name exactly the required values: %s", (name) => {
 		const { notices, archived } = locales[name];
 		const totals = ["omitted_lines", "total_lines", "omitted_chars", "total_chars"];
-		const variables = (template: string) => templateVariables(template).sort();
+		const variables = (template: string) => Array.from(template.matchAll(/\{(\w+)\}/g), ([, name]) => name).sort();
 		expect(variables(notices.notice)).toEqual([...totals].sort());
 		expect(variables(notices.whole)).toEqual(["omitted_chars", "total_chars"]);
 		expect(variables(notices.html)).toEqual(["total_chars"]);

@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cacheTerms } from "../../src/billing/terms.ts";
-import {
-	billUnedited,
-	commonTokens,
-	type RequestParts,
-	type SizedPart,
-	tokensOf,
-} from "../../src/billing/unedited-bill.ts";
+import { billUnedited, type RequestParts, type SizedPart, tokensOf } from "../../src/billing/unedited-bill.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const messages = [{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }] }];
@@ -29,6 +23,16 @@ const session = fc.record({
 });
 
 type Session = typeof session extends fc.Arbitrary<infer One> ? One : never;
+
+/** Tokens that a provider reads: those of the whole messages at the start that it has. */
+function commonTokens(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
+	let tokens = 0;
+	for (const [index, part] of parts.entries()) {
+		if (part.key !== before[index]?.key) break;
+		tokens += part.tokens;
+	}
+	return tokens;
+}
 
 /** What both sessions bill at a provider that caches whole messages, and what the ledger says that the unedited one would. */
 function play({ turns, scale, model }: Session) {

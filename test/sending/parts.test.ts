@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { commonTokens, tokensOf } from "../../src/billing/unedited-bill.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import { billUnedited, type SizedPart, tokensOf } from "../../src/billing/unedited-bill.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { partsAfter, partsOf } from "../../src/sending/parts.ts";
+import { policyOf } from "../support/policy-of.ts";
 
 const meter = { countTokens: (text: string) => text.length, messageOverhead: 3 };
 const tools = [{ name: "bash", description: "Runs a command.", input_schema: { type: "object" } }];
@@ -26,6 +28,18 @@ const header = (value: string, more = {}) => ({
 	...more,
 });
 const prompt = { type: "text", text: "You are an agent.", cache_control: { type: "ephemeral" } };
+
+const terms = cacheTerms({}, "anthropic", policyOf().prices);
+
+/** Tokens of the common start of two requests, as the bill counts them. */
+function commonTokens(sent: readonly SizedPart[], before: readonly SizedPart[]): number {
+	const request = { usage: undefined, scale: 1, terms, isCold: false };
+	return billUnedited({
+		...request,
+		parts: { unedited: sent, sent },
+		before: { unedited: before, sent: before },
+	}).repeated;
+}
 
 describe("the parts of a request", () => {
 	it("are what surrounds the messages, and then each message", () => {

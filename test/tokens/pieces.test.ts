@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { endOfBytes } from "../../src/tokens/character-classes.ts";
-import { type AsciiPieces, createAsciiPieces, ended, endedEarlier, unclear } from "../../src/tokens/pieces.ts";
+import { createAsciiPieces, ended, endedEarlier, unclear } from "../../src/tokens/pieces.ts";
 import { caseDivisor } from "../support/case-divisor.ts";
 import { tableNames } from "./reference.ts";
 
@@ -21,7 +21,7 @@ const patterns = {
 };
 
 /** The end of the first piece by the table, as the counter asks it; `undefined` where that cannot tell. */
-function firstEnd(table: AsciiPieces, bytes: Uint8Array): number | undefined {
+function firstEnd(table: ReturnType<typeof createAsciiPieces>, bytes: Uint8Array): number | undefined {
 	let end = 0;
 	let state = table[bytes[end] as number] as number;
 	while (state < ended) state = table[state | (bytes[++end] as number)] as number;

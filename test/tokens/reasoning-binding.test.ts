@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type ReasoningBinding, reasoningBinding } from "../../src/tokens/reasoning-binding.ts";
+import { reasoningBinding } from "../../src/tokens/reasoning-binding.ts";
 
 describe("reasoningBinding", () => {
-	it.each<[string | undefined, ReasoningBinding]>([
+	it.each<[string | undefined, ReturnType<typeof reasoningBinding>]>([
 		["claude-fable-5", "none"],
 		["claude-fable-5-1", "some_accounts"],
 		["claude-fable-5-2", "all_accounts"],

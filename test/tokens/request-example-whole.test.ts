@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { loadCounter } from "../../src/tokens/counter.ts";
-import { functionTokens } from "../../src/tokens/request.ts";
+import { requestOverhead } from "../../src/tokens/request.ts";
 
 const weather = {
 	name: "get_current_weather",
@@ -18,12 +18,12 @@ const weather = {
 const tools = [{ type: "function", function: weather }];
 
 it.each([
-	["o200k_base", 7, 101],
-	["cl100k_base", 10, 105],
-] as const)("matches OpenAI's own example in %s, and its API", async (encoding, functionStart, all) => {
+	["o200k_base", "gpt-4o", 101],
+	["cl100k_base", "gpt-4", 105],
+] as const)("matches OpenAI's own example in %s, and its API", async (encoding, model, all) => {
 	const count = await loadCounter(encoding);
 	const texts = ["You are a helpful assistant that can answer to questions about the weather."];
 	texts.push("What's the weather like in San Francisco?", "system", "user");
 	const messages = texts.reduce((sum, text) => sum + count(text), 2 * 3 + 3);
-	expect(functionTokens(tools, { countTokens: count, functionStart })).toBe(all - messages);
+	expect(requestOverhead({ model, tools, toolTokens: 0, countTokens: count })).toBe(all - messages);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { functionTokens, inputTokensOf, requestOverhead } from "../../src/tokens/request.ts";
+import { inputTokensOf, requestOverhead } from "../../src/tokens/request.ts";
 
 describe("inputTokensOf", () => {
 	it.each([
@@ -65,8 +65,12 @@ const weather = {
 
 const tools = [{ type: "function", function: weather }];
 
-describe("functionTokens", () => {
-	it("adds up names, types, descriptions without their full stops, and values", () => {
+/** The tokens of functions, by the overhead of a request whose tools' JSON is not counted. */
+const functionTokens = (these: unknown, model = "gpt-4o", count = countTokens) =>
+	requestOverhead({ model, tools: these, toolTokens: 0, countTokens: count });
+
+describe("the tokens of functions for OpenAI's models", () => {
+	it("add up names, types, descriptions without their full stops, and values", () => {
 		const properties = {
 			p: { type: "integer", description: "e." },
 			q: { type: "boolean" },
@@ -74,25 +78,23 @@ describe("functionTokens", () => {
 			s: { type: "string", enum: "none", description: 7 },
 		};
 		const tool = { type: "function", function: { name: "ab", description: "C.d.", parameters: { properties } } };
-		const how = { countTokens: (text: string) => text.length, functionStart: 7 } as const;
+		const tokensOf = (these: unknown, model = "gpt-4o") => functionTokens(these, model, (text) => text.length);
 		// "ab:C.d", "p:integer:e", "q:boolean:", "r:number:", three values and "s:string:".
 		const tokens = 7 + 6 + 3 + (3 + 11) + (3 + 10) + (3 + 9 + 4 + 5 + 3 - 3) + (3 + 9) + 12;
-		expect(functionTokens([tool], how)).toBe(tokens);
-		expect(functionTokens([tool, tool], how)).toBe(2 * tokens);
-		expect(functionTokens([tool], { ...how, functionStart: 10 })).toBe(tokens + 3);
+		expect(tokensOf([tool])).toBe(tokens);
+		expect(tokensOf([tool, tool])).toBe(2 * tokens);
+		expect(tokensOf([tool], "gpt-4")).toBe(tokens + 3);
 		const bare = { type: "function", name: "ab", parameters: { type: "object" } };
-		expect(functionTokens([bare], how)).toBe(7 + 3 + 12);
+		expect(tokensOf([bare])).toBe(7 + 3 + 12);
 		const untyped = { ...bare, description: 7, parameters: { properties: { p: { type: "string", description: "" } } } };
-		expect(functionTokens([untyped], how)).toBe(7 + 3 + 3 + (3 + 9) + 12);
+		expect(tokensOf([untyped])).toBe(7 + 3 + 3 + (3 + 9) + 12);
 	});
 
-	it("reads the Responses form too, and functions without parameters", () => {
+	it("are read from the Responses form too, and functions without parameters", () => {
 		const flat = [{ type: "function", ...weather }];
-		const options = { countTokens, functionStart: 7 } as const;
-		expect(functionTokens(flat, options)).toBe(functionTokens(tools, options));
+		expect(functionTokens(flat)).toBe(functionTokens(tools));
 		const bare = [{ type: "function", function: { name: "ls" } }];
-		expect(functionTokens(bare, options)).toBe(7 + countTokens("ls:") + 12);
-		expect(functionTokens([], options)).toBe(0);
+		expect(functionTokens(bare)).toBe(7 + countTokens("ls:") + 12);
 	});
 
 	it.each([
@@ -102,9 +104,9 @@ describe("functionTokens", () => {
 		["no list of properties", { properties: [] }],
 		["nothing that names them", "none"],
 		["a property that is not an object", { properties: { a: { type: "string" }, b: "string" } }],
-	])("knows nothing of parameters with %s", (_what, parameters) => {
+	])("are unknown of parameters with %s", (_what, parameters) => {
 		const deep = [...tools, { type: "function", function: { ...weather, parameters } }];
-		expect(functionTokens(deep, { countTokens, functionStart: 7 })).toBeUndefined();
+		expect(requestOverhead({ model: "gpt-4o", tools: deep, toolTokens: 5, countTokens })).toBe(0);
 	});
 
 	it.each([
@@ -117,8 +119,8 @@ describe("functionTokens", () => {
 		[{ type: "web_search", name: "a" }],
 		[{ type: "function" }],
 		[{ type: "function", function: { name: 7 } }],
-	])("knows nothing of %j", (anything) => {
-		expect(functionTokens(anything, { countTokens, functionStart: 7 })).toBeUndefined();
+	])("are unknown of %j", (anything) => {
+		expect(requestOverhead({ model: "gpt-4o", tools: anything, toolTokens: 5, countTokens })).toBe(0);
 	});
 });
 
@@ -128,8 +130,7 @@ describe("requestOverhead", () => {
 		requestOverhead({ model, tools: these, toolTokens, countTokens });
 
 	it("replaces the JSON of functions by OpenAI's form", () => {
-		const functions = functionTokens(tools, { countTokens, functionStart: 7 }) ?? Number.NaN;
-		expect(overhead("gpt-4o")).toBe(functions - toolTokens);
+		expect(overhead("gpt-4o")).toBe(functionTokens(tools) - toolTokens);
 		expect(overhead("gpt-4o")).toBeLessThan(0);
 		expect(overhead("gpt-4") - overhead("gpt-4o")).toBe(3);
 		expect(overhead("gpt-4o", [{ type: "web_search" }])).toBe(0);

@@ -1,8 +1,9 @@
 import { resultText, type Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { findIdentifiers } from "../../src/masking/identifiers.ts";
-import { findUses, wholeLines } from "../../src/masking/uses.ts";
+import { findUses } from "../../src/masking/uses.ts";
 import { callFocusReader } from "../../src/truncation/focus.ts";
+import { wholeLines } from "../support/whole-lines.ts";
 
 /** What is used of a result later, by kind. */
 export interface Used {
