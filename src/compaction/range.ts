@@ -131,7 +131,7 @@ function untilTheirTurn(groups: readonly MessageGroup[], messages: readonly Mess
 	return last === -1 ? groups : groups.slice(0, last);
 }
 
-export interface RenderRangeParameters {
+interface RenderRangeParameters {
 	readonly transcript: Transcript;
 	readonly messages: readonly number[];
 	readonly budget: number;

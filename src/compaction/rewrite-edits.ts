@@ -13,7 +13,7 @@ import {
 import type { Transcript } from "../conversation/transcript.ts";
 
 /** The messages that a strategy returned as edits, or the reason why they cannot be used. */
-export type Rewrite =
+type Rewrite =
 	| {
 			readonly kind: "rewrite";
 			/** In document order. A new value is inserted before a removed one; a value with an identity is replaced. */

@@ -254,7 +254,7 @@ export const frameWordings: Readonly<Record<LocaleName, Record<"plain" | "archiv
 };
 
 /** A summary in the text of a message. */
-export interface Frame extends FramedSummary {
+interface Frame extends FramedSummary {
 	/** All of it, with its lines around. */
 	readonly text: string;
 }

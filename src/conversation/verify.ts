@@ -14,7 +14,7 @@ import {
 import { pairLinks, pairResults } from "./turns.ts";
 import { compareDocuments, isNew, type MessageTrace, type ReadDocument } from "./verify-trace.ts";
 
-export type KeptPromise =
+type KeptPromise =
 	| "only_tool_results_edited"
 	| "system_messages_kept"
 	| "every_edit_shrinks"

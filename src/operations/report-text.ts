@@ -1,6 +1,6 @@
 import type { ContextReport, PresetOutcome } from "./report.ts";
 
-export interface ContextTextStyle {
+interface ContextTextStyle {
 	/** At least 40. */
 	readonly columns: number;
 	readonly bars: BarStyle;
