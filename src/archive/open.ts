@@ -87,29 +87,18 @@ export function archivePlace(where: string): "none" | "memory" | "files" | "fold
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** Returns the folder of an archive, by default in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/). */
-export function archiveFolderOf(where: {
-	readonly platform: NodeJS.Platform;
-	readonly environment: Readonly<Record<string, string | undefined>>;
-	readonly homeFolder: string;
-}): string {
-	const { platform, environment, homeFolder } = where;
-	if (platform === "win32") {
-		const local = environment.LOCALAPPDATA || path.win32.join(homeFolder, "AppData", "Local");
-		return path.win32.join(local, "palimpsest", "archive");
-	}
-	if (platform === "darwin") {
-		return path.posix.join(homeFolder, "Library", "Application Support", "palimpsest", "archive");
-	}
-	const state = environment.XDG_STATE_HOME ?? "";
-	const folder = path.posix.isAbsolute(state) ? state : path.posix.join(homeFolder, ".local", "state");
-	return path.posix.join(folder, "palimpsest", "archive");
-}
-
-/** Those of this user's processes. */
+/** This user's folder for state, by the system's convention (https://specifications.freedesktop.org/basedir-spec/latest/). */
 export function stateFolder(): string {
 	const { platform, env: environment } = process;
-	return path.dirname(archiveFolderOf({ platform, environment, homeFolder: homedir() }));
+	const homeFolder = homedir();
+	if (platform === "win32") {
+		const local = environment.LOCALAPPDATA || path.win32.join(homeFolder, "AppData", "Local");
+		return path.win32.join(local, "palimpsest");
+	}
+	if (platform === "darwin") return path.posix.join(homeFolder, "Library", "Application Support", "palimpsest");
+	const state = environment.XDG_STATE_HOME ?? "";
+	const folder = path.posix.isAbsolute(state) ? state : path.posix.join(homeFolder, ".local", "state");
+	return path.posix.join(folder, "palimpsest");
 }
 
 function addressFolder(): string {

@@ -24,7 +24,7 @@ export function delimiterFor(text: string): string {
 }
 
 /** The first word, in a fixed order that begins at a number, that does not occur in the text. */
-export function wordNotIn(text: string, start: number): string {
+function wordNotIn(text: string, start: number): string {
 	for (let number = start; ; number = (number + 0x9e3779b1) >>> 0) {
 		const word = number.toString(36).padStart(7, "0");
 		if (!text.includes(word)) return word;

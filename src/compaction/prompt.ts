@@ -66,7 +66,7 @@ interface HandoverWording {
 	readonly reminder: string;
 }
 
-export const handoverWordings: Readonly<Record<LocaleName, HandoverWording>> = {
+const handoverWordings: Readonly<Record<LocaleName, HandoverWording>> = {
 	fr: {
 		ask: "Un agent travaille avec des outils ; une partie de sa conversation va être remplacée par ton résumé. Rédige une note de passation qui lui permette de continuer sans relire cette partie. Utilise exactement ces titres, et écris « néant » là où il n'y a rien :",
 		askToJoin:

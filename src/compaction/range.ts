@@ -131,7 +131,7 @@ function untilTheirTurn(groups: readonly MessageGroup[], messages: readonly Mess
 	return last === -1 ? groups : groups.slice(0, last);
 }
 
-export interface RenderRangeParameters {
+interface RenderRangeParameters {
 	readonly transcript: Transcript;
 	readonly messages: readonly number[];
 	readonly budget: number;
@@ -263,7 +263,7 @@ interface MessagePart {
 }
 
 /** The parts of a message without reasoning: texts, then calls, then results, because formats order them differently. */
-export function messageParts(message: Message, paired: readonly PairedResult[]): MessagePart[] {
+function messageParts(message: Message, paired: readonly PairedResult[]): MessagePart[] {
 	const parts: MessagePart[] = [];
 	const add = (kind: MessagePart["kind"], label: string, text: string) => {
 		const shown = neutraliseSpecialTokens(cleanText(text)).trim();

@@ -13,7 +13,7 @@ import {
 import type { Transcript } from "../conversation/transcript.ts";
 
 /** The messages that a strategy returned as edits, or the reason why they cannot be used. */
-export type Rewrite =
+type Rewrite =
 	| {
 			readonly kind: "rewrite";
 			/** In document order. A new value is inserted before a removed one; a value with an identity is replaced. */
@@ -220,7 +220,7 @@ function messagesByValue({ transcript, base, messages }: RewriteSource) {
  * For each key of `after` the index of its match in `before`, or -1. Common beginnings and ends match first, then as
  * many as keep their order of the keys that both lists have equally often, and at last each other key with the next.
  */
-export function matchValues(before: readonly string[], after: readonly string[]): Int32Array {
+function matchValues(before: readonly string[], after: readonly string[]): Int32Array {
 	const matches = new Int32Array(after.length).fill(-1);
 	let start = 0;
 	let [oldEnd, end] = [before.length, after.length];

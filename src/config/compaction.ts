@@ -49,17 +49,14 @@ export function createCompactionSource(from: {
 }
 
 /** The endpoint of `PALIMPSEST_LLM_…`. Ignores variables of other programs, which the user did not set for this one. */
-export function summariserOfEnvironment(
-	environment: Environment,
-	load = async () => (await import("../summariser/endpoint.ts")).createOpenAiCompatible,
-): Summariser | undefined {
+function summariserOfEnvironment(environment: Environment): Summariser | undefined {
 	const endpoint = readEndpoint(environment);
 	if (!endpoint) return undefined;
 	let opened: Promise<Summariser> | undefined;
 	return {
 		name: endpointName(endpoint.model),
 		async summarise(request) {
-			opened ??= load().then((create) => create(endpoint));
+			opened ??= import("../summariser/endpoint.ts").then((module) => module.createOpenAiCompatible(endpoint));
 			return (await opened).summarise(request);
 		},
 		async close() {

@@ -14,7 +14,7 @@ import {
 import { pairLinks, pairResults } from "./turns.ts";
 import { compareDocuments, isNew, type MessageTrace, type ReadDocument } from "./verify-trace.ts";
 
-export type KeptPromise =
+type KeptPromise =
 	| "only_tool_results_edited"
 	| "system_messages_kept"
 	| "every_edit_shrinks"
@@ -381,7 +381,7 @@ function verifyStart({ before, after, report }: Check): void {
 }
 
 /** The texts that are not in the user's messages word for word, and in this order, by number and size. */
-export function missingWords({ messages }: Transcript, texts: readonly string[] = []): string[] {
+function missingWords({ messages }: Transcript, texts: readonly string[] = []): string[] {
 	const said = messages.filter(({ role, sent }) => role === "user" && sent !== false);
 	const all = said.flatMap(({ counted }) => counted).join("\n\n");
 	let from = 0;

@@ -259,7 +259,7 @@ export async function readRegularFile(file: string, maxBytes: number): Promise<B
 	}
 }
 
-export async function readHandle(handle: FileHandle, file: string, maxBytes: number): Promise<Buffer> {
+async function readHandle(handle: FileHandle, file: string, maxBytes: number): Promise<Buffer> {
 	const about = await handle.stat();
 	if (!about.isFile()) {
 		const kind = about.isDirectory() ? "a folder" : "not a regular file";

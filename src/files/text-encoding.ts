@@ -1,5 +1,5 @@
 /** The encodings of outputs: programs of Windows write UTF-16, with a byte order mark or without. */
-export type OutputEncoding = "utf-8" | "utf-16le" | "utf-16be";
+type OutputEncoding = "utf-8" | "utf-16le" | "utf-16be";
 
 /** Decodes an output. A byte order mark of UTF-16 is left out; bytes that are no UTF-8 become U+FFFD. */
 export function decodeOutput(bytes: Uint8Array): string {

@@ -16,7 +16,7 @@ export function readInlineMedia(part: JsonObject, path: Path): MediaNode | undef
 }
 
 /** An image, a recording or a document. Every field is untrusted. */
-export interface MediaPart {
+interface MediaPart {
 	readonly path: Path;
 	/** Whose rules estimate its tokens; `any` for a format that is sent to any provider. */
 	readonly provider: KnownProvider | "any";

@@ -142,7 +142,7 @@ const messageKeys = ["messages", "contents", "input"];
  * The request body with the longest conversation in a VCR cassette (YAML, as go-vcr, vcrpy and Ruby's VCR write it); a later
  * one of equal length wins. `undefined` for any other text.
  */
-export function readCassette(text: string): JsonObject | undefined {
+function readCassette(text: string): JsonObject | undefined {
 	if (!/^(?:http_)?interactions:/m.test(text)) return undefined;
 	let longest: { readonly body: JsonObject; readonly messages: number } | undefined;
 	for (const body of requestBodies(text)) {
@@ -243,7 +243,7 @@ function folded(breaks: string): string {
  * lines that begin with `####` are the user's, those with `>` and titles are for the screen, all others the assistant's. `undefined`
  * for any other text.
  */
-export function readAiderHistory(text: string): readonly AiderMessage[] | undefined {
+function readAiderHistory(text: string): readonly AiderMessage[] | undefined {
 	if (!/^\uFEFF?\s*# aider chat started at \d/.test(text)) return undefined;
 	const messages: AiderMessage[] = [];
 	let open: { readonly role: AiderMessage["role"]; readonly lines: string[] } | undefined;

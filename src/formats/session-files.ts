@@ -178,7 +178,7 @@ export function withRelinks(links: RecordLinks, located: LocatedMessages, plan: 
 }
 
 /** The edits of links alone. */
-export function planRelink(links: RecordLinks, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
+function planRelink(links: RecordLinks, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
 	const { messages, base } = located;
 	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => jsonPointer(edit.path)));
 	if (removed.size === 0) return [];

@@ -302,7 +302,7 @@ function truncateParameters(parameters: GuardParameters, maxChars: number): Trun
 	};
 }
 
-export interface GuardPlan {
+interface GuardPlan {
 	readonly plan: Plan;
 	readonly steps: readonly LadderStep[];
 	readonly measurement: Measurement;

@@ -2,7 +2,7 @@ import { PalimpsestError } from "../errors.ts";
 import { locateValues, pathTree } from "./locate.ts";
 
 /** The records of a damaged session: each on a line of its own, with its spelling. */
-export interface SalvagedText {
+interface SalvagedText {
 	readonly text: string;
 	/** How many damaged pieces were left out. */
 	readonly skipped: number;

@@ -91,7 +91,7 @@ function bindLogging(server: McpServer, policyLevel: () => LoggingLevel): Log {
 }
 
 /** The SDK's own binding would answer bad input in its own words; here it becomes a tool error. */
-export function bindTools(
+function bindTools(
 	server: McpServer,
 	options: OfferedTools & {
 		readonly callContext: (call: RequestHandlerExtra<ServerRequest, ServerNotification>) => ToolContext;

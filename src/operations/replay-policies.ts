@@ -73,7 +73,7 @@ async function layerOfFile(file: string): Promise<PolicyLayer> {
 }
 
 /** Windows and strides are in tool turns. */
-export type PolicyName =
+type PolicyName =
 	| { readonly kind: "raw" }
 	| { readonly kind: "window" | "break_even"; readonly window: number }
 	| { readonly kind: "stride"; readonly stride: number; readonly window: number }
@@ -89,7 +89,7 @@ const windowOfStride = 8;
 const mostTurns = 1_000_000;
 
 /** A stride has a window of 8 turns unless named. Throws PalimpsestError `invalid_argument` with the nearest name. */
-export function parsePolicyName(text: string): PolicyName {
+function parsePolicyName(text: string): PolicyName {
 	if (/[\\/]|\.(?:toml|json)$/i.test(text)) return { kind: "file", file: text };
 	const [name = "", ...parameters] = text.split(":");
 	const numbered = withNumber.find((one) => one === name);

@@ -32,7 +32,7 @@ import { maskConversation } from "./mask.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
 import type { Rates } from "./replay-rates.ts";
 
-export interface ReplaySettings {
+interface ReplaySettings {
 	readonly policy: Policy;
 	readonly policies: readonly ReplayedPolicy[];
 	readonly rates: Rates;

@@ -1,6 +1,6 @@
 import type { ContextReport, PresetOutcome } from "./report.ts";
 
-export interface ContextTextStyle {
+interface ContextTextStyle {
 	/** At least 40. */
 	readonly columns: number;
 	readonly bars: BarStyle;
@@ -222,7 +222,7 @@ type BarStyle = "blocks" | "ascii" | "none";
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /** `part` is from 0 to 1; above 0 it shows at least a little. */
-export function textBar(part: number, { width, style }: { readonly width: number; readonly style: BarStyle }): string {
+function textBar(part: number, { width, style }: { readonly width: number; readonly style: BarStyle }): string {
 	const share = Math.min(1, Math.max(0, Number.isNaN(part) ? 0 : part));
 	if (style === "none" || share === 0) return "";
 	if (style === "ascii") return "#".repeat(Math.max(1, Math.round(share * width)));

@@ -290,7 +290,7 @@ function countedResults(transcript: Transcript, countTokens: CountTokens): reado
 }
 
 /** Rounded so that they add up to the tokens of the whole. */
-export function scaleParts(parts: readonly Size[], scale: TokenScale): readonly number[] {
+function scaleParts(parts: readonly Size[], scale: TokenScale): readonly number[] {
 	const sum = startSum();
 	let before = 0;
 	return parts.map((part) => {

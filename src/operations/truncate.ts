@@ -271,7 +271,7 @@ const flag = "_truncated";
  * docs/strategies.md#large-results; all but `content` stays to the byte. `undefined` for texts that are not
  * objects.
  */
-export function truncateJsonContent(
+function truncateJsonContent(
 	text: string,
 	limits: HeadTailLimits,
 	refOf: RefOf = () => undefined,

@@ -59,9 +59,9 @@ export function replayPageData(
 export const mostDrawnCalls = 2_000;
 
 /** All calls if they are few, else the ends, and the smallest and largest of equal stretches, to keep the peaks. */
-export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): number[] {
-	if (sizes.length <= most) return sizes.map((_, call) => call);
-	const stretches = Math.max(0, Math.floor((most - 2) / 2));
+function drawnCalls(sizes: readonly number[]): number[] {
+	if (sizes.length <= mostDrawnCalls) return sizes.map((_, call) => call);
+	const stretches = Math.floor((mostDrawnCalls - 2) / 2);
 	const inner = sizes.length - 2;
 	const drawn = [0];
 	for (let stretch = 0; stretch < stretches; stretch += 1) {

@@ -18,7 +18,7 @@ import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
-export interface ProxyOptions {
+interface ProxyOptions {
 	/** On loopback; 0 takes a free one. */
 	readonly port: number;
 	/** Base URLs. A request for another API is refused. */

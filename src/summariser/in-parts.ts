@@ -12,7 +12,7 @@ import {
 	tellProgress,
 } from "./summariser.ts";
 
-export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
+interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly summariser: Summariser;
 	readonly pieces: Pieces;
 	readonly writePrompt: (pieces: Pieces) => string;

@@ -18,7 +18,7 @@ export interface SamplingRequest {
 }
 
 /** The signal aborts when no caller waits. The time, in ms, is for transports with their own limit. */
-export interface SamplingCall {
+interface SamplingCall {
 	readonly signal: AbortSignal;
 	readonly timeoutMs: number;
 }

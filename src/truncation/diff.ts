@@ -53,7 +53,7 @@ export interface Outline {
 	readonly startMarks: (listsNames: boolean) => (from: number, to: number, lines: LineSpan) => string;
 }
 
-export interface ReadDiff {
+interface ReadDiff {
 	readonly kinds: readonly UnitKind[];
 	/** For each unit its place in its hunk, from 1; 0 outside hunks. */
 	readonly ranks: Uint32Array;

@@ -216,7 +216,7 @@ const shortLine = 20;
  */
 export const signNames = ["fresh", "focus", "acts", "outer", "front", "repeated", "short", "length"] as const;
 
-export type LineWeights = Readonly<Record<(typeof signNames)[number], number>>;
+type LineWeights = Readonly<Record<(typeof signNames)[number], number>>;
 
 /**
  * The weights of a Poisson regression with a ridge: it predicts how many strings of a line an agent uses later, over the results of

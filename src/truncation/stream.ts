@@ -267,7 +267,7 @@ function keepSome(most: { readonly first: number; readonly unlike: number; reado
 	};
 }
 
-export interface ShortenPassedParameters extends Marks {
+interface ShortenPassedParameters extends Marks {
 	readonly budget: TruncationBudget;
 	readonly headShare?: number | undefined;
 	readonly hasFailed?: boolean | undefined;

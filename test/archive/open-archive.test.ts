@@ -1,7 +1,8 @@
 import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { archiveFolderOf, openArchive, probeArchive } from "../../src/archive/open.ts";
+import { homedir } from "node:os";
+import { join, posix, win32 } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { openArchive, probeArchive, stateFolder } from "../../src/archive/open.ts";
 import { refusePlaceholders } from "../../src/archive/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -36,16 +37,20 @@ describe("opening an archive", () => {
 
 describe("the user's state folder", () => {
 	const environment = { XDG_STATE_HOME: "/state", LOCALAPPDATA: "C:\\Local" };
+	afterEach(() => vi.unstubAllGlobals());
 
 	it("follows the system's convention", () => {
-		const of = (platform: NodeJS.Platform, given: Record<string, string> = {}, homeFolder = "/home/me") =>
-			archiveFolderOf({ platform, environment: given, homeFolder });
-		expect(of("linux")).toBe("/home/me/.local/state/palimpsest/archive");
-		expect(of("linux", environment)).toBe("/state/palimpsest/archive");
-		expect(of("linux", { XDG_STATE_HOME: "relative" })).toBe("/home/me/.local/state/palimpsest/archive");
-		expect(of("darwin", environment)).toBe("/home/me/Library/Application Support/palimpsest/archive");
-		expect(of("win32", environment)).toBe("C:\\Local\\palimpsest\\archive");
-		expect(of("win32", {}, "C:\\me")).toBe("C:\\me\\AppData\\Local\\palimpsest\\archive");
+		const of = (platform: NodeJS.Platform, env: Record<string, string> = {}) => {
+			vi.stubGlobal("process", Object.create(process, { platform: { value: platform }, env: { value: env } }));
+			return stateFolder();
+		};
+		const home = homedir();
+		expect(of("linux")).toBe(posix.join(home, ".local/state/palimpsest"));
+		expect(of("linux", environment)).toBe("/state/palimpsest");
+		expect(of("linux", { XDG_STATE_HOME: "relative" })).toBe(posix.join(home, ".local/state/palimpsest"));
+		expect(of("darwin", environment)).toBe(posix.join(home, "Library/Application Support/palimpsest"));
+		expect(of("win32", environment)).toBe("C:\\Local\\palimpsest");
+		expect(of("win32")).toBe(win32.join(home, "AppData\\Local\\palimpsest"));
 	});
 });
 

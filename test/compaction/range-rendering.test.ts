@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { messageParts, packPieces, pickRange, renderRange, splitInTwo } from "../../src/compaction/range.ts";
+import { packPieces, pickRange, renderRange, splitInTwo } from "../../src/compaction/range.ts";
 import type { MediaNode, Message } from "../../src/conversation/transcript.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const countTokens = (text: string) => text.length;
@@ -119,19 +118,15 @@ describe("the parts of a message", () => {
 		tokens: 85,
 		write: (text) => text,
 	};
-	const partsOf = (...messages: readonly Message[]) => {
-		const transcript = transcriptOf(...messages);
-		const last = messages.length - 1;
-		const paired = pairResults(transcript).filter(({ message }) => message === last);
-		return messageParts(messages[last] as Message, paired).map(({ kind, label, text }) => [kind, label, text]);
-	};
+	/** The lines of the last message, below its heading. */
+	const linesOf = (...messages: readonly Message[]) =>
+		rendered(messages, { messages: [messages.length - 1] })
+			.text.split("\n")
+			.slice(1);
 
 	it("are texts without reasoning, once for each thought", () => {
 		const thinking = [{ path: [], text: "same", bound: true }];
-		expect(partsOf(messageOf({ counted: ["same", "said", "same", " "], thinking }))).toEqual([
-			["text", "", "said"],
-			["text", "", "same"],
-		]);
+		expect(linesOf(messageOf({ counted: ["same", "said", "same", " "], thinking }))).toEqual(["said", "same"]);
 	});
 
 	it("are calls with their arguments, by name alone if these are not known", () => {
@@ -140,11 +135,11 @@ describe("the parts of a message", () => {
 			{ id: "b", name: "<|x|>" },
 			{ id: "c", name: "" },
 		];
-		expect(partsOf(messageOf({ counted: ["Look.", "ls", ' {"path":"src"} '], calls }))).toEqual([
-			["text", "", "Look."],
-			["call", "ls", '{"path":"src"}'],
-			["call", "|x|", ""],
-			["call", "?", ""],
+		expect(linesOf(messageOf({ counted: ["Look.", "ls", ' {"path":"src"} '], calls }))).toEqual([
+			"Look.",
+			'-> ls {"path":"src"}',
+			"-> |x|",
+			"-> ?",
 		]);
 		expect(rendered([messageOf({ calls })]).text).toBe("[0] assistant:\n-> ls\n-> |x|\n-> ?");
 	});
@@ -152,27 +147,23 @@ describe("the parts of a message", () => {
 	it("are results with the name of their call, and whether they failed", () => {
 		const calls = messageOf({ calls: [{ id: "a", name: "ls" }] });
 		const failing = (isError: boolean | undefined) => ({ ...resultOf("a", "text"), isError });
-		const of = (isError?: boolean) => partsOf(calls, messageOf({ role: "tool", results: [failing(isError)] }));
-		expect(of(true)).toEqual([["result", "ls (error)", "text"]]);
-		expect(of(false)).toEqual([["result", "ls", "text"]]);
-		expect(of()).toEqual([["result", "ls", "text"]]);
-		expect(partsOf(messageOf({ role: "tool", results: [resultOf("x", "")] }))).toEqual([["result", "?", ""]]);
+		const of = (isError?: boolean) => linesOf(calls, messageOf({ role: "tool", results: [failing(isError)] }));
+		expect(of(true)).toEqual(["<- ls (error)", "text"]);
+		expect(of(false)).toEqual(["<- ls", "text"]);
+		expect(of()).toEqual(["<- ls", "text"]);
+		expect(linesOf(messageOf({ role: "tool", results: [resultOf("x", "")] }))).toEqual(["<- ?"]);
 		expect(rendered([calls, messageOf({ role: "tool", results: [resultOf("a", "")] })]).text).toBe(
 			"[0] assistant:\n-> ls\n\n[1] tool:\n<- ls",
 		);
 	});
 
 	it("name media: those of a result with it, others at all", () => {
+		const named = ["[media: image/png, 12 B]", "[media: image/png, 12 B]"];
 		const withMedia = (text: string) => messageOf({ results: [{ ...resultOf("a", text), media: [image, image] }] });
-		expect(partsOf({ ...withMedia("text"), mediaTokens: 170 })).toEqual([
-			["result", "?", "text\n[media: image/png, 12 B]\n[media: image/png, 12 B]"],
-		]);
-		expect(partsOf({ ...withMedia(""), mediaTokens: 171 })).toEqual([
-			["text", "", "[media]"],
-			["result", "?", "[media: image/png, 12 B]\n[media: image/png, 12 B]"],
-		]);
-		expect(partsOf(messageOf({ mediaTokens: 1 }))).toEqual([["text", "", "[media]"]]);
-		expect(partsOf(messageOf({}))).toEqual([]);
+		expect(linesOf({ ...withMedia("text"), mediaTokens: 170 })).toEqual(["<- ?", "text", ...named]);
+		expect(linesOf({ ...withMedia(""), mediaTokens: 171 })).toEqual(["[media]", "<- ?", ...named]);
+		expect(linesOf(messageOf({ mediaTokens: 1 }))).toEqual(["[media]"]);
+		expect(linesOf(messageOf({}))).toEqual([]);
 	});
 });
 

@@ -1,13 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
-import {
-	packPieces,
-	pickRange,
-	pieceSeparator,
-	type RenderRangeParameters,
-	renderRange,
-	splitInTwo,
-} from "../../src/compaction/range.ts";
+import { packPieces, pickRange, pieceSeparator, renderRange, splitInTwo } from "../../src/compaction/range.ts";
 import type { Message, Transcript } from "../../src/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
@@ -131,7 +124,7 @@ const countTokens = await loadCounter("o200k_base");
 
 const marker = "\n[... {omitted_chars} ...]\n";
 
-function render(messages: readonly unknown[], given: Partial<RenderRangeParameters> = {}) {
+function render(messages: readonly unknown[], given: Partial<Parameters<typeof renderRange>[0]> = {}) {
 	const transcript = transcriptFrom(messages);
 	const all = transcript.messages.map((_, index) => index);
 	return renderRange({ transcript, messages: all, budget: 10_000, countTokens, marker, ...given });

@@ -1,4 +1,4 @@
-import { planRewrite, type Rewrite } from "../../src/compaction/rewrite-edits.ts";
+import { planRewrite } from "../../src/compaction/rewrite-edits.ts";
 import { applyPlan } from "../../src/conversation/apply.ts";
 import { measure, type TokenMeter } from "../../src/conversation/measure.ts";
 import { valueAt } from "../../src/conversation/paths.ts";
@@ -7,6 +7,8 @@ import { locateMessages, type ReadConversation, readConversation } from "../../s
 import { roughCount } from "../support/rough-count.ts";
 
 export const meter: TokenMeter = { countTokens: roughCount, messageOverhead: 3 };
+
+type Rewrite = ReturnType<typeof planRewrite>;
 
 /** What came of a strategy's outcome. */
 export interface Rewritten {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { checkSummary, frameSummary, planSummary, readSummaryFrame } from "../../src/compaction/summary.ts";
+import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../../src/compaction/summary.ts";
 import type { MessageWriter } from "../../src/conversation/apply.ts";
 import type { Path } from "../../src/conversation/paths.ts";
 import type { Message } from "../../src/conversation/transcript.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
+
+/** Reads a text as a whole message of the user. */
+const readFrame = (text: string) => summaryOfMessage(messageOf({ role: "user", counted: [text] }));
 
 const meter = { countTokens: (text: string) => text.length, messageOverhead: 3 };
 
@@ -261,7 +264,7 @@ describe("the lines around a summary", () => {
 		expect(frameSummary({ summary: " words\n", locale })).toBe(`${heading}\nwords\n${end}`);
 		const framed = frameSummary({ summary: "words", locale, ref: "abc-1" });
 		expect(framed).toMatch(/^\[[^\n]+[ ，]?(?:ref|réf)=abc-1[^\n]+\]\nwords\n/);
-		expect(readSummaryFrame(framed)).toEqual({ summary: "words", ref: "abc-1", words: undefined });
+		expect(readFrame(framed)).toEqual({ summary: "words", ref: "abc-1", words: undefined });
 		const inside = frameSummary({ summary: `a ${end} b`, locale });
 		expect(inside).toBe(`${heading}\na (${end.slice(1, -1)}) b\n${end}`);
 	});
@@ -269,9 +272,9 @@ describe("the lines around a summary", () => {
 	it("may come before words, and before nothing else", () => {
 		const framed = frameSummary({ summary: "some", locale: "en", words: ["one", "two"] });
 		expect(framed).toContain("[End of the summary]\n\nWhat the user wrote");
-		expect(readSummaryFrame(framed)).toEqual({ summary: "some", ref: undefined, words: ["one", "two"] });
+		expect(readFrame(framed)).toEqual({ summary: "some", ref: undefined, words: ["one", "two"] });
 		const [frame = "", words = ""] = framed.split("\n\n");
-		expect(readSummaryFrame(words)).toEqual({ summary: "", ref: undefined, words: ["one", "two"] });
+		expect(readFrame(words)).toEqual({ summary: "", ref: undefined, words: ["one", "two"] });
 		for (const text of [
 			`${frame}\n${words}`,
 			`${frame}\n\nx\n${words}`,
@@ -279,23 +282,23 @@ describe("the lines around a summary", () => {
 			`${frame}\n`,
 			`${words}\nx`,
 		]) {
-			expect(readSummaryFrame(text)).toBeUndefined();
+			expect(readFrame(text)).toBeUndefined();
 		}
 		expect(frameSummary({ summary: "some", locale: "en", words: [] })).toBe(frame);
 	});
 
 	it("need a heading of a known form in the first line, and an end", () => {
 		const framed = frameSummary({ summary: "some", locale: "en", ref: "a".repeat(40) });
-		expect(readSummaryFrame(framed)?.ref).toBe("a".repeat(40));
+		expect(readFrame(framed)?.ref).toBe("a".repeat(40));
 		const [heading = "", , end = ""] = framed.split("\n");
-		expect(readSummaryFrame(`${heading}\nsome`)).toBeUndefined();
-		expect(readSummaryFrame(`${heading}\nsome ${end}`)).toBeUndefined();
-		expect(readSummaryFrame(`${heading} \nsome\n${end}`)).toBeUndefined();
-		expect(readSummaryFrame(heading)).toBeUndefined();
-		expect(readSummaryFrame(`some\n${framed}`)).toBeUndefined();
-		expect(readSummaryFrame(`${framed.replace("a".repeat(40), "a".repeat(41))}`)).toBeUndefined();
+		expect(readFrame(`${heading}\nsome`)).toBeUndefined();
+		expect(readFrame(`${heading}\nsome ${end}`)).toBeUndefined();
+		expect(readFrame(`${heading} \nsome\n${end}`)).toBeUndefined();
+		expect(readFrame(heading)).toBeUndefined();
+		expect(readFrame(`some\n${framed}`)).toBeUndefined();
+		expect(readFrame(`${framed.replace("a".repeat(40), "a".repeat(41))}`)).toBeUndefined();
 		// The words may name an end of another language before the frame ends.
 		const mixed = `${heading}\nsome\n[Fin du résumé]`;
-		expect(readSummaryFrame(mixed)).toEqual({ summary: "some", ref: "a".repeat(40), words: undefined });
+		expect(readFrame(mixed)).toEqual({ summary: "some", ref: "a".repeat(40), words: undefined });
 	});
 });

@@ -1,33 +1,33 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { summariserOfEnvironment } from "../../src/config/compaction.ts";
+import { createCompactionSource } from "../../src/config/compaction.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { type Environment, environmentLayer, otherVariables } from "../../src/policy/layers.ts";
-import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summariser/endpoint.ts";
+import { createOpenAiCompatible } from "../../src/summariser/endpoint.ts";
 import { key } from "../summariser/asking.ts";
 import { complete, hang, startChatServer } from "../summariser/chat-server.ts";
 import { patience } from "../support/patience.ts";
 
+vi.mock("../../src/summariser/endpoint.ts", { spy: true });
 afterEach(() => vi.unstubAllEnvs());
 
 const url = "http://127.0.0.1:9/v1";
 const request = { prompt: "Summarise this.", maxTokens: 500 };
 
+const compactionOf = (environment: Environment) =>
+	createCompactionSource({ environment, policyFile: () => null, workingDirectory: "." });
+
 /** The summariser of an environment, closed after the test, and with what it was loaded. */
 function summariserOf(environment: Environment) {
-	const loaded: OpenAiCompatibleOptions[] = [];
-	const load = async () => (options: OpenAiCompatibleOptions) => {
-		loaded.push(options);
-		return createOpenAiCompatible(options);
-	};
-	const summariser = summariserOfEnvironment(environment, load);
-	onTestFinished(() => summariser?.close());
-	return { summariser, loaded };
+	vi.mocked(createOpenAiCompatible).mockClear();
+	const { endpoint: summariser, close } = compactionOf(environment);
+	onTestFinished(close);
+	return { summariser, loaded: () => vi.mocked(createOpenAiCompatible).mock.calls.map(([options]) => options) };
 }
 
 function refusal(environment: Environment): PalimpsestError {
 	try {
-		summariserOfEnvironment(environment);
+		compactionOf(environment);
 	} catch (error) {
 		if (error instanceof PalimpsestError) return error;
 	}
@@ -43,9 +43,9 @@ describe("the endpoint of the environment", () => {
 			PALIMPSEST_LLM_KEY: key,
 			PALIMPSEST_LLM_TIMEOUT_MS: "soon",
 		};
-		expect(summariserOfEnvironment({})).toBeUndefined();
-		expect(summariserOfEnvironment(others)).toBeUndefined();
-		expect(summariserOfEnvironment({ ...others, PALIMPSEST_LLM_URL: " " })).toBeUndefined();
+		expect(compactionOf({}).endpoint).toBeUndefined();
+		expect(compactionOf(others).endpoint).toBeUndefined();
+		expect(compactionOf({ ...others, PALIMPSEST_LLM_URL: " " }).endpoint).toBeUndefined();
 	});
 
 	it("is called with its own URL, model and key only", async () => {
@@ -79,10 +79,10 @@ describe("the endpoint of the environment", () => {
 			PALIMPSEST_LLM_MODEL: "m",
 			PALIMPSEST_LLM_TIMEOUT_MS: "45000",
 		});
-		expect(loaded).toEqual([]);
+		expect(loaded()).toEqual([]);
 		await Promise.all([summariser?.summarise(request), summariser?.summarise(request)]);
 		await summariser?.summarise(request);
-		expect(loaded).toEqual([{ baseUrl: server.baseUrl, model: "m", timeoutMs: 45_000 }]);
+		expect(loaded()).toEqual([{ baseUrl: server.baseUrl, model: "m", timeoutMs: 45_000 }]);
 		const made = createOpenAiCompatible({ baseUrl: server.baseUrl, model: "m" });
 		expect(made.name).toBe(summariser?.name);
 		await made.close();
@@ -101,7 +101,7 @@ describe("the endpoint of the environment", () => {
 		await never.summariser?.close();
 		await never.summariser?.close();
 		await expect(never.summariser?.summarise(request)).rejects.toMatchObject({ code: "unknown" });
-		expect(never.loaded).toEqual([]);
+		expect(never.loaded()).toEqual([]);
 		expect(server.requests.length).toBe(1);
 	});
 });

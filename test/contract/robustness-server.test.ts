@@ -1,10 +1,10 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
-import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { bindTools } from "../../src/mcp/server.ts";
-import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
+import { createServer } from "../../src/mcp/server.ts";
+import { pureTool, type Tool } from "../../src/mcp/tool.ts";
+import { policyOf } from "../support/policy-of.ts";
 
 it("the list of tools and their schemas are built once for each server (docs/compaction.md#no-repeated-work)", async () => {
 	const reads = { description: 0, inputSchema: 0 };
@@ -23,8 +23,14 @@ it("the list of tools and their schemas are built once for each server (docs/com
 			return z.object({ text: z.string() });
 		},
 	};
-	const server = new McpServer({ name: "test", version: "1.0.0" });
-	bindTools(server, { tools: [tool], callContext: () => ({}) as ToolContext });
+	const policySource = {
+		current: () => policyOf(),
+		layers: () => [],
+		file: () => null,
+		onChange: () => () => {},
+		close() {},
+	};
+	const server = createServer({ policySource, tools: [tool], log() {} });
 	const bound = { ...reads };
 	expect(bound.inputSchema).toBeGreaterThan(0);
 	const client = new Client({ name: "test", version: "1.0.0" });

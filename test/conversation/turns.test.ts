@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { messageParts } from "../../src/compaction/range.ts";
+import { renderRange } from "../../src/compaction/range.ts";
 import type { Message } from "../../src/conversation/transcript.ts";
 import {
 	callArguments,
@@ -65,14 +65,10 @@ describe("callArguments", () => {
 
 	it("gives the parts for a summary's prompt, where a call is shown only by name", () => {
 		const counted = ["I look.", "read", "{}", "opaque"];
-		const parts = messageParts(messageOf({ calls: named("search", "read", "list"), counted }), []);
-		expect(parts.map(({ kind, label, text }) => [kind, label, text])).toEqual([
-			["text", "", "I look."],
-			["text", "", "opaque"],
-			["call", "search", ""],
-			["call", "read", "{}"],
-			["call", "list", ""],
-		]);
+		const transcript = transcriptOf(messageOf({ calls: named("search", "read", "list"), counted }));
+		const given = { transcript, messages: [0], budget: 1_000, marker: "", countTokens: (text: string) => text.length };
+		const [, ...lines] = renderRange(given).text.split("\n");
+		expect(lines).toEqual(["I look.", "opaque", "-> search", "-> read {}", "-> list"]);
 	});
 });
 

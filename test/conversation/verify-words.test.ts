@@ -1,9 +1,21 @@
 import { expect, it } from "vitest";
-import { missingWords } from "../../src/conversation/verify.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import { verify } from "../../src/conversation/verify.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { roughCount } from "../support/rough-count.ts";
 
 const transcript = (...texts: readonly string[]) =>
 	readConversation({ messages: texts.map((content) => ({ role: "user", content })) }, false).transcript;
+
+/** What verification says of kept words that the conversation does not have. */
+function missingWords(said: Transcript, pinned?: readonly string[]): string[] {
+	const sides = { document: [], transcript: said };
+	const given = { plan: [], base: [], countTokens: roughCount, ...(pinned && { pinned }) };
+	return verify(sides, sides, given).map(({ promise, detail }) => {
+		expect(promise).toBe("users_words_kept");
+		return detail;
+	});
+}
 
 it("texts are found word for word, in order, within others and more than once", () => {
 	const said = transcript("Mend it.\nNever push.", "Yes.", "Yes.");

@@ -3,7 +3,7 @@ import { applyPlan } from "../../src/conversation/apply.ts";
 import type { Path } from "../../src/conversation/paths.ts";
 import type { Edit, Plan, RemoveEdit, ReplaceEdit } from "../../src/conversation/plan.ts";
 import type { Message, ToolResult, Transcript } from "../../src/conversation/transcript.ts";
-import { type KeptPromise, verify } from "../../src/conversation/verify.ts";
+import { type Violation, verify } from "../../src/conversation/verify.ts";
 import { roughCount } from "../support/rough-count.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { calls, type JsonMessage, openaiMessages, results, system, toolTurn, user } from "../support/script.ts";
@@ -42,7 +42,7 @@ const aCall = { id: "z", type: "function", function: { name: "ls", arguments: "{
 
 const checks = (plan: Plan, base: Path = []) => ({ plan, base, countTokens: roughCount });
 
-function broken(plan: Plan, after: unknown = applyPlan(messages, plan)): KeptPromise[] {
+function broken(plan: Plan, after: unknown = applyPlan(messages, plan)): Violation["promise"][] {
 	const before = { document: messages, transcript: transcriptFrom(messages) };
 	const violations = verify(before, { document: after, transcript: transcriptFrom(after) }, checks(plan));
 	return [...new Set(violations.map(({ promise }) => promise))];
@@ -100,7 +100,7 @@ describe("verify accepts of a reasoning block", () => {
 });
 
 describe("verify rejects a bad plan:", () => {
-	it.each<[string, Plan, KeptPromise]>([
+	it.each<[string, Plan, Violation["promise"]]>([
 		["editing a user message", [replace([1, "content"])], "only_tool_results_edited"],
 		["editing a system message", [replace([0, "content"])], "only_tool_results_edited"],
 		[
@@ -175,7 +175,7 @@ describe("verify rejects a bad document:", () => {
 	const plan: readonly Edit[] = [replace([3, "content"])];
 	const good = applyPlan(messages, plan) as JsonMessage[];
 
-	it.each<[string, unknown, KeptPromise]>([
+	it.each<[string, unknown, Violation["promise"]]>([
 		["an edit that was not made", messages, "untouched_parts_identical"],
 		["an edit made at another place", applyPlan(messages, [replace([4, "content"])]), "untouched_parts_identical"],
 		["another text than planned", good.with(3, { ...good[3], content: "[y]" }), "untouched_parts_identical"],

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { followUps } from "../../src/compaction/prompt.ts";
-import { frameWordings } from "../../src/compaction/summary.ts";
+import { frameSummary } from "../../src/compaction/summary.ts";
+import { localeNames } from "../../src/policy/names.ts";
 import { locales } from "../../src/policy/wordings.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { anchorsOf, pages } from "./markdown.ts";
@@ -22,10 +23,14 @@ describe("the wordings", () => {
 		...[words, words.archived].map((own) => [own.placeholder, own.short_placeholder, own.truncation_marker]),
 	]);
 
+	const frames = localeNames.flatMap((locale) =>
+		[undefined, "{ref}"].flatMap((ref) => frameSummary({ summary: "", locale, ref }).split("\n\n")),
+	);
+
 	it.each([
 		["strategies", "all placeholders, hints and markers", inEveryLocale],
 		["compaction", "all requests for a more concise answer", followUps],
-		["compaction", "all summary frames", frameWordings],
+		["compaction", "all summary frames", frames],
 	])("the page on %s gives %s word for word", (page, _, table) => {
 		const texts = textsIn(table);
 		expect(texts.length).toBeGreaterThan(2);

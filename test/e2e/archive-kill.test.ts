@@ -1,5 +1,7 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { archiveFolderOf, openArchive } from "../../src/archive/open.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Life, liveAndDie } from "./killed-server.ts";
 
@@ -33,8 +35,9 @@ it(`a server killed ${kills} times at random moments keeps every original named 
 	};
 	await Promise.all(Array.from({ length: serversAtOnce }, serve));
 
-	const { platform } = process;
-	const where = archiveFolderOf({ platform, environment: {}, homeFolder: home });
+	// Where the user's state is depends on the system.
+	const inHome = await readdir(home, { recursive: true });
+	const where = join(home, inHome.find((one) => one.endsWith(join("palimpsest", "archive"))) ?? "none");
 	const archive = await openArchive({ where });
 	const promised = lives.flatMap((life) => life.promised);
 	for (const { ref, original } of promised) {

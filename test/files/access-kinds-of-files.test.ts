@@ -3,10 +3,12 @@ import { open, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeEach, describe, expect, it } from "vitest";
-import { createFileAccess, readHandle, readRegularFile } from "../../src/files/access.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createFileAccess, readRegularFile } from "../../src/files/access.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { refusal } from "./folders.ts";
+
+vi.mock("node:fs/promises", { spy: true });
 
 const limit = 64 * 1024 * 1024;
 let folder: string;
@@ -84,19 +86,21 @@ describe("a file that changes during the read", () => {
 	])("refuses one that %s", async (_what, more) => {
 		const file = join(folder, "log");
 		await writeFile(file, "01234");
-		const handle = await open(file);
-		const growing = {
-			stat: async () => {
-				const about = await handle.stat();
-				await writeFile(file, more, { flag: "a" });
-				return about;
-			},
-			read: handle.read.bind(handle),
-		};
-		expect(await refusal(readHandle(growing as unknown as typeof handle, file, 1_000))).toMatchObject({
+		// The only moment at which the file can be changed during the read.
+		vi.mocked(open).mockImplementationOnce(async (...given) => {
+			const handle = await open(...given);
+			const stat = handle.stat.bind(handle);
+			return Object.assign(handle, {
+				stat: async () => {
+					const about = await stat();
+					await writeFile(file, more, { flag: "a" });
+					return about;
+				},
+			});
+		});
+		expect(await refusal(readRegularFile(file, 1_000))).toMatchObject({
 			code: "unreadable_file",
 			message: expect.stringContaining("grew while it was read"),
 		});
-		await handle.close();
 	});
 });

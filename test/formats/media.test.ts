@@ -1,7 +1,9 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type MediaPart, readMedia } from "../../src/formats/media.ts";
+import { readMedia } from "../../src/formats/media.ts";
 import { gifOf, jpegOf, pdfOf, pngOf, wavOf, webpOf } from "../support/media-samples.ts";
+
+type MediaPart = Parameters<typeof readMedia>[0];
 
 const tokens = (provider: MediaPart["provider"], size?: readonly [number, number], detail?: string) =>
 	readMedia({ path: [], provider, kind: "image", data: size && pngOf(...size), detail }).tokens;

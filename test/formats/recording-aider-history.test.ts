@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAiderHistory } from "../../src/formats/recording.ts";
+import { readRecording } from "../../src/formats/recording.ts";
 
 const history = `
 # aider chat started at 2026-01-02 03:04:05
@@ -33,20 +33,24 @@ Yes.
 
 describe("Aider's chat history", () => {
 	it("has the words of user and model, over all chats of the file", () => {
-		const expected = [
+		const messages = [
 			{ role: "user", content: "Rename it.  \nThen test it." },
 			{ role: "assistant", content: "\nHere is the change:\n\n```\na.py\n```\n" },
 			{ role: "user", content: "/run pytest" },
 			{ role: "user", content: "Good?" },
 			{ role: "assistant", content: "\nYes.\n" },
 		];
-		expect(readAiderHistory(history)).toEqual(expected);
-		expect(readAiderHistory(history.replaceAll("\n", "\r\n"))).toEqual(expected);
+		const expected = { kind: "Aider chat history", conversation: { messages } };
+		expect(readRecording(history)).toEqual(expected);
+		expect(readRecording(history.replaceAll("\n", "\r\n"))).toEqual(expected);
 	});
 
 	it("does not include other Markdown", () => {
-		expect(readAiderHistory("# Notes\n\n#### Go.\n")).toBeUndefined();
-		expect(readAiderHistory(`Intro.\n${history}`)).toBeUndefined();
-		expect(readAiderHistory("# aider chat started at 2026-01-02 03:04:05\n")).toEqual([]);
+		expect(readRecording("# Notes\n\n#### Go.\n")).toBeUndefined();
+		expect(readRecording(`Intro.\n${history}`)).toBeUndefined();
+		expect(readRecording("# aider chat started at 2026-01-02 03:04:05\n")).toEqual({
+			kind: "Aider chat history",
+			conversation: { messages: [] },
+		});
 	});
 });

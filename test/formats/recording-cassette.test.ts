@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCassette, readRecording } from "../../src/formats/recording.ts";
+import { readRecording } from "../../src/formats/recording.ts";
 
 const messages = [
 	{ role: "user", content: `Look: "quoted" \\ 'single' \u{1f600} é\n\nand on. ${"word ".repeat(40)}` },
@@ -40,20 +40,22 @@ describe("VCR cassettes", () => {
 		["plain on a line", cassette(body)],
 		["of Ruby", `http_interactions:\n- request:\n    body:\n      encoding: UTF-8\n      string: ${single}\n`],
 	])("reads a body %s", (_, text) => {
-		expect(readCassette(text)).toEqual(JSON.parse(body));
-		expect(readRecording(text)?.kind).toBe("VCR cassette");
+		expect(readRecording(text)).toEqual({ kind: "VCR cassette", conversation: JSON.parse(body) });
 	});
 
 	it("takes the longest conversation, of equals the last, and no response", () => {
 		const later = JSON.stringify({ model: "later", messages });
 		expect(
-			readCassette(cassette(`'${short.replaceAll("'", "''")}'`, double, `'${later.replaceAll("'", "''")}'`)),
+			readRecording(cassette(`'${short.replaceAll("'", "''")}'`, double, `'${later.replaceAll("'", "''")}'`))
+				?.conversation,
 		).toEqual(JSON.parse(later));
 	});
 
 	it("reads a body in which a masked secret left a single backslash", () => {
 		const spoilt = `'{"messages":[{"role":"user","content":"a\\\\n \\xxxx"}]}'`;
-		expect(readCassette(cassette(spoilt))).toEqual({ messages: [{ role: "user", content: "a\\n \\xxxx" }] });
+		expect(readRecording(cassette(spoilt))?.conversation).toEqual({
+			messages: [{ role: "user", content: "a\\n \\xxxx" }],
+		});
 	});
 
 	it.each([
@@ -62,6 +64,6 @@ describe("VCR cassettes", () => {
 		'interactions:\n- request:\n    body: "open\n',
 		"a: b\n",
 	])("%j is none", (text) => {
-		expect(readCassette(text)).toBeUndefined();
+		expect(readRecording(text)).toBeUndefined();
 	});
 });

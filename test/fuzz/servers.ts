@@ -5,7 +5,7 @@ import { createArchiveSource } from "../../src/archive/open.ts";
 import type { PolicySource } from "../../src/config/config.ts";
 import { serveHttp } from "../../src/mcp/http/server.ts";
 import { createServer } from "../../src/mcp/server.ts";
-import { createStdioTransport } from "../../src/mcp/stdio.ts";
+import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
 import { startProxy } from "../../src/proxy/server.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { drawDocument } from "./documents.ts";

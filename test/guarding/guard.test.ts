@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type GuardPlan, planGuard } from "../../src/guarding/guard.ts";
+import { planGuard } from "../../src/guarding/guard.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -7,6 +7,8 @@ import { roughCount } from "../support/rough-count.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";
 import { assistant, openaiMessages, toolTurn, user } from "../support/script.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
+
+type GuardPlan = ReturnType<typeof planGuard>;
 
 const transcript = transcriptFrom(
 	openaiMessages(

@@ -1,22 +1,30 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
-import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { LogEvent } from "../../src/log.ts";
 import { toolError } from "../../src/mcp/answer.ts";
 import { toolDefinition } from "../../src/mcp/offer.ts";
-import { bindTools } from "../../src/mcp/server.ts";
-import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
+import { createServer } from "../../src/mcp/server.ts";
+import { pureTool, type Tool } from "../../src/mcp/tool.ts";
 import { tools } from "../../src/mcp/tools.ts";
 import { policyJsonSchema } from "../../src/policy/check.ts";
 import { secret } from "../support/agent-conversation.ts";
+import { policyOf } from "../support/policy-of.ts";
 
 type JsonSchema = {
 	readonly properties?: Readonly<Record<string, JsonSchema>>;
 	readonly additionalProperties?: unknown;
 	readonly description?: string;
+};
+
+const policySource = {
+	current: () => policyOf(),
+	layers: () => [],
+	file: () => null,
+	onChange: () => () => {},
+	close() {},
 };
 
 /** A tool that does what the test says. */
@@ -34,20 +42,13 @@ function toolThat(handle: Tool["handle"]): Tool {
 
 async function callOf(handle: Tool["handle"], parameters = {}): Promise<{ answer: CallToolResult; log: LogEvent[] }> {
 	const log: LogEvent[] = [];
-	const files: ToolContext["files"] = {
-		read: () => Promise.reject(new Error("No file here.")),
-		write: () => Promise.reject(new Error("No file here.")),
-		writeBeside: () => Promise.reject(new Error("No file here.")),
-	};
-	const server = new McpServer({ name: "test", version: "1.0.0" });
-	const callContext = () => ({ layers: [], log: (event: LogEvent) => void log.push(event), files });
-	bindTools(server, { tools: [toolThat(handle)], callContext });
+	const server = createServer({ policySource, tools: [toolThat(handle)], log: (event) => void log.push(event) });
 	const client = new Client({ name: "test", version: "1.0.0" });
 	const [near, far] = InMemoryTransport.createLinkedPair();
 	await Promise.all([server.connect(far), client.connect(near)]);
 	const answer = (await client.callTool({ name: "test_tool", arguments: parameters })) as CallToolResult;
 	await client.close();
-	return { answer, log };
+	return { answer, log: log.filter(({ level }) => level === "error") };
 }
 
 describe("a defect in a handler", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createLineReader } from "../../src/mcp/stdio.ts";
+import { createLineReader } from "../../src/mcp/stdio-lines.ts";
 
 /** What comes out for chunks that go in, with a limit of 20 bytes unless told otherwise. */
 function linesOf(chunks: readonly (string | Buffer)[], largest = 20) {

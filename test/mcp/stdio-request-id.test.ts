@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findRequestId } from "../../src/mcp/stdio.ts";
+import { findRequestId } from "../../src/mcp/stdio-lines.ts";
 
 /** The ends of a message as they are told of one that is too long. */
 function endsOf(message: object | string) {

@@ -3,7 +3,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { createStdioTransport } from "../../src/mcp/stdio.ts";
+import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
 
 type OversizedLine = Parameters<Parameters<typeof createStdioTransport>[0]["onOversized"]>[0];
 

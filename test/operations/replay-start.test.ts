@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { type ReplaySettings, startReplay } from "../../src/operations/replay.ts";
+import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
@@ -46,7 +46,7 @@ const policy = policyOf(layer);
 
 const names = "raw,window:2,stride:4:2,break_even:2,balanced:high";
 
-async function run(more: Partial<ReplaySettings> = {}, replayed = conversations) {
+async function run(more: Partial<Parameters<typeof startReplay>[0]> = {}, replayed = conversations) {
 	const policies = await replayedPolicies(names, [layer]);
 	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), ...more });
 	for (const one of replayed) await replay.add(one);

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../src/errors.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { modelOfSession } from "../../src/formats/model.ts";
-import { type PolicyName, parsePolicyName, replayedPolicies } from "../../src/operations/replay-policies.ts";
+import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { presetNames } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
@@ -34,39 +34,51 @@ it("is the last named model, except for answers that Claude Code wrote itself", 
 	expect(modelOf({ message: "text" }, { data: null })).toBe(undefined);
 });
 
-const clear = { kind: "rival", rival: { kind: "clear", trigger: 30_000, keep: 3, atLeast: 5_000 } } as const;
+const clear = { kind: "clear", trigger: 30_000, keep: 3, atLeast: 5_000 };
+
+const policyNamed = async (name: string) => (await replayedPolicies(name, []))[0];
 
 describe("the name of a policy", () => {
-	it.each<[string, PolicyName]>([
-		["raw", { kind: "raw" }],
-		["window:8", { kind: "window", window: 8 }],
-		["break_even:1", { kind: "break_even", window: 1 }],
-		["window:1000000", { kind: "window", window: 1_000_000 }],
-		["stride:10", { kind: "stride", stride: 10, window: 8 }],
-		["stride:10:3", { kind: "stride", stride: 10, window: 3 }],
-		["balanced", { kind: "preset", preset: "balanced", thrift: undefined }],
-		["balanced:low", { kind: "preset", preset: "balanced", thrift: "low" }],
-		["balanced:high", { kind: "preset", preset: "balanced", thrift: "high" }],
-		["clear:30000:3:5000", { ...clear, isOurPlaceholder: false }],
-		["clear-ours:30000:3:5000", { ...clear, isOurPlaceholder: true }],
-		[
-			"clear:0:0:0",
-			{ kind: "rival", rival: { kind: "clear", trigger: 0, keep: 0, atLeast: 0 }, isOurPlaceholder: false },
-		],
-		["last:5:10", { kind: "rival", rival: { kind: "last", keep: 5, every: 10 }, isOurPlaceholder: false }],
-		["opencode", { kind: "rival", rival: { kind: "opencode" }, isOurPlaceholder: false }],
-		["gemini-cli", { kind: "rival", rival: { kind: "gemini-cli" }, isOurPlaceholder: false }],
-		["./my.toml", { kind: "file", file: "./my.toml" }],
-		["my.toml", { kind: "file", file: "my.toml" }],
-		["my.JSON", { kind: "file", file: "my.JSON" }],
-		["policies/raw", { kind: "file", file: "policies/raw" }],
-		["C:\\policies\\mine", { kind: "file", file: "C:\\policies\\mine" }],
-	])("%s is read", (text, name) => {
-		expect(parsePolicyName(text)).toEqual(name);
+	it.each<[string, PolicyLayer["mask"]]>([
+		["raw", { enabled: false }],
+		["window:8", { window_turns: 8, cadence: "every_turn" }],
+		["break_even:1", { window_turns: 1, cadence: "break_even" }],
+		["window:1000000", { window_turns: 1_000_000, cadence: "every_turn" }],
+		["stride:10", { window_turns: 8, cadence: "stride", stride_turns: 10 }],
+		["stride:10:3", { window_turns: 3, cadence: "stride", stride_turns: 10 }],
+		["balanced", policyOf({ preset: "balanced" }).mask],
+		["balanced:low", { thrift: "low" }],
+		["balanced:high", { thrift: "high" }],
+	])("%s is read", async (name, mask) => {
+		const found = await policyNamed(name);
+		expect(found).toMatchObject({ kind: "replayed", policy: { mask } });
 	});
 
-	it("each preset is a policy name", () => {
-		for (const preset of presetNames) expect(parsePolicyName(preset)).toMatchObject({ kind: "preset", preset });
+	it.each([
+		["clear:30000:3:5000", clear],
+		["clear-ours:30000:3:5000", clear],
+		["clear:0:0:0", { kind: "clear", trigger: 0, keep: 0, atLeast: 0 }],
+		["last:5:10", { kind: "last", keep: 5, every: 10 }],
+		["opencode", { kind: "opencode" }],
+		["gemini-cli", { kind: "gemini-cli" }],
+	])("%s is that of a rival", async (name, rival) => {
+		const found = await policyNamed(name);
+		expect(found).toMatchObject({ kind: "rival", name });
+		expect(found?.kind === "rival" && found.rival).toEqual(rival);
+	});
+
+	it.each(["./no.toml", "no.toml", "no.JSON", "no-policies/raw", "C:\\policies\\mine"])(
+		"%s is the path of a file",
+		async (name) => {
+			await expect(policyNamed(name)).rejects.toMatchObject({ code: "unreadable_file" });
+		},
+	);
+
+	it("each preset is a policy name", async () => {
+		for (const preset of presetNames) {
+			const { mask: _, ...own } = policyOf({ preset });
+			expect((await policyNamed(preset))?.policy).toMatchObject(own);
+		}
 	});
 
 	it.each([
@@ -102,7 +114,7 @@ describe("the name of a policy", () => {
 	])("%s is refused", (text, words) => {
 		let error: unknown;
 		try {
-			parsePolicyName(text);
+			replayedPolicies(text, []);
 		} catch (thrown) {
 			error = thrown;
 		}
@@ -112,7 +124,7 @@ describe("the name of a policy", () => {
 	});
 
 	it("a long one is not quoted completely", () => {
-		expect(() => parsePolicyName("x".repeat(5_000))).toThrow(/^.{1,400}$/);
+		expect(() => replayedPolicies("x".repeat(5_000), [])).toThrow(/^.{1,400}$/);
 	});
 });
 

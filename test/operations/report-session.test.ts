@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallTarget } from "../../src/masking/targets.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { reportContext, scaleParts, targetText } from "../../src/operations/report.ts";
+import { reportContext, targetText } from "../../src/operations/report.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, openaiMessages, toolTurn, user, writeMessages } from "../support/script.ts";
@@ -174,11 +174,4 @@ describe("the target of a call", () => {
 		const split = `y\ud83d\ude00${"x".repeat(118)}`;
 		expect(targetText({ ...nothing, paths: [split] })).toBe(`…\ufffd${"x".repeat(118)}`);
 	});
-});
-
-it("rounds parts so that they add up to the rounded whole", () => {
-	const parts = [1, 1, 1].map((tokens) => ({ chars: 1, tokens }));
-	expect(scaleParts(parts, { low: 1, factor: 1.5, high: 2 })).toEqual([2, 1, 2]);
-	expect(scaleParts([], { low: 1, factor: 1.5, high: 2 })).toEqual([]);
-	expect(scaleParts([{ chars: 1, tokens: 9, fixed: 9 }], { low: 1, factor: 1.5, high: 2 })).toEqual([9]);
 });

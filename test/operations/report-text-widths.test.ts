@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ContextReport, PresetOutcome } from "../../src/operations/report.ts";
-import { alignColumns, contextText, endOf, textBar, whole } from "../../src/operations/report-text.ts";
+import { alignColumns, contextText, endOf, whole } from "../../src/operations/report-text.ts";
 
 const outcome = (given: Partial<PresetOutcome>): PresetOutcome => ({
 	preset: "balanced",
@@ -182,8 +182,10 @@ it("aligns the first column at its left, and the others at their right", () => {
 });
 
 it("draws bars of the nearest eighth, or of whole signs", () => {
-	const blocks = Array.from({ length: 9 }, (_, eighth) => textBar(eighth / 8, { width: 1, style: "blocks" }));
+	const barOf = (tokens: number, bars: Bars) =>
+		linesOf(40, bars, { tokens, context_window: 40 })[2]?.replace(/[░.]+$/, "");
+	const blocks = Array.from({ length: 9 }, (_, eighth) => barOf(eighth / 8, "blocks"));
 	expect(blocks).toEqual(["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"]);
-	const signs = [0, 0.04, 0.16, 0.5, 1, 2].map((part) => textBar(part, { width: 10, style: "ascii" }).length);
-	expect(signs).toEqual([0, 1, 2, 5, 10, 10]);
+	const signs = [0, 0.4, 1.6, 5, 10, 80].map((part) => barOf(part, "ascii")?.length);
+	expect(signs).toEqual([0, 1, 2, 5, 10, 40]);
 });

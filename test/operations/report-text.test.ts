@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ContextReport } from "../../src/operations/report.ts";
-import { contextText, styleOfStream, textBar } from "../../src/operations/report-text.ts";
+import { contextText, styleOfStream } from "../../src/operations/report-text.ts";
 
 const report: ContextReport = {
 	model: "claude-sonnet-4-5",
@@ -153,12 +153,18 @@ describe("a context report as text", () => {
 
 describe("a bar", () => {
 	it("has a resolution of an eighth of a character, and shows anything above zero", () => {
-		const bar = (part: number) => textBar(part, { width: 4, style: "blocks" });
-		expect([0, 0.001, 1 / 32, 0.5, 17 / 32, 1, 7, -1, Number.NaN].map(bar)).toEqual([
-			...["", "▏", "▏", "██", "██▏", "████", "████", "", ""],
+		// The bar of the window is 40 characters long here.
+		const barOf = (fortieths: number, bars: "blocks" | "ascii" | "none") => {
+			const window = { tokens: fortieths, context_window: Number.isNaN(fortieths) ? 0 : 40 };
+			const line = contextText({ ...report, ...window }, { columns: 40, bars }).split("\n")[2];
+			return line?.replace(/[░.]+$/, "");
+		};
+		const full = "█".repeat(40);
+		expect([0, 0.004, 1 / 8, 2, 17 / 8, 40, 41, -1, Number.NaN].map((part) => barOf(part, "blocks"))).toEqual([
+			...["", "▏", "▏", "██", "██▏", full, full, "", ""],
 		]);
-		expect(textBar(0.001, { width: 10, style: "ascii" })).toBe("#");
-		expect(textBar(0.5, { width: 10, style: "none" })).toBe("");
+		expect(barOf(0.04, "ascii")).toBe("#");
+		expect(barOf(20, "none")).toBe("");
 	});
 });
 

@@ -1,76 +1,80 @@
 import { describe, expect, it } from "vitest";
-import { truncateJsonContent, truncateText } from "../../src/operations/truncate.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { textOfLength } from "../support/sample-text.ts";
 
+const archive = await openArchive({ where: "memory" });
+if (!archive) throw new Error("Expected an archive.");
 const limits = {
-	maxChars: 300,
-	headChars: 100,
-	tailChars: 100,
-	marker: "<{omitted_chars} of {original_chars}, {ref}>",
+	max_chars: 300,
+	head_chars: 100,
+	tail_chars: 100,
+	marker_template: "<{omitted_chars} of {original_chars}, {ref}>",
+	json_content: true,
 };
 const long = textOfLength(1_000);
 const [head, tail] = [long.slice(0, 100), long.slice(-100)];
-const cut = (text: string, given = {}) => truncateJsonContent(text, { ...limits, ...given }, () => "ref00000");
+const cut = (text: string, given = {}) =>
+	truncateText({ text, policy: policyOf({ locale: "en", truncate: { ...limits, ...given } }), archive });
 
 describe("the content of a JSON object", () => {
-	it("is cut to its head and tail, and all else stays to the byte", () => {
-		const short = `${head}<800 of 1000, ref00000>${tail}`;
+	it("is cut to its head and tail, and all else stays to the byte", async () => {
 		const cases: [string, string][] = [
-			[`{"id":1,"content":"${long}"}`, `{"id":1,"content":"${short}","_truncated":true}`],
-			[`{ "content": "${long}", "id": 1 }`, `{ "content": "${short}", "id": 1, "_truncated": true }`],
-			[`{\n\t"content" :\t"${long}"\n}\n`, `{\n\t"content" :\t"${short}", "_truncated": true\n}\n`],
-			[`{"_truncated":false,"content":"${long}"}`, `{"_truncated":true,"content":"${short}"}`],
-			[`{"content":"${long}","_truncated": null}`, `{"content":"${short}","_truncated": true}`],
+			[`{"id":1,"content":"${long}"}`, `{"id":1,"content":"SHORT","_truncated":true}`],
+			[`{ "content": "${long}", "id": 1 }`, `{ "content": "SHORT", "id": 1, "_truncated": true }`],
+			[`{\n\t"content" :\t"${long}"\n}\n`, `{\n\t"content" :\t"SHORT", "_truncated": true\n}\n`],
+			[`{"_truncated":false,"content":"${long}"}`, `{"_truncated":true,"content":"SHORT"}`],
+			[`{"content":"${long}","_truncated": null}`, `{"content":"SHORT","_truncated": true}`],
 		];
 		for (const [text, expected] of cases) {
-			expect(cut(text)).toEqual({
-				text: expected,
-				truncated: true,
-				originalChars: text.length,
-				omittedChars: 800,
-				omitted: undefined,
-			});
+			const { report, text: shorter } = await cut(text);
+			// The reference is that of the whole text.
+			const ref = archive.refOf(text);
+			expect(shorter).toBe(expected.replace("SHORT", `${head}<800 of 1000, ${ref}>${tail}`));
+			expect(report).toMatchObject({ truncated: true, omitted_chars: 800, omitted: null, ref });
+			expect(report.chars).toEqual({ before: text.length, after: shorter.length });
 		}
 	});
 
 	it.each([
-		["no long text", JSON.stringify({ content: "x".repeat(200) }), true],
-		["no object", JSON.stringify([long]), true],
-		["no JSON", long, true],
-		["no text", JSON.stringify({ content: [long] }), false],
-		["nothing", JSON.stringify({ text: long }), false],
-		["a content that was cut before", JSON.stringify({ content: long, _truncated: true }), false],
-		["a short content next to a long field", JSON.stringify({ content: "short", text: long }), false],
-	])("stays where there is %s", (_, text, isLeft) => {
-		const whole = { text, truncated: false, originalChars: text.length, omittedChars: 0, omitted: undefined };
-		expect(cut(text)).toEqual(isLeft ? undefined : whole);
+		["within the limit", JSON.stringify({ content: "x".repeat(200) })],
+		["not a text", JSON.stringify({ content: [long] })],
+		["absent", JSON.stringify({ text: long })],
+		["already cut", JSON.stringify({ content: long, _truncated: true })],
+		["short, next to a long field", JSON.stringify({ content: "short", text: long })],
+	])("stays, and all else too, if it is %s", async (_, text) => {
+		expect(await cut(text)).toMatchObject({ text, report: { truncated: false, omitted_chars: 0, omitted: null } });
 	});
 
-	it("is cut from one character over the limit on", () => {
+	it.each([
+		["not an object", JSON.stringify([long])],
+		["not JSON", long],
+	])("is not looked for in a text that is %s", async (_, text) => {
+		expect(await cut(text)).toEqual(await cut(text, { json_content: false }));
+		expect((await cut(text)).report.truncated).toBe(true);
+	});
+
+	it("is cut from one character over the limit on", async () => {
 		const text = JSON.stringify({ content: long });
-		expect(cut(text, { maxChars: text.length })).toBeUndefined();
-		expect(cut(text, { maxChars: text.length - 1 })).toMatchObject({ truncated: false });
-		expect(cut(text, { maxChars: 999 })).toMatchObject({ truncated: true });
+		const isCut = async (max_chars: number) => (await cut(text, { max_chars })).report.truncated;
+		expect([await isCut(text.length), await isCut(text.length - 1), await isCut(999)]).toEqual([false, false, true]);
 	});
 
-	it("keeps less where its spelling needs more room, or all where nothing is gained", () => {
+	it("keeps less where its spelling needs more room, and is refused where the notice has none", async () => {
 		const spelled = `{"content":"${"\\u0001".repeat(30)}${"a".repeat(280)}${"\\u0001".repeat(20)}"}`;
-		const outcome = cut(spelled, { maxChars: 320, headChars: 160, tailChars: 160 });
-		expect(outcome?.text.length ?? 0).toBeLessThan(spelled.length);
-		expect(cut(JSON.stringify({ content: "abcdefgh" }), { maxChars: 5, headChars: 2, tailChars: 2 })).toMatchObject({
-			leastLimit: expect.any(Number),
-			truncated: true,
-			text: JSON.stringify({ content: "abcdefgh" }),
-		});
+		const outcome = await cut(spelled, { max_chars: 320, head_chars: 160, tail_chars: 160 });
+		expect(outcome.text.length).toBeLessThan(spelled.length);
+		const short = cut(JSON.stringify({ content: "abcdefgh" }), { max_chars: 5, head_chars: 2, tail_chars: 2 });
+		await expect(short).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	it("keeps less than a long limit in many steps where lone surrogates need six characters", () => {
+	it("keeps less than a long limit in many steps where lone surrogates need six characters", async () => {
 		const content = `${"\ud800".repeat(900)}${"a".repeat(5_000)}`;
 		const text = `{"content":"${content}"}`;
-		const outcome = cut(text, { maxChars: 5_000, headChars: 2_500, tailChars: 2_500 });
-		expect(outcome?.truncated).toBe(true);
-		expect(outcome?.text.length).toBeLessThan(text.length);
+		const outcome = await cut(text, { max_chars: 5_000, head_chars: 2_500, tail_chars: 2_500 });
+		expect(outcome.report.truncated).toBe(true);
+		expect(outcome.text.length).toBeLessThan(text.length);
 	});
 
 	it("is reported by the lines of the text around it", async () => {

@@ -1,7 +1,7 @@
 import { fc, it } from "@fast-check/vitest";
 import { beforeAll, describe, expect } from "vitest";
 import { selfContainedPage } from "../../src/pages/page.ts";
-import { drawnCalls, type ReplayPageData, replayPageData } from "../../src/pages/replay-data.ts";
+import { mostDrawnCalls, type ReplayPageData, replayPageData } from "../../src/pages/replay-data.ts";
 import { replayPage } from "../../src/pages/replay-page.ts";
 import { hashOf, readPage } from "./read-page.ts";
 import { hostileName, policyNames, replayFixture } from "./replay-fixture.ts";
@@ -132,31 +132,28 @@ describe("a self-contained page", () => {
 	});
 });
 
-const sizes = fc.array(fc.nat(50), { maxLength: 400, size: "max" });
-
 describe("the calls of a plot", () => {
-	let thinned = 0;
+	const nothing = { system: 0, user: 0, assistant: 0, placeholders: 0 };
+	const { report } = fixture;
 
-	it.prop([sizes, fc.integer({ min: 2, max: 60 })])(
-		"are few enough, in order, and keep the ends and peaks",
-		(of, most) => {
-			const drawn = drawnCalls(of, most);
-			if (of.length <= most) {
-				expect(drawn).toEqual(of.map((_, call) => call));
-				return;
-			}
-			thinned += 1;
-			expect(drawn.length).toBeLessThanOrEqual(most);
-			expect(drawn).toEqual([...new Set(drawn)].sort((a, b) => a - b));
-			expect([drawn[0], drawn.at(-1)]).toEqual([0, of.length - 1]);
-			if (most < 4) return;
-			const shown = drawn.map((call) => of[call] ?? Number.NaN);
-			expect([Math.min(...shown), Math.max(...shown)]).toEqual([Math.min(...of), Math.max(...of)]);
-		},
-	);
-
-	it("exceeded the limit often enough", () => {
-		expect(thinned).toBeGreaterThan(20);
+	it.prop([fc.integer({ min: 1, max: 3 * mostDrawnCalls }), fc.nat(), fc.integer({ min: 1, max: 50 })], {
+		numRuns: 60,
+	})("are few enough, in order, and keep the ends and peaks", (calls, seed, largest) => {
+		const of = Array.from({ length: calls }, (_, call) => (Math.imul(call ^ seed, 0x9e3779b1) >>> 8) % largest);
+		const context = of.map((results) => ({ ...nothing, results }));
+		const series = [{ file: "a.json", policy: "raw", context, billed: of }];
+		const data = replayPageData(report, { series, billedIn: "input_tokens" });
+		const drawn = column(data, data.files[0]?.at ?? -1).map((call) => call - 1);
+		if (calls <= mostDrawnCalls) {
+			expect(drawn).toEqual(of.map((_, call) => call));
+			return;
+		}
+		expect(drawn.length).toBeLessThanOrEqual(mostDrawnCalls);
+		expect(drawn).toEqual([...new Set(drawn)].sort((a, b) => a - b));
+		expect([drawn[0], drawn.at(-1)]).toEqual([0, calls - 1]);
+		const shown = column(data, data.files[0]?.series[0]?.results ?? -1);
+		expect(shown).toEqual(drawn.map((call) => of[call]));
+		expect([Math.min(...shown), Math.max(...shown)]).toEqual([Math.min(...of), Math.max(...of)]);
 	});
 });
 

@@ -2,11 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import type { LogEvent } from "../../src/log.ts";
-import type { ProxyOptions } from "../../src/proxy/server.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, type SessionApi, type Turn, textsIn } from "./sessions.ts";
-import { type Received, type Sent, send, startProxyTo, startUpstream } from "./upstream.ts";
+import { type ProxyOptions, type Received, type Sent, send, startProxyTo, startUpstream } from "./upstream.ts";
 
 export type RunningProxy = Awaited<ReturnType<typeof startProxyTo>>;
 

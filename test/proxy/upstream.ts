@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach } from "vitest";
-import { type ProxyOptions, startProxy } from "../../src/proxy/server.ts";
+import { startProxy } from "../../src/proxy/server.ts";
 import { policyOf } from "../support/policy-of.ts";
+
+export type ProxyOptions = Parameters<typeof startProxy>[0];
 
 export interface Received {
 	readonly method: string;

@@ -3,7 +3,6 @@ import { focusWords } from "../../src/truncation/focus.ts";
 import {
 	endShares,
 	type LineFeatures,
-	type LineWeights,
 	lineFeatures,
 	lineWeights,
 	scoreLines,
@@ -63,7 +62,7 @@ function read(one: RecallCase): Read {
 }
 
 /** Cuts results as `auto` does, but for the weights of lines. */
-function cutBy(weights: LineWeights) {
+function cutBy(weights: typeof lineWeights) {
 	return (one: RecallCase, maxChars: number): string => {
 		const { strategy, units, features } = read(one);
 		if (strategy !== "focus") return cutByAuto(one, maxChars);
@@ -94,7 +93,7 @@ describe.skipIf(!hasRealData)("line weights fitted on one half of the conversati
 		const found = fitOn(() => true);
 		say(`${JSON.stringify(found)}\n`);
 		for (const [name, weight] of Object.entries(lineWeights)) {
-			expect(found[name as keyof LineWeights], name).toBeCloseTo(weight, 1);
+			expect(found[name as keyof typeof lineWeights], name).toBeCloseTo(weight, 1);
 		}
 	});
 

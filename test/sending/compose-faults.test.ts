@@ -5,7 +5,6 @@ import zlib from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import type { ProxyOptions } from "../../src/proxy/server.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
 import { planNext } from "../../src/sending/plan.ts";
 import {
@@ -19,7 +18,7 @@ import {
 	statusOf,
 } from "../proxy/played.ts";
 import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
-import { type Received, type Sent, send, until } from "../proxy/upstream.ts";
+import { type ProxyOptions, type Received, type Sent, send, until } from "../proxy/upstream.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

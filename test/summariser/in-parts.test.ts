@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SummariserError } from "../../src/errors.ts";
 import { createOpenAiCompatible } from "../../src/summariser/endpoint.ts";
-import { type InPartsRequest, summariseInParts } from "../../src/summariser/in-parts.ts";
+import { summariseInParts } from "../../src/summariser/in-parts.ts";
 import type { Summariser, SummaryProgress } from "../../src/summariser/summariser.ts";
 import { answer, type Behaviour, complete, type SeenRequest, startChatServer } from "./chat-server.ts";
 import { fakeClock } from "./fake-clock.ts";
@@ -17,7 +17,11 @@ const windowOf =
 			? tooLong(response, request)
 			: complete(`<${promptOf(request).replaceAll(/\s/g, "").length}>`)(response, request);
 
-async function inParts(behaviour: Behaviour, pieces: readonly string[], given: Partial<InPartsRequest> = {}) {
+async function inParts(
+	behaviour: Behaviour,
+	pieces: readonly string[],
+	given: Partial<Parameters<typeof summariseInParts>[0]> = {},
+) {
 	const server = await startChatServer(behaviour);
 	const clock = fakeClock();
 	const summariser = createOpenAiCompatible({ baseUrl: server.baseUrl, model: "m", clock });

@@ -1,12 +1,9 @@
 import { SummariserError } from "../../src/errors.ts";
-import {
-	createSamplingSummariser,
-	type SamplingCall,
-	type SamplingOptions,
-	type SamplingRequest,
-} from "../../src/summariser/sampling.ts";
+import { createSamplingSummariser, type SamplingOptions, type SamplingRequest } from "../../src/summariser/sampling.ts";
 import type { SummaryAnswer, SummaryProgress, SummaryRequest } from "../../src/summariser/summariser.ts";
 import { fakeClock } from "./fake-clock.ts";
+
+export type SamplingCall = Parameters<SamplingOptions["createMessage"]>[1];
 
 /** How a client behaves for one request. */
 export type ClientBehaviour = (request: SamplingRequest, call: SamplingCall) => unknown;

@@ -2,9 +2,17 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { followUps } from "../../src/compaction/prompt.ts";
 import { SummariserError } from "../../src/errors.ts";
-import { createSamplingSummariser, type SamplingCall } from "../../src/summariser/sampling.ts";
+import { createSamplingSummariser } from "../../src/summariser/sampling.ts";
 import { patience } from "../support/patience.ts";
-import { type ClientBehaviour, fail, sample, samplingErrorOf, say, silent } from "./sampling-asking.ts";
+import {
+	type ClientBehaviour,
+	fail,
+	type SamplingCall,
+	sample,
+	samplingErrorOf,
+	say,
+	silent,
+} from "./sampling-asking.ts";
 
 const text = (role: "user" | "assistant", words: string) => ({ role, content: { type: "text", text: words } });
 const content =

@@ -1,8 +1,8 @@
 import { focusWords } from "../../src/truncation/focus.ts";
 import {
-	type LineWeights,
 	lineFeatures,
 	lineSigns,
+	type lineWeights,
 	signNames,
 	textUnits,
 	unitText,
@@ -52,7 +52,7 @@ export function lineSample({ text, focus, alone, shared }: RecallCase): LineSamp
 }
 
 /** Poisson regression with a ridge, by Newton's steps. */
-export function fitLineWeights(samples: readonly LineSample[]): LineWeights {
+export function fitLineWeights(samples: readonly LineSample[]): typeof lineWeights {
 	const found = new Float64Array(width);
 	const lines = samples.reduce((sum, { count }) => sum + count, 0);
 	found[0] = Math.log(samples.reduce((sum, { taken }) => sum + taken.reduce((all, one) => all + one, 0), 0) / lines);
@@ -67,7 +67,7 @@ export function fitLineWeights(samples: readonly LineSample[]): LineWeights {
 		if (step.every((one) => Math.abs(one) < 1e-3)) break;
 	}
 	const weights = signNames.map((name, index) => [name, boldness * (found[index + 2] as number)]);
-	return Object.fromEntries(weights) as unknown as LineWeights;
+	return Object.fromEntries(weights) as unknown as typeof lineWeights;
 }
 
 function addSample(

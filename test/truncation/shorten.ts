@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import type { OutputTruncation, TruncateOutputParameters, TruncationBudget } from "../../src/truncation/draft.ts";
-import { readPassing, type ShortenPassedParameters, shortenPassed } from "../../src/truncation/stream.ts";
+import { readPassing, shortenPassed } from "../../src/truncation/stream.ts";
 import { truncateOutput } from "../../src/truncation/truncate.ts";
 import { noticesOf } from "../support/notices-of.ts";
 
@@ -45,7 +45,7 @@ export function shortenPieces(
 	return shortenPassed(passing.end(), { wording: noticesOf("en"), ref: undefined, budget, ...given });
 }
 
-interface PieceParameters extends Partial<ShortenPassedParameters> {
+interface PieceParameters extends Partial<Parameters<typeof shortenPassed>[1]> {
 	/** Longest excerpt that is asked for, in characters. */
 	readonly mostChars?: number;
 	readonly pieceChars?: number;

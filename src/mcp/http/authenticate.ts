@@ -23,13 +23,24 @@ interface AuthenticationOptions {
 	readonly jwks?: string | undefined;
 	readonly scopes?: readonly string[] | undefined;
 	readonly log: Log;
+	/** From one look at the file of tokens to the next. */
+	readonly intervalMilliseconds?: number | undefined;
 }
 
 export type Authentication = NonNullable<Awaited<ReturnType<typeof createAuthentication>>>;
 
 /** `undefined` if the options request none. Throws `invalid_argument` or `unreadable_file`. */
 export async function createAuthentication(options: AuthenticationOptions) {
-	const { tokensFile: file, tokensVariable: variable, issuer, audiences = [], jwks, scopes = [], log } = options;
+	const {
+		tokensFile: file,
+		tokensVariable: variable,
+		issuer,
+		audiences = [],
+		jwks,
+		scopes = [],
+		log,
+		intervalMilliseconds,
+	} = options;
 	const refuseIf = (isWrong: boolean, expected: string): void => {
 		if (isWrong) throw new PalimpsestError("invalid_argument", `Expected ${expected}.`);
 	};
@@ -37,7 +48,8 @@ export async function createAuthentication(options: AuthenticationOptions) {
 	refuseIf(issuer === undefined && hasOthers, "--auth-issuer with the other options for JSON Web Tokens");
 	const why = "since tokens that the issuer made for other services would be accepted otherwise";
 	refuseIf(issuer !== undefined && audiences.length === 0, `--auth-audience with --auth-issuer, ${why}`);
-	const tokens = file !== undefined || variable ? createTokenList({ file, variable, log }) : undefined;
+	const tokens =
+		file !== undefined || variable ? createTokenList({ file, variable, log, intervalMilliseconds }) : undefined;
 	const jwtVerifier = issuer === undefined ? undefined : await createJwtVerifier({ issuer, audiences, jwks });
 	if (!tokens && !jwtVerifier) return undefined;
 
@@ -167,11 +179,11 @@ export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }
 }
 
 /** If the file becomes unusable later, the tokens in force stay. An empty file rejects everyone. Throws at the start. */
-export function createTokenList(options: {
+function createTokenList(options: {
 	readonly file?: string | undefined;
 	readonly variable?: string | undefined;
 	readonly log: Log;
-	readonly intervalMilliseconds?: number | undefined;
+	readonly intervalMilliseconds: number | undefined;
 }) {
 	const { file, variable = "", log, intervalMilliseconds } = options;
 	const ofVariable = parseAuthTokens(variable, "PALIMPSEST_AUTH_TOKENS");
@@ -211,7 +223,7 @@ const entryPattern = /^(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63}):(?:sha256:(?<ha
 const tokenPattern = /^[A-Za-z0-9._~+/-]{32,512}=*$/;
 
 /** Blanks and commas separate entries too: an environment variable often cannot hold lines. Never quotes an entry. */
-export function parseAuthTokens(text: string, source: string): AuthToken[] {
+function parseAuthTokens(text: string, source: string): AuthToken[] {
 	const entries = text.replace(/(?<=^|\n)\s*#[^\n]*/g, "").split(/[\s,]+/);
 	const owners = new Map<string, string>();
 	return entries.filter(Boolean).map((entry, index) => {
@@ -233,7 +245,7 @@ export function parseAuthTokens(text: string, source: string): AuthToken[] {
 }
 
 /** All digests are compared, each in constant time, so that the time reveals nothing. */
-export function findToken(tokens: readonly AuthToken[], token: string): AuthToken | undefined {
+function findToken(tokens: readonly AuthToken[], token: string): AuthToken | undefined {
 	const digest = sha256Of(token);
 	return tokens.filter((one) => timingSafeEqual(one.digest, digest)).at(-1);
 }

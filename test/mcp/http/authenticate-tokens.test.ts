@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { InvalidTokenError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { locationOfPrincipal } from "../../../src/archive/open.ts";
 import type { LogEvent } from "../../../src/log.ts";
-import { createTokenList, findToken, parseAuthTokens } from "../../../src/mcp/http/authenticate.ts";
+import { createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import { patience } from "../../support/patience.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { alice, bob, twoTokens } from "./auth-harness.ts";
@@ -13,34 +14,53 @@ import { alice, bob, twoTokens } from "./auth-harness.ts";
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const namespaceOf = (namespace: string, principal: string) =>
 	locationOfPrincipal({ where: "memory", namespace }, principal).namespace;
-const namesIn = (text: string) => parseAuthTokens(text, "a list").map(({ name }) => name);
-const whoHas = (text: string, token: string) => findToken(parseAuthTokens(text, "a list"), token)?.name;
+
+type Who = Partial<Parameters<typeof createAuthentication>[0]>;
+
+async function authenticationOf(given: Who) {
+	const authentication = await createAuthentication({ log() {}, ...given });
+	if (!authentication?.tokens) throw new Error("Expected a list of tokens.");
+	onTestFinished(authentication.close);
+	return { ...authentication, tokens: authentication.tokens };
+}
+
+const tokensIn = async (tokensVariable: string) => (await authenticationOf({ tokensVariable })).tokens.current();
+const namesIn = async (text: string) => (await tokensIn(text)).map(({ name }) => name);
+
+/** The principal of a token; `undefined` if it is refused. */
+async function whoHas(tokensVariable: string, token: string): Promise<string | undefined> {
+	const { verifyAccessToken } = await authenticationOf({ tokensVariable });
+	return verifyAccessToken(token).then(
+		({ clientId }) => clientId,
+		(error: unknown) => {
+			expect(error).toBeInstanceOf(InvalidTokenError);
+			return undefined;
+		},
+	);
+}
 
 describe("a list of tokens", () => {
-	test("has one per line, with comments and empty lines between", () => {
+	test("has one per line, with comments and empty lines between", async () => {
 		const text = `# who may\r\nalice:${alice}\n\n  # bob left\n  bob@example.org:${bob}  \n`;
-		expect(namesIn(text)).toEqual(["alice", "bob@example.org"]);
+		expect(await namesIn(text)).toEqual(["alice", "bob@example.org"]);
 	});
 
-	test("may be on one line, separated by blanks or commas", () => {
-		expect(namesIn(`alice:${alice} bob:${bob}`)).toEqual(["alice", "bob"]);
-		expect(namesIn(`alice:${alice},bob:${bob}, `)).toEqual(["alice", "bob"]);
+	test("may be on one line, separated by blanks or commas", async () => {
+		expect(await namesIn(`alice:${alice} bob:${bob}`)).toEqual(["alice", "bob"]);
+		expect(await namesIn(`alice:${alice},bob:${bob}, `)).toEqual(["alice", "bob"]);
 	});
 
-	test("stores only digests, and accepts digests instead of tokens", () => {
+	test("stores only digests, and accepts digests instead of tokens", async () => {
 		const text = `alice:${alice}\nbob:sha256:${sha256(bob).toUpperCase()}`;
-		expect(parseAuthTokens(text, "a list").map(({ digest }) => digest.toString("hex"))).toEqual([
-			sha256(alice),
-			sha256(bob),
-		]);
-		expect([whoHas(text, alice), whoHas(text, bob)]).toEqual(["alice", "bob"]);
+		expect((await tokensIn(text)).map(({ digest }) => digest.toString("hex"))).toEqual([sha256(alice), sha256(bob)]);
+		expect([await whoHas(text, alice), await whoHas(text, bob)]).toEqual(["token alice", "token bob"]);
 		// What leaks out of a list of digests opens nothing.
-		expect(whoHas(text, sha256(bob))).toBeUndefined();
+		expect(await whoHas(text, sha256(bob))).toBeUndefined();
 	});
 
-	test("lets one name have several tokens, for rotation", () => {
+	test("lets one name have several tokens, for rotation", async () => {
 		const text = `alice:${alice}\nalice:${bob}`;
-		expect([whoHas(text, alice), whoHas(text, bob)]).toEqual(["alice", "alice"]);
+		expect([await whoHas(text, alice), await whoHas(text, bob)]).toEqual(["token alice", "token alice"]);
 	});
 
 	test.each([
@@ -54,16 +74,18 @@ describe("a list of tokens", () => {
 		["a name that begins with a dot", `..:${alice}`],
 		["a digest that is too short", "alice:sha256:abcd"],
 		["a token of two names", `bob:${alice}`],
-	])("with %s is refused by line number without quoting it", (_what, entry) => {
+	])("with %s is refused by line number without quoting it", async (_what, entry) => {
 		const text = `alice:${alice}\n${entry}\n`;
-		expect(() => parseAuthTokens(text, "a list")).toThrow(/^Expected entry 2 of a list to be /);
-		expect(() => parseAuthTokens(text, "a list")).toThrow(expect.objectContaining({ code: "invalid_argument" }));
-		expect(() => parseAuthTokens(text, "a list")).not.toThrow(/a1a1|é|01234|abcd/);
+		const refused = createAuthentication({ tokensVariable: text, log() {} });
+		await expect(refused).rejects.toMatchObject({
+			code: "invalid_argument",
+			message: expect.stringMatching(/^Expected entry 2 of PALIMPSEST_AUTH_TOKENS to be (?!.*(?:a1a1|é|01234|abcd))/),
+		});
 	});
 
-	test("accepts only a complete token", () => {
+	test("accepts only a complete token", async () => {
 		const wrong = [alice.slice(0, -1), `${alice}0`, alice.toUpperCase(), "", "alice", `alice:${alice}`, "__proto__"];
-		for (const token of wrong) expect(whoHas(twoTokens, token)).toBeUndefined();
+		for (const token of wrong) expect(await whoHas(twoTokens, token)).toBeUndefined();
 	});
 });
 
@@ -72,13 +94,16 @@ describe("a file of tokens", () => {
 		const file = join(await scratchFolder(), "tokens");
 		await writeFile(file, text, { mode });
 		const logged: LogEvent[] = [];
-		const list = createTokenList({ file, variable: "", log: (event) => logged.push(event), intervalMilliseconds: 10 });
-		onTestFinished(list.close);
+		const { tokens: list } = await authenticationOf({
+			tokensFile: file,
+			log: (event) => logged.push(event),
+			intervalMilliseconds: 10,
+		});
 		let changes = 0;
 		list.onChange(() => {
 			changes += 1;
 		});
-		return { file, list, logged, changes: () => changes, names: () => list.current().map(({ name }) => name) };
+		return { file, logged, changes: () => changes, names: () => list.current().map(({ name }) => name) };
 	}
 
 	test("is read again when it changes, also by renaming", async () => {
@@ -119,7 +144,7 @@ describe("a file of tokens", () => {
 	])("%s is refused at the start", async (_what, text, code) => {
 		const file = join(await scratchFolder(), "tokens");
 		if (text !== undefined) await writeFile(file, text);
-		expect(() => createTokenList({ file, log() {} })).toThrow(expect.objectContaining({ code }));
+		await expect(createAuthentication({ tokensFile: file, log() {} })).rejects.toMatchObject({ code });
 	});
 });
 

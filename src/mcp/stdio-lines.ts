@@ -1,0 +1,80 @@
+import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
+import { createJoinedChunks } from "../http/body.ts";
+
+/** The length and the ends of a line that is too long. */
+export interface OversizedLine {
+	readonly bytes: number;
+	readonly head: string;
+	readonly tail: string;
+}
+
+const lineFeed = 0x0a;
+const edgeLength = 300;
+
+/** Reads lines in linear time; the SDK's reader copies all it holds at every chunk. Keeps only the ends of a line that is too long. */
+export function createLineReader(options: {
+	readonly largest: number;
+	readonly onLine: (line: string) => void;
+	readonly onOversized: (line: OversizedLine) => void;
+}): (chunk: Buffer) => void {
+	const { largest, onLine, onOversized } = options;
+	let chunks = createJoinedChunks();
+	let skipped: { readonly head: Buffer; tail: Buffer; bytes: number } | undefined;
+
+	const take = (part: Buffer): void => {
+		if (skipped) {
+			skipped.bytes += part.length;
+			skipped.tail = lastBytes(skipped.tail, part);
+		} else if (chunks.length() + part.length < largest) chunks.add(part);
+		else {
+			const held = chunks.bytes();
+			const head = Buffer.concat([held.subarray(0, edgeLength), part.subarray(0, edgeLength)]);
+			skipped = { head, tail: lastBytes(held, part), bytes: held.length + part.length };
+			chunks = createJoinedChunks();
+		}
+	};
+	const endLine = (): void => {
+		if (skipped) {
+			const { bytes, head, tail } = skipped;
+			skipped = undefined;
+			onOversized({ bytes: bytes + 1, head: head.toString("utf8", 0, edgeLength), tail: tail.toString() });
+			return;
+		}
+		const line = chunks.bytes().toString();
+		chunks = createJoinedChunks();
+		onLine(line);
+	};
+
+	return (chunk) => {
+		let start = 0;
+		for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
+			const part = chunk.subarray(start, at);
+			start = at + 1;
+			// A line within one chunk needs no copy.
+			if (!skipped && chunks.length() === 0 && part.length < largest) onLine(part.toString());
+			else {
+				take(part);
+				endLine();
+			}
+		}
+		if (start < chunk.length) take(chunk.subarray(start));
+	};
+}
+
+const lastBytes = (...parts: readonly Buffer[]) =>
+	Buffer.concat(parts.map((part) => part.subarray(-edgeLength))).subarray(-edgeLength);
+
+const id = String.raw`"id"\s*:\s*("[^"\\]*"|-?\d+)`;
+/** A member whose value holds no escapes and no quotes, so that a pattern can pass over it. */
+const word = String.raw`"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"`;
+
+const idAtStart = new RegExp(String.raw`^\s*\{\s*(?:${word}\s*,\s*)*${id}\s*,`);
+const idAtEnd = new RegExp(String.raw`[^\\]${id}\s*(?:,\s*${word}\s*)*\}\s*$`);
+const response = new RegExp(String.raw`^\s*\{\s*(?:(?:${word}|${id})\s*,\s*)*"(?:result|error)"\s*:`);
+
+/** Clients write the id before or after the large part. `undefined` for a response, which needs no answer. */
+export function findRequestId({ head, tail }: Pick<OversizedLine, "head" | "tail">): RequestId | undefined {
+	if (response.test(head)) return undefined;
+	const found = (idAtStart.exec(head) ?? idAtEnd.exec(tail))?.[1];
+	return found === undefined ? undefined : (JSON.parse(found) as RequestId);
+}
