@@ -42,7 +42,8 @@ import { planDropWithWords, type WordsKeeper } from "./moved-words.ts";
 /**
  * Plans how to bring a conversation within its budget (docs/strategies.md#ladder): takes the steps of the
  * policy's ladder until it fits at the upper end of the scale. With `truncate_when = "always"` large results are always
- * cut. With a `target_ratio` dropping replays the history, so that dropped messages stay dropped.
+ * cut. With a `target_ratio` dropping replays the history, so that dropped messages stay dropped. If no step suffices, the
+ * words of people in dropped messages are cut at last.
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { transcript, policy, budget, scale = exactScale } = parameters;
@@ -64,7 +65,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const history: GuardHistory["edited"] = [];
 	let dropMoments: ArrayLike<number> = [];
 	let cuts: FurtherCuts = new Map();
-	let areWordsCut = false;
+	let cutWords: ReturnType<typeof planDropWithWords>["cutWords"];
 	let edited = editSteps(taken, { measurement, scale });
 	for (const step of ladder) {
 		if (!isTaken(step, edited.left)) continue;
@@ -87,7 +88,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 			if (cuts.size > 0) taken.splice(0, taken.length, ...replaceCuts(taken, cuts, steps.truncation));
 			taken.push({ step, edits: dropped.edits });
 			dropMoments = dropped.moments;
-			areWordsCut = dropped.areWordsCut;
+			cutWords = dropped.cutWords;
 		} else {
 			const edits = step === "truncate" ? steps.truncation().flat() : steps.masking().edits;
 			taken.push({ step, edits });
@@ -95,7 +96,13 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		}
 		edited = editSteps(taken, { measurement, scale });
 	}
-	const { left, counted, plan } = edited;
+	const withDrop = (edits: readonly Edit[]) =>
+		editSteps(
+			taken.map((one) => (one.step === "drop" ? { ...one, edits } : one)),
+			{ measurement, scale },
+		);
+	const cut = excess(edited.left) > 0 ? cutWords?.((edits) => excess(withDrop(edits).left)) : undefined;
+	const { left, counted, plan } = cut === undefined ? edited : withDrop(cut);
 	const shortfall = excess(left);
 	const tokensAfter = scaleTokens(left, scale).tokens;
 	const momentOf = lazyMoments(() =>
@@ -109,6 +116,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		}),
 	);
 	const fits = shortfall === 0;
+	const areWordsCut = cut !== undefined;
 	return { plan: plan(), steps: counted, measurement, tokensAfter, fits, shortfall, areWordsCut, momentOf };
 }
 

@@ -42,7 +42,7 @@ const attempts = 6;
 /** Drops groups, and moves the words of people in them, and in earlier drops, to one place. */
 export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	const { transcript, keeping, excess, editedWith, hysteresis } = parameters;
-	if (!keeping) return { ...planDrop({ ...parameters, fits: (context) => excess(context) === 0 }), areWordsCut: false };
+	if (!keeping) return planDrop({ ...parameters, fits: (context) => excess(context) === 0 });
 	const words = usersTexts({ ...keeping, transcript });
 	const held = heldTokens(words, parameters, keeping);
 	let room = 0;
@@ -58,33 +58,35 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 		});
 		const moved = moveWords(dropped.edits, words, { ...parameters, keeping });
 		const { left, sizes } = editedWith(dropped.cuts);
-		const missingOf = (edits: readonly Edit[]) =>
-			excess(subtractSizes(left, subtractSizes(savedSize(edits), savedBefore(edits, parameters, sizes))));
-		const missing = missingOf(moved.edits);
-		if (missing > 0 && attempt === attempts) {
-			const cut = cutMovedWords(dropped.edits, words, { ...parameters, keeping, moved, missing, missingOf });
-			if (cut !== undefined) return { ...dropped, edits: cut, areWordsCut: true };
+		const saved = savedSize(moved.edits);
+		const missing = excess(subtractSizes(left, subtractSizes(saved, savedBefore(moved.edits, parameters, sizes))));
+		const planned = { ...dropped, edits: saves(saved) ? moved.edits : [] };
+		if (missing === 0) return planned;
+		if (attempt === attempts) {
+			const cutWords: DroppedWithWords["cutWords"] = (missingOf) =>
+				cutMovedWords(dropped.edits, words, { ...parameters, keeping, moved, missingOf });
+			return { ...planned, cutWords };
 		}
-		const edits = saves(savedSize(moved.edits)) ? moved.edits : [];
-		if (missing === 0 || attempt === attempts) return { ...dropped, edits, areWordsCut: false };
 		// The tokens of the words are estimated, and groups are coarse: each attempt leaves more room.
 		room = 2 * room + missing + 32;
 	}
 }
 
 type DroppedWithWords = ReturnType<typeof planDrop> & {
-	/** Whether some of the words of people had to go too. */
-	readonly areWordsCut: boolean;
+	/**
+	 * Where it does not fit: cuts the words of people too, until no tokens are missing with these edits. Returns nothing if
+	 * even that does not help.
+	 */
+	readonly cutWords?: (missingOf: (edits: readonly Edit[]) => number) => readonly Edit[] | undefined;
 };
 
-/** The last step before it gives up: cuts the words of people to fit, but to no less than the ceiling of the policy. */
+/** Cuts the words of people to fit, but to no less than the ceiling of the policy. */
 function cutMovedWords(
 	drops: readonly Edit[],
 	words: readonly (readonly string[])[],
 	given: Parameters & {
 		readonly keeping: WordsKeeper;
 		readonly moved: ReturnType<typeof moveWords>;
-		readonly missing: number;
 		readonly missingOf: (edits: readonly Edit[]) => number;
 	},
 ): readonly Edit[] | undefined {
@@ -92,7 +94,7 @@ function cutMovedWords(
 	const { text } = moved;
 	const tokens = meter.countTokens(text);
 	const least = Math.min(tokens, keeping.most);
-	let { missing } = given;
+	let missing = missingOf(moved.edits);
 	let wanted = tokens;
 	let best: readonly Edit[] | undefined;
 	for (let attempt = 1; attempt <= attempts && missing > 0 && wanted > least; attempt += 1) {

@@ -99,3 +99,23 @@ it("a conversation in which only words could go stays unchanged", async () => {
 	expect(outcome.conversation).toBe(messages);
 	expect(outcome.report.fits).toBe(false);
 });
+
+it("words are cut only if the steps after dropping do not make enough room", async () => {
+	const words = "I want every line of this file checked with care. ".repeat(60);
+	const messages = openaiMessages(user("Task."), toolTurn("a", "ok"), user(words), toolTurn("b", outputOf("file", 80)));
+	const reportFor = async (ladder: ("drop" | "truncate")[], contextWindow: number) => {
+		const limits = { max_tool_result_chars: 300, truncate_head_chars: 100, truncate_tail_chars: 100 };
+		const compaction = { ...given.compaction, keep_user_tokens: 100 };
+		const layer = { ...given, compaction, guard: { ...given.guard, ...limits, keep_last_messages: 2, ladder } };
+		const { conversation, report } = await guardConversation({
+			conversation: messages,
+			policy: policyOf(layer),
+			contextWindow,
+		});
+		expect(report).toMatchObject({ fits: true, dropped_messages: 3 });
+		return { areWhole: wordsIn(conversation)[0] === words.trim(), steps: report.steps.map(({ step }) => step) };
+	};
+	expect(await reportFor(["drop"], 1_400)).toEqual({ areWhole: false, steps: ["drop"] });
+	expect(await reportFor(["drop", "truncate"], 1_400)).toEqual({ areWhole: true, steps: ["drop", "truncate"] });
+	expect(await reportFor(["drop", "truncate"], 400)).toEqual({ areWhole: false, steps: ["drop", "truncate"] });
+});
