@@ -1,38 +1,16 @@
 import { sha256 } from "../archive/text-bytes.ts";
 import type { CountTokens } from "../conversation/measure.ts";
-import { endOfBytes } from "./character-classes.ts";
+import { createCounter, readEncoding } from "./count-pieces.ts";
 import type { EncodingName } from "./encodings.ts";
-import { createLongPieceCounter, createPieceMerger } from "./merge.ts";
-import {
-	createPieceBytes,
-	createPieceCache,
-	findLongPiece,
-	hashBytes,
-	hashThreeWords,
-	lastWordMask,
-	longestCachedPiece,
-	type PieceCacheSize,
-	pieceCacheSize,
-	rememberLongPiece,
-	threeWords,
-} from "./piece-cache.ts";
-import {
-	cl100kPieceEnd,
-	createAsciiPieces,
-	ended,
-	endedEarlier,
-	noLimit,
-	o200kPieceEnd,
-	unclear,
-	undecided,
-} from "./pieces.ts";
-import { findToken, readTokenTable, type TableName } from "./table.ts";
+import type { TableName } from "./table.ts";
 
 const counters = new Map<TableName, CountTokens>();
 
-// From a thousand characters on, a digest takes less than a third of the time of counting. All entries together stay
-// under 8 MB.
-const memoLimits = { entries: 50_000, shortText: 1024 };
+// All entries together stay under 8 MB.
+const mostEntries = 50_000;
+
+/** From here on, a digest takes less than a third of the time of counting. */
+const shortText = 1024;
 
 /**
  * The first call reads the table (some 10 ms and 7 MB for o200k_base). Agrees with tiktoken 1.0.22 on ordinary text,
@@ -41,171 +19,22 @@ const memoLimits = { entries: 50_000, shortText: 1024 };
 export async function loadCounter(encoding: EncodingName): Promise<CountTokens> {
 	// They differ only in their special tokens.
 	const name = encoding === "o200k_harmony" ? "o200k_base" : encoding;
-	const count = counters.get(name) ?? createCountMemo(createCounter(readEncoding(name)).count, memoLimits).count;
+	const count = counters.get(name) ?? rememberCounts(createCounter(readEncoding(name)).count);
 	counters.set(name, count);
 	return count;
 }
 
 /** Remembers counts by SHA-256: keeps no text alive, and V8 hashes long strings by length. Short texts are counted again. */
-export function createCountMemo(
-	countAnew: CountTokens,
-	{ entries, shortText }: { readonly entries: number; readonly shortText: number },
-) {
+function rememberCounts(countAnew: CountTokens): CountTokens {
 	const counts = new Map<string, number>();
-	const count = (text: string): number => {
+	return (text) => {
 		if (text.length <= shortText) return countAnew(text);
 		const key = sha256(text);
 		const known = counts.get(key);
 		if (known !== undefined) return known;
 		const counted = countAnew(text);
-		if (counts.size >= entries) counts.delete(counts.keys().next().value as string);
+		if (counts.size >= mostEntries) counts.delete(counts.keys().next().value as string);
 		counts.set(key, counted);
 		return counted;
 	};
-	return { count, size: () => counts.size };
-}
-
-export function readEncoding(name: TableName) {
-	const pieceEnd = name === "o200k_base" ? o200kPieceEnd : cl100kPieceEnd;
-	return { table: readTokenTable(name), asciiPieces: createAsciiPieces(name), pieceEnd };
-}
-
-// Room for 16 384 UTF-16 code units.
-const bufferBytes = 3 << 14;
-// Longer pieces are counted faster by the linear way.
-const longestQuadratic = 16;
-
-/** Exact, in linear time. Remembers counts of pieces between calls in a cache of a fixed size. */
-export function createCounter(encoding: ReturnType<typeof readEncoding>, cacheSize: PieceCacheSize = pieceCacheSize) {
-	const { table, asciiPieces, pieceEnd } = encoding;
-	const cache = createPieceCache(cacheSize);
-	const mergePiece = createPieceMerger(table);
-	let longPieces: ReturnType<typeof createLongPieceCounter> | undefined;
-	let buffer = createPieceBytes(bufferBytes);
-	let writer = Buffer.from(buffer.bytes.buffer);
-	let counted = 0;
-
-	function countPieces(filled: number, limit: number): number {
-		const { bytes, view } = buffer;
-		const { short } = cache;
-		const { pairs } = table;
-		const setMask = short.length / 8 - 1;
-		// V8 reads an imported constant from memory each time.
-		const endedState = ended;
-		const longestShort = threeWords;
-		const pieces = asciiPieces;
-		let total = 0;
-		let start = 0;
-		while (start < filled) {
-			let end = start;
-			let state = pieces[bytes[end] as number] as number;
-			while (state < endedState) state = pieces[state | (bytes[++end] as number)] as number;
-			if (state !== endedState) {
-				end = state < unclear ? endedEarlier(bytes, state, end) : pieceEnd(bytes, start, limit);
-				if (end === undecided) break;
-			}
-			const length = end - start;
-			if (length > longestShort) {
-				total += countLonger(view, start, length);
-				start = end;
-				continue;
-			}
-			// Every byte is a token, and so two bytes are one token or two.
-			if (length <= 2) {
-				total += length === 1 || (pairs[view.getUint16(start)] as number) >= 0 ? 1 : 2;
-				start = end;
-				continue;
-			}
-			let first = view.getInt32(start, true);
-			let second = 0;
-			let third = 0;
-			if (length <= 4) first &= lastWordMask(length);
-			else {
-				second = view.getInt32(start + 4, true);
-				if (length <= 8) second &= lastWordMask(length - 4);
-				else third = view.getInt32(start + 8, true) & lastWordMask(length - 8);
-			}
-			const hash = hashThreeWords(first, second, third, length);
-			const slot = (hash & setMask) << 3;
-			let known = short[slot + 3] as number;
-			if (known >>> 8 === length && short[slot] === first && short[slot + 1] === second && short[slot + 2] === third) {
-				total += known & 0xff;
-				start = end;
-				continue;
-			}
-			known = short[slot + 7] as number;
-			if (
-				known >>> 8 === length &&
-				short[slot + 4] === first &&
-				short[slot + 5] === second &&
-				short[slot + 6] === third
-			) {
-				total += known & 0xff;
-				start = end;
-				continue;
-			}
-			const tokens = findToken(table, view, start, length, hash) >= 0 ? 1 : mergePiece(view, start, length).tokens;
-			// `copyWithin` takes longer than this.
-			short[slot + 4] = short[slot] as number;
-			short[slot + 5] = short[slot + 1] as number;
-			short[slot + 6] = short[slot + 2] as number;
-			short[slot + 7] = short[slot + 3] as number;
-			short[slot] = first;
-			short[slot + 1] = second;
-			short[slot + 2] = third;
-			short[slot + 3] = (length << 8) | tokens;
-			total += tokens;
-			start = end;
-		}
-		counted += total;
-		return start;
-	}
-
-	function countLonger(view: DataView, start: number, length: number): number {
-		if (length > longestCachedPiece) return countLong(view, start, length);
-		const hash = hashBytes(view, start, length);
-		const known = findLongPiece(cache, view, start, length, hash);
-		if (known !== 0) return known;
-		let tokens = 1;
-		if (findToken(table, view, start, length, hash) < 0) {
-			tokens = length <= longestQuadratic ? mergePiece(view, start, length).tokens : countLong(view, start, length);
-		}
-		rememberLongPiece(cache, { view, start, length, hash, tokens });
-		return tokens;
-	}
-
-	function countLong(view: DataView, start: number, length: number): number {
-		longPieces ??= createLongPieceCounter(table);
-		return longPieces.count(view, start, length);
-	}
-
-	function resize(capacity: number, kept: Uint8Array): void {
-		buffer = createPieceBytes(capacity);
-		buffer.bytes.set(kept);
-		writer = Buffer.from(buffer.bytes.buffer);
-	}
-
-	function count(text: string): number {
-		counted = 0;
-		let units = 0;
-		let filled = 0;
-		while (units < text.length) {
-			let next = units + Math.floor((buffer.capacity - filled) / 3);
-			if (next >= text.length) next = text.length;
-			else if ((text.charCodeAt(next - 1) & 0xfc00) === 0xd800) next--;
-			const part = units === 0 && next === text.length ? text : text.slice(units, next);
-			filled += writer.write(part, filled);
-			units = next;
-			buffer.bytes[filled] = endOfBytes;
-			const done = countPieces(filled, units === text.length ? noLimit : filled);
-			const rest = filled - done;
-			if (rest > buffer.capacity >> 1) resize(buffer.capacity * 2, buffer.bytes.subarray(done, filled));
-			else if (rest > 0) buffer.bytes.copyWithin(0, done, filled);
-			filled = rest;
-		}
-		if (buffer.capacity > bufferBytes) resize(bufferBytes, new Uint8Array(0));
-		return counted;
-	}
-
-	return { count };
 }

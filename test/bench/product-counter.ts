@@ -1,8 +1,5 @@
-import type {
-	createCounter as CreateCounter,
-	loadCounter as LoadCounter,
-	readEncoding as ReadEncoding,
-} from "../../src/tokens/counter.ts";
+import type * as CountPieces from "../../src/tokens/count-pieces.ts";
+import type { loadCounter as LoadCounter } from "../../src/tokens/counter.ts";
 import { importBuilt } from "./import-built.ts";
 
 /** The product's counter of o200k_base. */
@@ -16,8 +13,7 @@ export interface ProductCounter {
 /** Loads it from the build. */
 export async function loadProductCounter(): Promise<ProductCounter> {
 	const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("tokens/counter.ts");
-	const { createCounter } = await importBuilt<{ createCounter: typeof CreateCounter }>("tokens/counter.ts");
-	const { readEncoding } = await importBuilt<{ readEncoding: typeof ReadEncoding }>("tokens/counter.ts");
+	const { createCounter, readEncoding } = await importBuilt<typeof CountPieces>("tokens/count-pieces.ts");
 	const encoding = readEncoding("o200k_base");
 	return {
 		count: await loadCounter("o200k_base"),

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { feedCli } from "../support/feed-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -12,7 +12,7 @@ beforeEach(async () => {
 	folder = await scratchFolder();
 	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive") };
 });
-const { count } = createCounter(readEncoding("o200k_base"));
+const count = await loadCounter("o200k_base");
 const english = ["--set", "locale=en"];
 
 /** Lines of a log, piece by piece; one in the middle tells of a failure. */

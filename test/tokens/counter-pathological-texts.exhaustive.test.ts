@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
+import { createCounter, readEncoding } from "../../src/tokens/count-pieces.ts";
 import { createLongPieceCounter } from "../../src/tokens/merge.ts";
 import { createOracle } from "./heap-oracle.ts";
 import { pathologicalTexts } from "./pathological-texts.ts";

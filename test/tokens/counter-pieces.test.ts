@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCounter } from "../../src/tokens/counter.ts";
+import { createCounter } from "../../src/tokens/count-pieces.ts";
 import { cl100kPieceEnd, createAsciiPieces, o200kPieceEnd } from "../../src/tokens/pieces.ts";
 import type { TableName, TokenTable } from "../../src/tokens/table.ts";
 import { piecesOf } from "./heap-oracle.ts";

@@ -1,54 +1,48 @@
-import { describe, expect, it } from "vitest";
-import { createCountMemo, loadCounter } from "../../src/tokens/counter.ts";
+import { describe, expect, it, vi } from "vitest";
+import { loadCounter } from "../../src/tokens/counter.ts";
 
-function countingLengths() {
-	const asked: string[] = [];
+/** The texts that were counted, and not remembered. */
+const counted = vi.hoisted(() => ({ texts: [] as string[] }));
+
+vi.mock(import("../../src/tokens/count-pieces.ts"), async (importOriginal) => {
+	const original = await importOriginal();
 	return {
-		asked,
-		count: (text: string) => {
-			asked.push(text);
-			return text.length;
+		...original,
+		createCounter(...given: Parameters<typeof original.createCounter>) {
+			const { count } = original.createCounter(...given);
+			const watched = (text: string) => {
+				counted.texts.push(text);
+				return count(text);
+			};
+			return { count: watched };
 		},
 	};
-}
+});
 
-describe("createCountMemo", () => {
-	it("counts a text once", () => {
-		const { asked, count } = countingLengths();
-		const memo = createCountMemo(count, { entries: 10, shortText: 4 });
-		expect([memo.count("long text"), memo.count("long text")]).toEqual([9, 9]);
-		expect(asked).toEqual(["long text"]);
+describe("a counted text", () => {
+	it("is remembered from 1 025 characters on, and told from others of its length", async () => {
+		const count = await loadCounter("o200k_base");
+		const [words, marks] = ["ab ".repeat(400), "é!".repeat(600)];
+		counted.texts.length = 0;
+		const first = [count(words), count(marks)];
+		expect([count(words), count(marks)]).toEqual(first);
+		expect(first[0]).not.toBe(first[1]);
+		expect(counted.texts).toEqual([words, marks]);
+		counted.texts.length = 0;
+		for (const length of [1_024, 1_024, 1_025, 1_025]) count("a".repeat(length));
+		expect(counted.texts.map((text) => text.length)).toEqual([1_024, 1_024, 1_025]);
 	});
 
-	it("distinguishes texts of equal length", () => {
-		const memo = createCountMemo((text) => (text.startsWith("a") ? 1 : 2), { entries: 10, shortText: 4 });
-		const tail = "x".repeat(20_000);
-		expect([memo.count(`a${tail}`), memo.count(`b${tail}`), memo.count(`a${tail}`)]).toEqual([1, 2, 1]);
-	});
-
-	it("does not remember short texts", () => {
-		const { asked, count } = countingLengths();
-		const memo = createCountMemo(count, { entries: 10, shortText: 4 });
-		memo.count("four");
-		memo.count("four");
-		expect(asked).toHaveLength(2);
-		expect(memo.size()).toBe(0);
-	});
-
-	it("never exceeds its limit, and evicts the oldest count", () => {
-		const { asked, count } = countingLengths();
-		const memo = createCountMemo(count, { entries: 100, shortText: 4 });
-		for (let index = 0; index < 1000; index++) {
-			memo.count(`text number ${index}`);
-			expect(memo.size()).toBeLessThanOrEqual(100);
-		}
-		expect(memo.size()).toBe(100);
-		asked.length = 0;
-		memo.count("text number 999");
-		memo.count("text number 900");
-		expect(asked).toEqual([]);
-		memo.count("text number 899");
-		expect(asked).toEqual(["text number 899"]);
+	it("is forgotten after 50 000 others, the oldest first", async () => {
+		const count = await loadCounter("cl100k_base");
+		const rest = " ".repeat(1_020);
+		const textOf = (number: number) => `${100_000 + number}${rest}`;
+		for (let number = 0; number <= 50_000; number += 1) count(textOf(number));
+		counted.texts.length = 0;
+		for (const number of [50_000, 1]) count(textOf(number));
+		expect(counted.texts).toEqual([]);
+		count(textOf(0));
+		expect(counted.texts).toEqual([textOf(0)]);
 	});
 });
 
