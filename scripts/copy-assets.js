@@ -1,6 +1,6 @@
 // Makes `assets/`, which is packed: the parts that a page of palimpsest carries inside itself, so that it needs no network,
 // copied from the packages that only the build needs or bundled from `src/pages/client`; and the tables of tokens.
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
@@ -12,6 +12,8 @@ const copied = {
 	"uplot-license.txt": "node_modules/uplot/LICENSE",
 };
 const bundled = ["replay.js", "report.js"];
+/** The tables of gpt-tokenizer that the package brings, with their numbers of tokens. */
+const tables = { o200k_base: 199_998, cl100k_base: 100_256 };
 
 rmSync(here("../assets"), { recursive: true, force: true });
 mkdirSync(here("../assets"));
@@ -26,10 +28,14 @@ await Promise.all(
 		}),
 	),
 );
-for (const [name, bytes] of await tokenFiles()) writeFileSync(here(`../assets/${name}`), bytes);
+const tokenFile = await loadTokenFile();
+for (const [name, size] of Object.entries(tables)) {
+	const text = readFileSync(here(`../node_modules/gpt-tokenizer/data/${name}.tiktoken`), "latin1");
+	writeFileSync(here(`../assets/${name}.tokens`), tokenFile(text, size));
+}
 
-/** Runs `src/tokens/prepare-table.ts`, which Node.js 20 cannot load unchanged. */
-async function tokenFiles() {
+/** Loads `src/tokens/prepare-table.ts`, which Node.js 20 cannot load unchanged. */
+async function loadTokenFile() {
 	const file = here("../assets/prepare-table.js");
 	await build({
 		input: here("../src/tokens/prepare-table.ts"),
@@ -38,7 +44,7 @@ async function tokenFiles() {
 		logLevel: "warn",
 	});
 	try {
-		return (await import(file)).tokenFiles();
+		return (await import(file)).tokenFile;
 	} finally {
 		rmSync(file);
 	}

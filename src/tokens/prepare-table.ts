@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { createPieceBytes, hashBytes, type PieceBytes } from "./piece-cache.ts";
 import {
 	filterBit,
@@ -7,29 +5,19 @@ import {
 	headerLength,
 	rankMask,
 	sectionLengths,
-	type TableName,
 	type TokenTable,
 	tableVersion,
 } from "./table.ts";
 
-const sizes: Record<TableName, number> = { o200k_base: 199_998, cl100k_base: 100_256 };
-
 /**
- * The files of tables that the package brings, made of gpt-tokenizer's, by the name in `assets/`. Only the build calls it:
- * a process reads a prepared table in a tenth of the time.
+ * The file that `tableOfFile` reads, of tiktoken's format: a line for each token, with its bytes in base64 and its rank. Throws
+ * unless it has `size` tokens. Only the build calls it: a process reads a prepared table in a tenth of the time.
  */
-export function tokenFiles(): ReadonlyMap<string, Uint8Array> {
-	const names = Object.keys(sizes) as TableName[];
-	return new Map(
-		names.map((name) => {
-			const path = createRequire(import.meta.url).resolve(`gpt-tokenizer/data/${name}.tiktoken`);
-			return [`${name}.tokens`, fileOfTable(parseTokenTable(readFileSync(path, "latin1"), sizes[name]))];
-		}),
-	);
+export function tokenFile(text: string, size: number): Uint8Array<ArrayBuffer> {
+	return fileOfTable(parseTokenTable(text, size));
 }
 
-/** tiktoken's format: a line for each token, with its bytes in base64 and its rank. Throws unless it has `size` tokens. */
-export function parseTokenTable(text: string, size: number): TokenTable {
+function parseTokenTable(text: string, size: number): TokenTable {
 	const lines = text.split("\n").filter((line) => line !== "");
 	if (lines.length !== size) throw new Error(`Expected a table of ${size} tokens; got ${lines.length}.`);
 	const starts = new Int32Array(size + 1);
@@ -46,7 +34,7 @@ export function parseTokenTable(text: string, size: number): TokenTable {
 }
 
 /** `starts`: of each token in `tokens`, by rank, and the end of the last. */
-export function createTokenTable(tokens: PieceBytes, starts: Int32Array): TokenTable {
+function createTokenTable(tokens: PieceBytes, starts: Int32Array): TokenTable {
 	const { bytes, view } = tokens;
 	const size = starts.length - 1;
 	const slots = new Int32Array(sectionLengths(size, 0).slots / 4);
@@ -70,8 +58,7 @@ export function createTokenTable(tokens: PieceBytes, starts: Int32Array): TokenT
 	return { size, longest, tokens, starts, singles, pairs, slots, filter };
 }
 
-/** The file that `tableOfFile` reads. */
-export function fileOfTable(table: TokenTable): Uint8Array<ArrayBuffer> {
+function fileOfTable(table: TokenTable): Uint8Array<ArrayBuffer> {
 	const { size, longest, tokens, starts, singles, pairs, slots, filter } = table;
 	const lengths = sectionLengths(size, tokens.capacity);
 	const whole = Object.values(lengths).reduce((sum, length) => sum + length, headerLength);

@@ -60,7 +60,7 @@ export function sectionLengths(size: number, capacity: number) {
 }
 
 /**
- * Views of a file that `fileOfTable` made, without a copy. Its numbers are little-endian; on a big-endian machine they are
+ * Views of a file that `tokenFile` made, without a copy. Its numbers are little-endian; on a big-endian machine they are
  * swapped in place. `undefined` if the file is not whole or of another version.
  */
 export function tableOfFile(file: Uint8Array<ArrayBuffer>, order = endianness()): TokenTable | undefined {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { hashBytes } from "../../src/tokens/piece-cache.ts";
-import { fileOfTable } from "../../src/tokens/prepare-table.ts";
 import { findToken, isToken, rankOf, type TokenTable, tableOfFile } from "../../src/tokens/table.ts";
 import { createDraw, pick } from "./random-text.ts";
-import { tableOf, viewOf } from "./trained-table.ts";
+import { fileOf, tableOf, viewOf } from "./trained-table.ts";
 
-describe("createTokenTable", () => {
+describe("a table", () => {
 	it("finds tokens of every length up to the longest", () => {
 		const tokens = Array.from({ length: 60 }, (_, index) => "ab".repeat(index + 1).slice(0, index + 2));
 		const table = tableOf(tokens);
@@ -89,7 +88,7 @@ describe("createTokenTable", () => {
 describe("tableOfFile", () => {
 	const tokens = ["ab", "abc", "abcd", "\xff\xfe\xfd\xfc\xfb", "~".repeat(70)];
 	const table = tableOf(tokens);
-	const file = fileOfTable(table);
+	const file = fileOf(tokens);
 	const numbers = ["starts", "singles", "pairs", "slots"] as const;
 	// vitest takes seconds to compare long typed arrays.
 	const bytesOf = (array: Int32Array | Uint8Array = new Uint8Array()) =>

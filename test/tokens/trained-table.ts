@@ -1,17 +1,25 @@
 import { createPieceBytes } from "../../src/tokens/piece-cache.ts";
-import { createTokenTable } from "../../src/tokens/prepare-table.ts";
-import type { TokenTable } from "../../src/tokens/table.ts";
+import { tokenFile } from "../../src/tokens/prepare-table.ts";
+import { type TokenTable, tableOfFile } from "../../src/tokens/table.ts";
 import { type Draw, pick } from "./random-text.ts";
 
-/** A table of the tokens given, each byte one character, behind the 256 single bytes. */
+/** tiktoken's lines of tokens, each byte one character. */
+export function linesOf(tokens: readonly string[]): string {
+	return tokens.map((token, rank) => `${Buffer.from(token, "latin1").toString("base64")} ${rank}\n`).join("");
+}
+
+/** The 256 single bytes, which are the first tokens of each table. */
+const singles = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
+
+/** The file of the tokens given, behind the 256 single bytes. */
+export function fileOf(tokens: readonly string[]): Uint8Array<ArrayBuffer> {
+	const all = [...singles, ...tokens];
+	return tokenFile(linesOf(all), all.length);
+}
+
+/** The table of the same. */
 export function tableOf(tokens: readonly string[]): TokenTable {
-	const all = [...Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)), ...tokens];
-	const bytes = Buffer.from(all.join(""), "latin1");
-	const held = createPieceBytes(bytes.length);
-	held.bytes.set(bytes);
-	const starts = new Int32Array(all.length + 1);
-	for (const [rank, token] of all.entries()) starts[rank + 1] = (starts[rank] ?? 0) + token.length;
-	return createTokenTable(held, starts);
+	return tableOfFile(fileOf(tokens)) as TokenTable;
 }
 
 /** Tokens as training makes them, over few letters: each what merging makes of two that were there before. */
