@@ -39,7 +39,7 @@ export function scaleReasoning({ tokens, hidden, uncounted }: BoundReasoning, fa
 }
 
 /** Valid reasoning after a message, in tokens. */
-interface ReasoningAfter {
+export interface ReasoningAfter {
 	readonly all: number;
 	/** Of the present turn: after the last message of a person. */
 	readonly ofTurn: number;

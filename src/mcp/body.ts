@@ -21,12 +21,12 @@ type ByteRange = Readonly<Record<"start" | "end", number>>;
  * Parses a body of JSON. With `holds`, large arguments of tool calls stay bytes, for another thread. A body that is
  * large elsewhere is refused before it is parsed. Throws `invalid_json`, `payload_too_large` or `invalid_argument`.
  */
-export function readBody(given: Uint8Array, holds: boolean, smallest = smallestHeld): unknown {
+function readBody(given: Uint8Array, holds: boolean): unknown {
 	// Replacing a byte by U+FFFD would silently change the conversation.
 	if (!isUtf8(given)) throw new PalimpsestError("invalid_json", "Expected a body of JSON in UTF-8.");
 	const hasByteOrderMark = given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf;
 	const bytes = hasByteOrderMark ? given.subarray(3) : given;
-	const large = largeArguments(bytes, holds ? smallest : mostOutside);
+	const large = largeArguments(bytes, holds ? smallestHeld : mostOutside);
 	if (large.length === 0) return parse(bytes, "a body of");
 
 	// No client can guess it, so a string that begins with it always means a range.

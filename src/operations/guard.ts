@@ -185,7 +185,7 @@ function followUpOf(
 }
 
 /** Appends no reasoning and no calls: a call without a result would make the request invalid. */
-export function planFollowUp(given: {
+function planFollowUp(given: {
 	readonly source: ReadConversation;
 	readonly response: LastResponse;
 	readonly locale: LocaleName;
