@@ -396,7 +396,7 @@ describe("a compressed request", () => {
 		["an unknown encoding", "compress", Buffer.from("anything")],
 		["a broken body", "gzip", Buffer.from("no gzip")],
 		["a body that expands without end", "gzip", zlib.gzipSync(Buffer.alloc(80_000_000, "a"))],
-		["zstd where Node has none", "zstd", Buffer.from([0x28, 0xb5, 0x2f, 0xfd])],
+		["broken zstd, or zstd where Node has none", "zstd", Buffer.from("no zstd")],
 	])("of %s passes by its bytes", async (_, encoding, body) => {
 		const { proxy, upstream, faults } = await startEditing();
 		const got = await send(proxy.url, compressed(encoding, body));
