@@ -53,7 +53,11 @@ export async function callTools(
 	return {
 		mask,
 		recalled: await recallMasked(client, messages, mask.messages),
-		guard: (await call("guard_context", { messages, context_window: contextWindow })) as Answers["guard"],
+		guard: (await call("guard_context", {
+			messages,
+			context_window: contextWindow,
+			policy: { preset: "balanced" },
+		})) as Answers["guard"],
 		compact: await compactByCaller<Answers["compact"]>(call, messages),
 		truncate: (await call("truncate_output", { text: largest })) as Answers["truncate"],
 		policy: JSON.parse(content.text).policy,
