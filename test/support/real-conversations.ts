@@ -28,7 +28,7 @@ export function chosenFiles(files: readonly string[], kindOf: (file: string) => 
 	});
 }
 
-/** What the chosen files must hold of what all hold. */
+/** Turns the least count over all files into that over the chosen ones. */
 export const atLeast = (ofAll: number): number => Math.floor(ofAll / oneOf);
 
 export const conversationsFolder = path.join(realDataFolder, "conversations");
