@@ -5,11 +5,18 @@ import { PalimpsestError } from "../src/errors.ts";
 import { readTextDocument } from "../src/json-text/read.ts";
 import { parsePrices, ratesOfPrices } from "../src/operations/replay-rates.ts";
 import { resolvePolicy } from "../src/policy/layers.ts";
+import type { ReplayReport } from "../src/replaying/report.ts";
 import { startCalibration } from "./calibrate.ts";
 import { calibrationText } from "./calibration-text.ts";
+import { compareArms, readOutcomes, successOf } from "./success.ts";
+import { armsText, successText } from "./success-text.ts";
 
 const usage = `npm run lab -- calibrate FILE… [--prices READ,WRITE] [--files] [--json]
   compares what providers billed in recorded sessions with what replay predicts
+npm run lab -- success REPLAY.json OUTCOMES.csv
+  compares solved and unsolved runs of \`replay --json\`; OUTCOMES.csv has the columns file,solved
+npm run lab -- arms OUTCOMES.csv
+  compares the arms of an experiment with its first one; the columns are arm,task,solved
 `;
 
 const { values, positionals } = parseArgs({
@@ -17,8 +24,14 @@ const { values, positionals } = parseArgs({
 	options: { prices: { type: "string" }, files: { type: "boolean" }, json: { type: "boolean" } },
 });
 const [command, ...names] = positionals;
+const [first, second] = names;
 if (command === "calibrate" && names.length > 0) calibrate(names);
-else {
+else if (command === "success" && first && second) {
+	const report = JSON.parse(readFileSync(first, "utf8")) as ReplayReport;
+	process.stdout.write(successText(successOf(report, readOutcomes(readFileSync(second, "utf8")))));
+} else if (command === "arms" && first) {
+	process.stdout.write(armsText(compareArms(readOutcomes(readFileSync(first, "utf8")))));
+} else {
 	process.stderr.write(usage);
 	process.exitCode = 1;
 }
