@@ -45,7 +45,7 @@ const reasoningLegend =
 	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
 
 const pausesLegend = `expired: calls after a pause that the provider's cache did not outlive; of the bill: their share of billed
-never expired: with faults, × raw, if the cache outlived every pause; kept warm: the same with pings that keep the cache
+never expired: with faults, × raw, if the cache outlived every pause; kept warm: the same by palimpsest proxy --keep-warm
 stays open: kept warm, and every program stays open for longer than that after its last call
 `;
 
