@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { beside } from "../../src/mcp/answer.ts";
 import { toolDefinition } from "../../src/mcp/offer.ts";
-import { recalledAnswer, recallOriginal } from "../../src/mcp/tools.ts";
+import { recalledAnswer } from "../../src/mcp/recalled-answer.ts";
+import { recallOriginal } from "../../src/mcp/tools.ts";
 import type { RecalledPart } from "../../src/operations/recall.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 
