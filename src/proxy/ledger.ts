@@ -316,7 +316,8 @@ export function totalsText(totals: ProxyTotals): string {
 export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
 	if (pings + failed === 0) return [];
 	const failures = failed > 0 ? `, ${failed} failed` : "";
-	return [`${pings} pings kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
+	const sent = `${pings} ${pings === 1 ? "ping" : "pings"}`;
+	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
 }
 
 const reasons: Readonly<Record<NoDecision, string>> = {

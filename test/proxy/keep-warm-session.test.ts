@@ -2,6 +2,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { totalsText } from "../../src/proxy/ledger.ts";
 import { claudePrices } from "../support/claude-models.ts";
 import { createHandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -9,7 +10,7 @@ import { playSession } from "../support/session-player.ts";
 import { startStandInProvider } from "../support/stand-in-provider.ts";
 import { statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
-import { type ProxyOptions, startProxyTo, startUpstream } from "./upstream.ts";
+import { type ProxyOptions, send, startProxyTo, startUpstream } from "./upstream.ts";
 
 const minute = 60_000;
 const turns = 30;
@@ -135,6 +136,9 @@ describe("the proxy by itself", () => {
 		expect(ping).toEqual({ ...asked, max_tokens: 1 });
 		expect(upstream.received[1]?.headers["x-api-key"]).toBe("sk-secret");
 		expect(JSON.stringify(await statusOf(proxy))).not.toContain("sk-secret");
+		const line = "1 ping kept caches warm (billed 3,009)";
+		expect((await send(proxy.url, { path: "/palimpsest/" })).body.toString()).toContain(`<p>${line}.</p>`);
+		expect(totalsText(proxy.totals())).toMatch(new RegExp(`, ${line.replace(/[()]/g, "\\$&")}$`));
 		agent.destroy();
 	});
 
