@@ -81,9 +81,10 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	}
 }
 
-/** A request for an answer ends the pause of its conversation. */
+/** A request for an answer ends the pause of its conversation. Only Anthropic's API says how long its cache lives. */
 function pauseEndedBy({ conversation }: Prepared<string>, { keepWarm, route }: Exchange) {
-	return conversation === undefined || route.kind !== "edited" ? undefined : keepWarm?.begin(conversation);
+	if (conversation === undefined || route.kind !== "edited" || route.api !== "anthropic") return undefined;
+	return keepWarm?.begin(conversation);
 }
 
 function asAnswered(asked: AskedWhole, { sent }: Answered, { upstream, response, leavesWithConnection }: Exchange) {

@@ -142,6 +142,21 @@ describe("the proxy by itself", () => {
 		agent.destroy();
 	});
 
+	it("sends no ping to another API, though a gateway there takes a cache_control, nor for a count of tokens", async () => {
+		const clock = createHandClock();
+		const cached = { prompt_tokens_details: { cached_tokens: 30_000 }, cache_read_input_tokens: 30_000 };
+		const usage = { prompt_tokens: 30_009, completion_tokens: 5, input_tokens: 9, ...cached };
+		const upstream = await startUpstream((_, response) => response.end(JSON.stringify({ usage })));
+		const { now, later } = clock;
+		const proxy = await startProxyTo(upstream.url, { now, later, keepWarm: "until_closed" });
+		const chat = requestOf("chat", turnsOf(2));
+		const claude = { model: "anthropic/claude-opus-5-5", max_tokens: 9, cache_control: { type: "ephemeral" } };
+		await send(proxy.url, { ...chat, body: JSON.stringify({ ...JSON.parse(chat.body as string), ...claude }) });
+		await send(proxy.url, { ...requestOf("anthropic", turnsOf(3)), path: "/v1/messages/count_tokens" });
+		await proxy.settled();
+		expect(clock.waiting()).toBe(0);
+	});
+
 	it("takes a program whose connection is closed for one that has left", async () => {
 		const { clock, upstream, agent, proxy } = await ask();
 		agent.destroy();
