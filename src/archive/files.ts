@@ -5,6 +5,7 @@ import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { groupBy } from "../conversation/lists.ts";
 import {
+	bytesIfThere,
 	holds,
 	inFolder,
 	inParallel,
@@ -22,7 +23,6 @@ import {
 	type About,
 	type Driver,
 	type Entry,
-	holdingsOf,
 	mostRemembered,
 	readAbout,
 	rememberHash,
@@ -95,7 +95,8 @@ export function createFilesDriver(options: {
 		async *hashes() {
 			for (const bucket of await using(() => bucketsIn(layout.folder))) yield* await using(() => textsIn(bucket));
 		},
-		holdings: async () => holdingsOf(await using(() => holdingsIn(layout))),
+		holdings: () => using(() => holdingsIn(layout)),
+		peek: (hashes) => using(() => Promise.all(hashes.map((hash) => bytesIfThere(layout.text(hash))))),
 		claimSweep: () => using(() => claimSweep(layout.sweepMarker, now())),
 		sweep: (time) => using(() => sweepFiles(layout, retention, time)),
 		clear: () =>

@@ -121,6 +121,17 @@ export async function openToRead(file: string): Promise<FileHandle | undefined> 
 	}
 }
 
+/** The bytes of a small file; `undefined` if it is absent or no regular file. */
+export async function bytesIfThere(file: string): Promise<Buffer | undefined> {
+	try {
+		return await readFile(file, { flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK });
+	} catch (error) {
+		const { code = "" } = error as NodeJS.ErrnoException;
+		if (!["ENOENT", "ELOOP", "EISDIR"].includes(code)) throw error;
+		return undefined;
+	}
+}
+
 const pieceBytes = 1 << 17;
 
 /** Closes the file at the end. */
