@@ -3,6 +3,7 @@ import { constants, readSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname, uptime as secondsOfUptime, tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { PalimpsestError } from "../errors.ts";
 import { openNew } from "../files/disk.ts";
 import { wrongArgument } from "../policy/errors.ts";
@@ -171,6 +172,7 @@ export function createArchive(parts: {
 			const held = (await driver.holdings()).filter(({ bytes }) => bytes <= mostBytes);
 			for (const some of batchesOf(held.sort((a, b) => b.usedAt - a.usedAt))) {
 				const stored = await driver.peek(some.map(({ hash }) => hash));
+				await nextTurn();
 				for (const [at, { hash }] of some.entries()) {
 					const bytes = stored[at];
 					if (bytes === undefined) continue;
@@ -200,7 +202,7 @@ export function createArchive(parts: {
 	return archive;
 }
 
-const mostInBatch = { texts: 64, bytes: 4 << 20 };
+const mostInBatch = { texts: 32, bytes: 1 << 20 };
 
 /** Texts that are read at once: some small ones, or a large one. */
 function* batchesOf(held: readonly Holding[]): Generator<readonly Holding[]> {

@@ -47,7 +47,8 @@ const mostWords = 20;
 const longestQuery = 1_000;
 
 /**
- * Searches the originals of the archive's namespace, the last used first, for a second at most. Throws PalimpsestError
+ * Searches the originals of the archive's namespace, the last used first, for a second after they are
+ * listed. Throws PalimpsestError
  * `invalid_argument` for an empty or long query and a pattern that RE2 does not know.
  */
 export async function searchOriginals(request: SearchRequest): Promise<FoundOriginals> {
@@ -55,12 +56,14 @@ export async function searchOriginals(request: SearchRequest): Promise<FoundOrig
 	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
 	const matcher = matcherOf(request);
 	const countTokens = await counterOf(policy);
-	const until = elapsed() + searchTimeMs;
+	let until = Number.POSITIVE_INFINITY;
 	const originals: FoundOriginal[] = [];
 	let searched = 0;
 	let left = maxTokens;
 	for await (const { text, listing } of archive.scan(mostBytes)) {
-		if (elapsed() > until) return { originals, searched, stopped: "time" };
+		// Listing the originals takes a while by itself, and then none would be searched.
+		if (searched === 0) until = elapsed() + searchTimeMs;
+		else if (elapsed() > until) return { originals, searched, stopped: "time" };
 		searched += 1;
 		const matches = matcher(text, () => elapsed() > until);
 		if (matches.count === 0) continue;
@@ -98,7 +101,10 @@ function matcherOf({ query, regex = false }: SearchRequest): Matcher {
 	if (regex) return byPattern(compilePattern(query));
 	const words = [...new Set(query.toLowerCase().trim().split(/\s+/))];
 	if (words.length <= mostWords) return byWords(words);
-	throw new PalimpsestError("invalid_argument", `Expected at most ${mostWords} words in \`query\`; got ${words.length}.`);
+	throw new PalimpsestError(
+		"invalid_argument",
+		`Expected at most ${mostWords} words in \`query\`; got ${words.length}.`,
+	);
 }
 
 /** A text matches if it holds all words. Lines with more of them come first. */
