@@ -70,7 +70,7 @@ export function foundAnswer({ originals, searched, stopped }: FoundOriginals, no
 	const ends = {
 		time: `The search stopped after ${all}, the last used first. Name rarer words.`,
 		tokens: "There are more. Name further words, or raise max_tokens.",
-		all: `All ${all} were searched.`,
+		all: `Searched all of ${all}.`,
 	};
 	const lines = [
 		originals.length === 0
