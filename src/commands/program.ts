@@ -251,9 +251,14 @@ function addArchiveReaders(program: Command): void {
 		.option("--json", "print JSON, with method and band")
 		.action(async (file, options) => (await import("./text.ts")).count(file, options));
 
-	const partOptions = ["lines", "chars", "grep", "context", "head", "tail", "maxTokens"];
+	const textOptions = ["lines", "chars", "grep", "context", "head", "tail"];
+	const partOptions = [...textOptions, "maxTokens"];
 	addArchiving(program, "recall [ref]", "Print the original of a placeholder, or a part of it.")
 		.option("--tool-call-id <id>", "id of the call whose original is read, instead of REF")
+		.addOption(
+			new Option("--search <words>", "find the originals that hold these words").conflicts(["all", ...textOptions]),
+		)
+		.option("--regex", "with --search: WORDS are a pattern in RE2's syntax")
 		.option("--lines <range>", "lines to print, such as 120-180")
 		.option("--chars <range>", "characters to print, such as 8000-12000")
 		.option("--grep <pattern>", "print matching lines; a pattern in RE2's syntax")
