@@ -21,7 +21,7 @@ export interface AnsweredRequest {
 	readonly usage: Usage | undefined;
 	/** Whether its answer calls tools, so that the program is going to answer. */
 	readonly callsTools: boolean;
-	/** The program's name of its session, where it gives one. Subagents have that of their caller. */
+	/** The program's name of its session, empty where it gives none. Subagents have that of their caller. */
 	readonly session: string;
 	/** Whether the program may still be there. */
 	readonly isThere: () => boolean;
@@ -88,7 +88,8 @@ export function createKeepWarm(what: {
 		const isOver = !one.callsTools && latest.get(one.session) !== conversation;
 		if (isExpired || isOver || !one.isThere()) return forget(conversation);
 		const asked = await pingOf(one);
-		if (!asked || held.get(conversation) !== one) return forget(conversation);
+		if (held.get(conversation) !== one) return;
+		if (!asked) return forget(conversation);
 		const answer = await one.upstream.ask(asked);
 		const reader = readUsage(answer, "anthropic");
 		for await (const piece of answer as AsyncIterable<Buffer>) reader.push(piece);

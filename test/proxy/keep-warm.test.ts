@@ -168,6 +168,18 @@ describe("a ping", () => {
 		expect(pings).toHaveLength(1);
 	});
 
+	it("leaves the pause of a request alone that came and was answered while it was prepared", async () => {
+		const { rest, pass, pings, answered } = start();
+		const { asked } = answered();
+		rest({ asked: { ...asked, body: { bytes: gzipSync(bodyWith()), decoded: false } }, encoding: "gzip" });
+		const passed = pass(4.5);
+		rest();
+		await passed;
+		expect(pings).toHaveLength(0);
+		await pass(4.5);
+		expect(pings).toHaveLength(1);
+	});
+
 	it("comes at once after an answer that took most of the lifetime, and not after one that took all of it", async () => {
 		const late = start();
 		late.clock.sleep(4.8 * minute);
