@@ -1,47 +1,75 @@
-import type { Rates } from "../operations/replay-rates.ts";
 import { alignColumns, endOf, whole } from "../operations/report-text.ts";
-import type { MaskingFigures, PolicyFigures, ReplayReport } from "../replaying/report.ts";
+import type { MaskingFigures, PolicyFigures, PricingFigures, ReplayReport } from "../replaying/report.ts";
 import { shownName } from "./input-output.ts";
 
 /** Up to this many files, each has its own table. */
 const fewFiles = 3;
 
-export function replayText(
-	{ policies, files }: ReplayReport,
-	{ rates, eachFile }: { readonly rates: Rates; readonly eachFile: boolean },
-): string {
-	const [first] = files;
-	const calls = whole(policies[0]?.llm_calls ?? 0);
-	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
+export function replayText(report: ReplayReport, { eachFile }: { readonly eachFile: boolean }): string {
+	const { policies, files, billed_in } = report;
 	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
-	const parts = [`${of}, ${calls} LLM calls\n`, policiesTable(policies, rates.unit), legend(rates), ...notes];
+	const parts = [`${conversationsOf(report)}\n`, policiesTable(policies, billed_in)];
+	parts.push(`${[`billed: ${billedAs(report)}`, ...legend, recallLegend, ""].join("\n")}`, ...notes);
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
-		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, rates.unit)}`);
+		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, billed_in)}`);
 	}
 	return parts.join("\n");
 }
 
-function legend({ unit, prices }: Rates): string {
-	const one = prices.input > 0 ? prices.input : 1;
-	const short = (value: number) => String(Number((value / one).toPrecision(4)));
-	const at = `${short(prices.cache_read)} for a token read from the provider's cache, ${short(prices.cache_write)} for one written to it`;
-	return [
-		unit === "us_dollars"
-			? `billed: input in US dollars; × the input price, ${at}`
-			: `billed: in prices of an input token, ${at}`,
-		"× raw: against masking nothing; worst: of one conversation",
-		"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
-		"at least: no choice of results and moments has a lower bill with so many faults",
-		`with output: all that and the answers, at ${short(prices.output)} for a token of output, × raw`,
-		"identifiers, lines: share of those that the agent took from tool results that was in view when it did",
-		"",
-	].join("\n");
+/** A table of costs for each model that prices the same conversations. */
+export function modelsText(reports: readonly ReplayReport[]): string {
+	const [first] = reports as [ReplayReport];
+	const tables = reports.flatMap((report) => {
+		const { policies, prices, billed_in } = report;
+		const title = `${prices.map(priceText).join("; ")}\n`;
+		return [title, costsTable(policies, billed_in)];
+	});
+	return [`${conversationsOf(first)}\n`, ...tables, `${["billed: input", ...legend, ""].join("\n")}`].join("\n");
 }
+
+function conversationsOf({ policies, files }: ReplayReport): string {
+	const [first] = files;
+	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
+	return `${of}, ${whole(policies[0]?.llm_calls ?? 0)} LLM calls`;
+}
+
+function billedAs({ prices, billed_in }: ReplayReport): string {
+	const unit = billed_in === "us_dollars" ? "in US dollars" : "in prices of an input token";
+	const [only, ...others] = prices;
+	if (only && others.length === 0) return `input, ${unit}, ${priceText(only)}`;
+	const mixed =
+		billed_in === "us_dollars" ? unit : "in prices of an input token of each model, since not all are known in dollars";
+	const each = prices
+		.toSorted((a, b) => b.conversations - a.conversations)
+		.map((one) => {
+			return `  ${one.conversations} × ${priceText(one)}`;
+		});
+	return [`input, ${mixed}, by the model of each conversation; × its input price:`, ...each].join("\n");
+}
+
+function priceText({ model, cache_read, cache_write, output, steps }: PricingFigures): string {
+	const short = (value: number) => String(Number(value.toPrecision(4)));
+	const over = steps.map(
+		(step) => `; over ${whole(step.over)} tokens ${short(step.input)} ×, output ${short(step.output)} ×`,
+	);
+	return `${model ?? "at the prices given"}: ${short(cache_read)} for a token read from the cache, ${short(cache_write)} written, ${short(output)} output${over.join("")}`;
+}
+
+const legend = [
+	"× raw: against masking nothing; worst: of one conversation",
+	"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
+	"at least: no choice of results and moments has a lower bill with so many faults",
+	"with output: all that and the answers, × raw; their share: of that bill",
+	"price step: calls over it; the bill with faults, × raw, of conversations that pass it if nothing is masked",
+];
+
+const recallLegend =
+	"identifiers, lines: share of those that the agent took from tool results that was in view when it did";
 
 const reasoningLegend =
 	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
 
-type Unit = Rates["unit"];
+type Unit = ReplayReport["billed_in"];
 
 interface Column {
 	readonly heading: readonly [string, string];
@@ -58,6 +86,12 @@ const costs: readonly Column[] = [
 	{ heading: ["at", "least"], cell: ({ bound_with_faults }) => ratio(bound_with_faults) },
 	{ heading: ["", "worst"], cell: ({ worst_ratio_with_faults }) => ratio(worst_ratio_with_faults) },
 	{ heading: ["with", "output"], cell: ({ ratio_with_output }) => ratio(ratio_with_output) },
+	{ heading: ["its", "share"], cell: ({ output_share }) => output_share.toFixed(2) },
+];
+
+const priceSteps: readonly Column[] = [
+	{ heading: ["price", "step"], cell: ({ price_step }) => whole(price_step?.calls_over ?? 0) },
+	{ heading: ["with", "faults"], cell: ({ price_step }) => ratio(price_step?.ratio_with_faults ?? null) },
 ];
 
 const contexts: readonly Column[] = [
@@ -82,14 +116,25 @@ const reasonings: readonly Column[] = [
 
 /** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits. */
 function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
-	const tableOf = (columns: readonly Column[]) =>
-		table([
-			columns.map(({ heading }) => heading[0]),
-			columns.map(({ heading }) => heading[1]),
-			...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
-		]);
 	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
-	return [tableOf(costs), tableOf(hasReasoning ? [...contexts, ...reasonings] : contexts)].join("\n");
+	const ofContext = tableOf(policies, { columns: hasReasoning ? [...contexts, ...reasonings] : contexts, unit });
+	return [costsTable(policies, unit), ofContext].join("\n");
+}
+
+function costsTable(policies: readonly PolicyFigures[], unit: Unit): string {
+	const hasStep = policies.some(({ price_step }) => price_step !== undefined);
+	return tableOf(policies, { columns: hasStep ? [...costs, ...priceSteps] : costs, unit });
+}
+
+function tableOf(
+	policies: readonly PolicyFigures[],
+	{ columns, unit }: { readonly columns: readonly Column[]; readonly unit: Unit },
+): string {
+	return table([
+		columns.map(({ heading }) => heading[0]),
+		columns.map(({ heading }) => heading[1]),
+		...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
+	]);
 }
 
 /** docs/replay.md#offline-figures, a line for each file. */
