@@ -9,7 +9,7 @@ export function replayText(report: ReplayReport, { eachFile }: { readonly eachFi
 	const { policies, files, billed_in } = report;
 	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
 	const parts = [`${conversationsOf(report)}\n`, policiesTable(policies, billed_in)];
-	parts.push(`${[`billed: ${billedAs(report)}`, ...legend, recallLegend, ""].join("\n")}`, ...notes);
+	parts.push([`billed: ${billedAs(report)}`, ...legend, recallLegend, ""].join("\n"), ...notes);
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
 		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, billed_in)}`);
 	}
@@ -17,14 +17,14 @@ export function replayText(report: ReplayReport, { eachFile }: { readonly eachFi
 }
 
 /** A table of costs for each model that prices the same conversations. */
-export function modelsText(reports: readonly ReplayReport[]): string {
-	const [first] = reports as [ReplayReport];
-	const tables = reports.flatMap((report) => {
-		const { policies, prices, billed_in } = report;
-		const title = `${prices.map(priceText).join("; ")}\n`;
-		return [title, costsTable(policies, billed_in)];
+export function modelsText(models: readonly { readonly model: string; readonly report: ReplayReport }[]): string {
+	const tables = models.flatMap(({ model, report: { policies, prices, billed_in } }) => {
+		const [{ model: priced, ...pricing }] = prices as [PricingFigures];
+		const name = priced === null || priced === model ? model : `${model}, priced as ${priced}`;
+		return [`${priceText({ model: name, ...pricing })}\n`, costsTable(policies, billed_in)];
 	});
-	return [`${conversationsOf(first)}\n`, ...tables, `${["billed: input", ...legend, ""].join("\n")}`].join("\n");
+	const [{ report: first }] = models as [(typeof models)[number]];
+	return [`${conversationsOf(first)}\n`, ...tables, ["billed: input", ...legend, ""].join("\n")].join("\n");
 }
 
 function conversationsOf({ policies, files }: ReplayReport): string {
@@ -114,7 +114,7 @@ const reasonings: readonly Column[] = [
 	{ heading: ["produced", "again"], cell: ({ reasoning }) => whole(reasoning?.redone_tokens ?? 0) },
 ];
 
-/** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits. */
+/** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits, without price steps. */
 function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
 	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
 	const ofContext = tableOf(policies, { columns: hasReasoning ? [...contexts, ...reasonings] : contexts, unit });
@@ -171,4 +171,4 @@ function dollars(value: number): string {
 	return `$${value.toFixed(decimals)}`;
 }
 
-const longestName = 28;
+const longestName = 24;

@@ -71,7 +71,11 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 		[short, short === 1 ? "conversation" : "conversations", "of too few tool turns"],
 	].flatMap(([count, ...what]) => (count === 0 ? [] : [[count, ...what].join(" ")]));
 	const leftOut = words.length === 0 ? undefined : `left out ${words.join(", ")}`;
-	const reports = replays.map(({ name, replay }) => ({ name, report: replay.report(), series: replay.series() }));
+	const reports = replays.map(({ name = "", replay }) => ({
+		model: name,
+		report: replay.report(),
+		series: replay.series(),
+	}));
 	const [{ report, series }] = reports as [(typeof reports)[number]];
 	if (report.files.length === 0) {
 		const reason = leftOut ?? "no .json or .jsonl file";
@@ -83,8 +87,8 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	}
 	if (leftOut !== undefined) say(leftOut);
 	if (reports.length > 1) {
-		if (json) printJson({ models: reports.map(({ name, report }) => ({ model: name, ...report })) }, 2);
-		else show(modelsText(reports.map(({ report }) => report)));
+		if (json) printJson({ models: reports.map(({ model, report }) => ({ model, ...report })) }, 2);
+		else show(modelsText(reports));
 		return;
 	}
 	if (comparesPolicies) {
