@@ -9,7 +9,7 @@ export function replayText(report: ReplayReport, { eachFile }: { readonly eachFi
 	const { policies, files, billed_in } = report;
 	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
 	const parts = [`${conversationsOf(report)}\n`, policiesTable(policies, billed_in)];
-	parts.push([`billed: ${billedAs(report)}`, ...legend, recallLegend, ""].join("\n"), ...notes);
+	parts.push([`billed: ${billedAs(report)}`, ...legendOf(policies), recallLegend, ""].join("\n"), ...notes);
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
 		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, billed_in)}`);
 	}
@@ -19,12 +19,18 @@ export function replayText(report: ReplayReport, { eachFile }: { readonly eachFi
 /** A table of costs for each model that prices the same conversations. */
 export function modelsText(models: readonly { readonly model: string; readonly report: ReplayReport }[]): string {
 	const tables = models.flatMap(({ model, report: { policies, prices, billed_in } }) => {
-		const [{ model: priced, ...pricing }] = prices as [PricingFigures];
-		const name = priced === null || priced === model ? model : `${model}, priced as ${priced}`;
-		return [`${priceText({ model: name, ...pricing })}\n`, costsTable(policies, billed_in)];
+		const titles = prices.map(({ model: priced, ...pricing }) => {
+			const name = priced === null || priced === model ? model : `${model}, priced as ${priced}`;
+			return `${priceText({ model: name, ...pricing })}\n`;
+		});
+		return [...titles, costsTable(policies, billed_in)];
 	});
 	const [{ report: first }] = models as [(typeof models)[number]];
-	return [`${conversationsOf(first)}\n`, ...tables, ["billed: input", ...legend, ""].join("\n")].join("\n");
+	return [
+		`${conversationsOf(first)}\n`,
+		...tables,
+		["billed: input", ...legendOf(models.flatMap(({ report }) => report.policies)), ""].join("\n"),
+	].join("\n");
 }
 
 function conversationsOf({ policies, files }: ReplayReport): string {
@@ -34,17 +40,21 @@ function conversationsOf({ policies, files }: ReplayReport): string {
 }
 
 function billedAs({ prices, billed_in }: ReplayReport): string {
-	const unit = billed_in === "us_dollars" ? "in US dollars" : "in prices of an input token";
+	const isInDollars = billed_in === "us_dollars";
 	const [only, ...others] = prices;
-	if (only && others.length === 0) return `input, ${unit}, ${priceText(only)}`;
-	const mixed =
-		billed_in === "us_dollars" ? unit : "in prices of an input token of each model, since not all are known in dollars";
+	if (only && others.length === 0) {
+		const unit = isInDollars ? "US dollars" : "prices of an input token";
+		return `input, in ${unit}, ${priceText({ ...only, model: only.model ?? "by --prices or [prices]" })}`;
+	}
+	const unit = isInDollars
+		? "in US dollars, by the model of each conversation"
+		: "in prices of an input token of each conversation's model, since dollars are not known of all";
 	const each = prices
 		.toSorted((a, b) => b.conversations - a.conversations)
 		.map((one) => {
-			return `  ${one.conversations} × ${priceText(one)}`;
+			return `  ${one.conversations} × ${priceText({ ...one, model: one.model ?? "unknown model, by [prices]" })}`;
 		});
-	return [`input, ${mixed}, by the model of each conversation; × its input price:`, ...each].join("\n");
+	return [`input, ${unit}:`, ...each].join("\n");
 }
 
 function priceText({ model, cache_read, cache_write, output, steps }: PricingFigures): string {
@@ -52,7 +62,11 @@ function priceText({ model, cache_read, cache_write, output, steps }: PricingFig
 	const over = steps.map(
 		(step) => `; over ${whole(step.over)} tokens ${short(step.input)} ×, output ${short(step.output)} ×`,
 	);
-	return `${model ?? "at the prices given"}: ${short(cache_read)} for a token read from the cache, ${short(cache_write)} written, ${short(output)} output${over.join("")}`;
+	return `${model}: read ${short(cache_read)}, write ${short(cache_write)}, output ${short(output)}${over.join("")}`;
+}
+
+function legendOf(policies: readonly PolicyFigures[]): string[] {
+	return policies.some(({ price_step }) => price_step) ? [...legend, stepLegend] : legend;
 }
 
 const legend = [
@@ -60,8 +74,9 @@ const legend = [
 	"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
 	"at least: no choice of results and moments has a lower bill with so many faults",
 	"with output: all that and the answers, × raw; their share: of that bill",
-	"price step: calls over it; the bill with faults, × raw, of conversations that pass it if nothing is masked",
 ];
+const stepLegend =
+	"price step: calls over it; the bill with faults, × raw, of conversations that pass it if nothing is masked";
 
 const recallLegend =
 	"identifiers, lines: share of those that the agent took from tool results that was in view when it did";

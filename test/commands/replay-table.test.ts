@@ -56,7 +56,7 @@ const tablesOf = (policies: readonly PolicyFigures[], unit?: BilledUnit) =>
 
 describe("the table of policies", () => {
 	it("shows each figure under its heading", () => {
-		expect(tablesOf([empty, figures]).split("\n").slice(2, -8)).toEqual([
+		expect(tablesOf([empty, figures]).split("\n").slice(2, -7)).toEqual([
 			"                                   faults    with     at           with    its",
 			"policy       billed  × raw  worst  in 100  faults  least  worst  output  share",
 			"raw       1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913   0.36",
@@ -96,7 +96,7 @@ describe("the text for people", () => {
 		expect(textOf(["a.json"])).toMatch(/^a\.json, 1 234 LLM calls\n/);
 		expect(textOf(["a.json", "b.json"])).toMatch(/^2 conversations, 1 234 LLM calls\n/);
 		expect(textOf(["a.json"])).toMatch(
-			/^billed: input, in prices of an input token, .*: 0\.1 for .* 1\.25 written, 5 output$/m,
+			/^billed: input, in prices of an input token, .*: read 0\.1, write 1\.25, output 5$/m,
 		);
 	});
 
@@ -104,9 +104,11 @@ describe("the text for people", () => {
 		const model = { model: "claude-haiku-5.5", cache_read: 0.1, cache_write: 1.25, output: 5, conversations: 3 };
 		const mixed = [...prices, { ...model, steps: [{ over: 100_000, input: 5, output: 4 }] }];
 		const text = replayText({ ...reportOf([figures]), prices: mixed }, { eachFile: false });
-		expect(text).toContain("in prices of an input token of each model, since not all are known in dollars");
+		expect(text).toContain(
+			"in prices of an input token of each conversation's model, since dollars are not known of all",
+		);
 		expect(text).toMatch(
-			/^ {2}3 × claude-haiku-5\.5: .*; over 100 000 tokens 5 ×, output 4 ×\n {2}2 × at the prices given/m,
+			/^ {2}3 × claude-haiku-5\.5: .*; over 100 000 tokens 5 ×, output 4 ×\n {2}2 × unknown model, by \[prices\]/m,
 		);
 	});
 
@@ -115,7 +117,7 @@ describe("the text for people", () => {
 		const reports = [reportOf([figures]), reportOf([{ ...figures, price_step }], "us_dollars")];
 		const text = modelsText(reports.map((report) => ({ model: "some-model", report })));
 		expect(tables(text)).toBe(2);
-		expect(text).toMatch(/^some-model: 0\.1 for /m);
+		expect(text).toMatch(/^some-model: read 0\.1, /m);
 		expect(text).toMatch(/share +step +faults\nwindow:8 .* 0\.36 +7 +0\.432\n/);
 	});
 

@@ -96,18 +96,18 @@ it("prices each session by its own model, and says how where that is unknown", a
 	expect(known.policies[0].ratio_to_raw).toBe(1);
 
 	const { text } = await replayed("haiku.json", "long.json");
-	expect(text).toContain("not all are known in dollars");
+	expect(text).toContain("dollars are not known of all");
 	expect(text).toMatch(/^ {2}1 × claude-haiku-5\.5: /m);
-	expect(text).toMatch(/^ {2}1 × at the prices given: 0\.1 /m);
+	expect(text).toMatch(/^ {2}1 × unknown model, by \[prices\]: read 0\.1,/m);
 	expect((await replayed("haiku.json", "long.json", "--model", "claude-opus-5-5")).text).not.toContain("haiku-5.5:");
 });
 
 it("compares several models on the same sessions", async () => {
 	const models = ["--model", "claude-opus-5.5,claude-opus-5", "--policies", "raw,window:2"];
 	const { text } = await runCli(["replay", "long.json", ...models], { folder });
-	expect(text.match(/^claude-opus-.*?: 0\.\d+ /gm)).toEqual([
-		"claude-opus-5.5: 0.05 ",
-		"claude-opus-5, priced as claude-opus-4.5: 0.1 ",
+	expect(text.match(/^claude-opus-.*?: read 0\.\d+/gm)).toEqual([
+		"claude-opus-5.5: read 0.05",
+		"claude-opus-5, priced as claude-opus-4.5: read 0.1",
 	]);
 	expect(text.match(/^window:2 /gm)).toHaveLength(2);
 	const asked = await runCli(["replay", "long.json", ...models, "--json"], { folder });
