@@ -16,7 +16,7 @@ const mostWaiting = 3;
 
 /** Future calls whose waste counts: 8, and by use more where rewriting costs more reads, so that a masking takes longer to pay. */
 export function foreseenCalls(prices: Prices, selection: MaskPolicy["selection"]): number {
-	return selection === "age" ? 8 : 8 * costOfRewriting(prices) ** 1.5;
+	return selection === "age" ? 8 : 8 * costOfRewriting(prices);
 }
 
 /**

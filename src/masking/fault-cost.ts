@@ -19,7 +19,7 @@ export const outputOfRecall = 120;
 const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 36_000, medium: 16_000, high: 3_000 };
 
 export function addedToFault({ thrift }: Pick<MaskPolicy, "thrift">, prices: Prices): number {
-	return addedToFaults[thrift] / Math.sqrt(costOfRewriting(prices));
+	return addedToFaults[thrift] / costOfRewriting(prices);
 }
 
 /** Reads that rewriting a cached token costs, where a read costs 0.1 of the input price and a write 1.25. */

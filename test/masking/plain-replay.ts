@@ -68,7 +68,7 @@ function plainGain(
 	const { history, uses, stale } = given;
 	const { results, opensTurn } = history;
 	const one = results[place] as (typeof results)[number];
-	const calls = mask.selection === "age" ? 8 : 8 * rewriting(prices) ** 1.5;
+	const calls = mask.selection === "age" ? 8 : 8 * rewriting(prices);
 	const carrying = prices.cache_read * calls * one.saves;
 	const since = stale[place];
 	if (mask.selection === "age" || (since !== undefined && since < index)) return carrying;
@@ -109,7 +109,7 @@ function plainGain(
 	}
 	const faults =
 		((rate * evidence + needs) / (evidence + exposure)) * richness(place) * Math.log(1 + calls / ageAt(place, index));
-	const aversion = aversions[mask.thrift] / rewriting(prices) ** 0.5;
+	const aversion = aversions[mask.thrift] / rewriting(prices);
 	const price = prices.output * 120 + prices.cache_write * one.tokens + prices.input * aversion;
 	return carrying - faults * price;
 }
