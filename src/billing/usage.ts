@@ -4,8 +4,9 @@ import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { createJoinedChunks } from "../http/body.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
+import { stepFactors } from "../masking/price-steps.ts";
 import type { Api } from "./observed-caching.ts";
-import { type CacheTerms, stepFactors } from "./terms.ts";
+import type { CacheTerms } from "./terms.ts";
 
 /** The tokens that a provider says it has billed. */
 export interface Usage {
@@ -232,6 +233,6 @@ export function inputBill(usage: Usage, terms: CacheTerms): number {
 		forHour === undefined
 			? cacheWrite * Math.max(prices.cache_write, writes.minutes)
 			: forHour * writes.hour + (cacheWrite - forHour) * writes.minutes;
-	const { input: factor } = stepFactors(terms, promptTokens(usage));
+	const { input: factor } = stepFactors(terms.prices, promptTokens(usage));
 	return (input * prices.input + cacheRead * reads + written) * factor;
 }
