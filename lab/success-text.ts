@@ -5,21 +5,10 @@ import type { Arm, Group, Interval, LengthClass, Solved, Success } from "./succe
 export function successText(all: readonly Success[]): string {
 	return [
 		table([
-			[
-				"policy",
-				"runs",
-				"of them solved",
-				"with faults, solved",
-				"unsolved",
-				"faults in 100 calls, solved",
-				"unsolved",
-			],
-			...all.map(({ policy, solved, unsolved }) => [
-				policy,
-				whole(solved.runs + unsolved.runs),
-				whole(solved.runs),
-				...both(solved, unsolved, ({ ratio }) => ratio.toFixed(3)),
-				...both(solved, unsolved, ({ faultsPer100Calls }) => faultsPer100Calls.toFixed(2)),
+			["policy", "", "runs", "× raw, with faults", "faults in 100 calls", "runs with a fault"],
+			...all.flatMap(({ policy, solved, unsolved }) => [
+				[policy, "solved", ...groupCells(solved)],
+				[policy, "unsolved", ...groupCells(unsolved)],
 			]),
 		]),
 		"\n\n",
@@ -54,8 +43,8 @@ function table(rows: readonly (readonly string[])[]): string {
 	return alignColumns(rows).join("\n");
 }
 
-function both(solved: Group, unsolved: Group, textOf: (group: Group) => string): string[] {
-	return [solved, unsolved].map((group) => (group.runs === 0 ? "–" : textOf(group)));
+function groupCells({ runs, ratio, faultsPer100Calls, withFault }: Group): string[] {
+	return runs === 0 ? ["0"] : [whole(runs), ratio.toFixed(3), faultsPer100Calls.toFixed(2), whole(withFault)];
 }
 
 function classCells({ fewestCalls, mostCalls, withFault, without }: LengthClass): string[] {

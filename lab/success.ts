@@ -16,6 +16,7 @@ export interface Solved {
 }
 
 export interface Group extends Solved {
+	readonly withFault: number;
 	readonly calls: number;
 	readonly faultsPer100Calls: number;
 	/** With faults, against masking nothing. */
@@ -96,6 +97,7 @@ function groupOf(runs: readonly Run[]): Group {
 	const calls = sumOf(runs, (run) => run.calls);
 	return {
 		...solvedOf(runs),
+		withFault: runs.filter(({ faults }) => faults > 0).length,
 		calls,
 		faultsPer100Calls: (100 * sumOf(runs, (run) => run.faults)) / calls,
 		ratio: sumOf(runs, (run) => run.billed) / sumOf(runs, (run) => run.raw),

@@ -36,11 +36,19 @@ describe("the success of replayed runs", () => {
 		expect(balanced?.solved).toEqual({
 			runs: 3,
 			solved: 3,
+			withFault: 1,
 			calls: 140,
 			faultsPer100Calls: 300 / 140,
 			ratio: 190 / 300,
 		});
-		expect(balanced?.unsolved).toEqual({ runs: 1, solved: 0, calls: 20, faultsPer100Calls: 5, ratio: 0.5 });
+		expect(balanced?.unsolved).toEqual({
+			runs: 1,
+			solved: 0,
+			withFault: 1,
+			calls: 20,
+			faultsPer100Calls: 5,
+			ratio: 0.5,
+		});
 	});
 
 	it("is compared between runs with and without a fault, among runs of about as many calls", () => {
@@ -51,10 +59,11 @@ describe("the success of replayed runs", () => {
 	});
 });
 
-it("prints a dash where a policy has no run of a kind", () => {
+it("a text of a policy shows a dash for the share of no runs", () => {
 	const report = { files: [file("a.json", 20, 0)] } as unknown as Files;
 	const text = successText(successOf(report, readOutcomes("file,solved\na.json,1\n")));
-	expect(text).toMatch(/balanced +1 +1 +0\.500 +– +0\.00 +–\n/);
+	expect(text).toMatch(/balanced +solved +1 +0\.500 +0\.00 +0\n/);
+	expect(text).toMatch(/balanced +unsolved +0 *\n/);
 	expect(text).toMatch(/balanced +20 to 20 +0 +– +1 +1\.00\n/);
 	expect(text).toMatch(/balanced +– +–\n/);
 });
