@@ -259,7 +259,13 @@ it("takes linear time: each preset reads each message a few times", async () => 
 				originals: "archived",
 				bindsReasoning: false,
 			},
-			{ model: undefined, method: "exact", notes: [], layers: [], last: {} },
+			{
+				model: undefined,
+				counting: { encoding: "o200k_base", method: "exact", factor: 1 },
+				notes: [],
+				layers: [],
+				last: {},
+			},
 		);
 		return { ...steps, ofConversation: measurement.total.chars };
 	}
