@@ -143,7 +143,9 @@ describe("guard", () => {
 		expect(assumed).toMatchObject({ code: 0, text });
 		expect(assumed.lines).toEqual([
 			expect.stringMatching(/^palimpsest warning: .*"nope-9", so 200000 tokens are assumed/),
-			expect.stringMatching(/^palimpsest: fits: .* budget 191808 \(estimated for the model: 1.2 × the count in o200k_base\)$/),
+			expect.stringMatching(
+				/^palimpsest: fits: .* budget 191808 \(estimated for the model: 1.2 × the count in o200k_base\)$/,
+			),
 		]);
 		const unknown = await run(preset("context-trim"), text);
 		expect(unknown).toMatchObject({ code: 0, text });

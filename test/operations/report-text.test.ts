@@ -129,7 +129,14 @@ describe("a context report as text", () => {
 	});
 
 	it("handles unknown values, nothing, and many tools", () => {
-		const unknown = { ...report, model: null, method: "exact", factor: 1, context_window: null, budget_tokens: null } as const;
+		const unknown = {
+			...report,
+			model: null,
+			method: "exact",
+			factor: 1,
+			context_window: null,
+			budget_tokens: null,
+		} as const;
 		expect(linesOf(80, "ascii", unknown).slice(0, 4)).toEqual([
 			"100 000 tokens, 1 009 messages, 1 tool turn",
 			"tokens counted in o200k_base",
