@@ -150,7 +150,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const { mask } = one.policy;
 		// A rival's thresholds are in tokens of the model.
 		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
-		return replay(histories.counted, { mask, prices });
+		return replay(histories.counted, { mask, prices, oldestFirst: mask.by === "provider" });
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, prices);
@@ -179,7 +179,9 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	return policies.map((one) => {
 		const histories = historyUnder(one.policy);
 		const schedule = scheduleOf(one, histories);
-		const { billed: history } = histories;
+		const { billed } = histories;
+		// The provider checks the reasoning against what was sent, and no edit was.
+		const history = one.policy.mask.by === "provider" ? { ...billed, reasoning: undefined } : billed;
 		const { calls, costs, ...figures } = billOf(history, schedule);
 		const { thinking_redone: thinkingRedone } = prices;
 		const { faults, billed: withRecalls } = meterFaults(history, schedule, { ...rates, thinkingRedone });
