@@ -5,6 +5,7 @@ import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
+import { clearingBeta } from "../sending/clearing.ts";
 import { type Composed, sendAgain } from "../sending/compose.ts";
 import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
 import type { Sent } from "../sending/facts.ts";
@@ -115,11 +116,12 @@ async function askWith(
 
 function askedFor(
 	asked: AskedWhole,
-	form: (Pick<Sent, "written"> & { readonly asksToDrop: boolean }) | undefined,
+	form: (Pick<Sent, "written"> & { readonly asksToDrop: boolean; readonly asksToClear: boolean }) | undefined,
 ): Asked {
 	const { written } = form ?? {};
 	const { body, rawHeaders } = asked;
-	const headers = form?.asksToDrop ? withBeta(rawHeaders, dropBlocks.beta) : rawHeaders;
+	const betas = [...(form?.asksToDrop ? [dropBlocks.beta] : []), ...(form?.asksToClear ? [clearingBeta] : [])];
+	const headers = betas.reduce<readonly string[]>(withBeta, rawHeaders);
 	if (typeof written !== "string") return { ...asked, body: { bytes: body.bytes, decoded: false } };
 	return { ...asked, rawHeaders: headers, body: { bytes: Buffer.from(written), decoded: true } };
 }
@@ -148,7 +150,7 @@ async function askAgain(
 	});
 	if (form === "no_answer") return undefined;
 	if (form === "refused" || !answer) return { answer: held.again(), sent: composed };
-	const kind = isBinding ? "for its reasoning" : "with its new decisions";
+	const kind = isBinding ? "for its reasoning" : "for an edit";
 	const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
 	log?.({ level: "warning", message, data: { event: "sent_again" } });
 	return { answer, sent: form };

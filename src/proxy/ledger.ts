@@ -192,7 +192,7 @@ interface Account {
 
 interface ResultEntry {
 	readonly request: number;
-	readonly what: "masked" | "cut";
+	readonly what: EditedResult["reason"];
 	readonly why: Why | "it is large";
 	readonly tool: string | null;
 	readonly ref: string | null;
