@@ -175,7 +175,7 @@ async function passAndBill(
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
 	}
 	const known = await facts(sent);
-	const { repeated } = ledger.enter(known, { route, wasEdited, usage });
+	const { repeated } = ledger.enter(known, { route, wasEdited, usage, cleared: reader.cleared() });
 	const { caching: terms, model } = known.terms;
 	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
 }

@@ -1,4 +1,4 @@
-import { resultText } from "../conversation/transcript.ts";
+import { type Message, resultText } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { resultTargets } from "../masking/judge-results.ts";
 import { cleanValue } from "../masking/placeholder.ts";
@@ -6,6 +6,7 @@ import { targetText } from "../operations/report.ts";
 import type { Policy } from "../policy/schema.ts";
 import { locales } from "../policy/wordings.ts";
 import { unsentPlaces } from "./decisions.ts";
+import { messageKey } from "./identity.ts";
 import type { OpenedConversation } from "./request.ts";
 import { type ResultState, type Values, valueEdits } from "./states.ts";
 
@@ -30,6 +31,7 @@ export function addClearingNote(
 ): void {
 	const { known, fresh, recall, policy, began } = what;
 	const { paired, transcript } = opened;
+	const messageOf = (place: number) => (paired[place] as PairedResult).message;
 	const stateOf = (place: number) => fresh.get(place) ?? known[place];
 	const sizes = paired.map(({ result }) => resultText(result).length);
 	const cleared = Array.from(paired.keys())
@@ -46,7 +48,10 @@ export function addClearingNote(
 	});
 	const unnamed = cleared.filter((place) => !notes.some((text) => text.includes(stateOf(place)?.ref as string)));
 	if (unnamed.length === 0) return;
-	const carriers = unsentPlaces(opened).toReversed();
+	const { endings } = opened.remembered;
+	const carriers = unsentPlaces(opened)
+		.filter((place) => !known[place] && !endings.has(messageKey(transcript.messages[messageOf(place)] as Message)))
+		.toReversed();
 	for (const place of carriers) {
 		const { result } = paired[place] as PairedResult;
 		const state = stateOf(place);

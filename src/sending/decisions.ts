@@ -151,7 +151,10 @@ export function addHint(
 	}
 }
 
-/** New states, those that another conversation has brought, and large results that are sent whole, so that they stay so. */
+/**
+ * New states, those that another conversation has brought, and results that are sent whole and could have been sent cut, or
+ * with a note, so that they stay so.
+ */
 export function changesOf(
 	fresh: ReadonlyMap<number, ResultState>,
 	opened: OpenedConversation,
@@ -172,7 +175,8 @@ export function changesOf(
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
 	const leftWhole = paired.flatMap(({ result }, place) => {
-		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && isLarge(result, policy);
+		const mayChange = isLarge(result, policy) || policy.mask.by === "provider";
+		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && mayChange;
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});
 	return [...Array.from(fresh, ([place, state]) => change(place, state)), ...adopted, ...leftWhole];
