@@ -9,11 +9,12 @@ import type { Archiving } from "../conversation/report.ts";
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
-import { type ReplayHistory, readHistory } from "../masking/history.ts";
+import { type ReplayHistory, type ReplayResult, readHistory } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
 import { editsOf } from "../masking/mask-result.ts";
 import { clearedText } from "../masking/placeholder.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
+import { isNeverCleared } from "../masking/selection.ts";
 import { affectedThinking } from "../masking/thinking.ts";
 import { applyAndVerify } from "../operations/conversation.ts";
 import { tokenMeter } from "../operations/count.ts";
@@ -124,10 +125,14 @@ export async function planNext(what: Planning): Promise<Plan> {
 	const limits = [...terms.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
 	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * tokens);
 	const counted = tokens > 0 ? total / tokens : 1 / estimate.scale.factor;
+	const wanted = (schedule: Schedule) => {
+		const places = newPlaces(schedule, states, history);
+		return clears ? oldestUpTo(places, what, history) : places;
+	};
 	const again = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number }) =>
-		newPlaces(replay(first.history, { ...replaying, mask: policy.mask, ...more }), states, history);
+		wanted(replay(first.history, { ...replaying, mask: policy.mask, ...more }));
 	const places = {
-		warm: newPlaces(first.schedule, states, history),
+		warm: wanted(first.schedule),
 		cold: again({ coldAt: new Set([...coldAt, messages.length]) }),
 		over: limit === undefined ? [] : again({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
 	};
@@ -183,6 +188,18 @@ async function maskings(
 	return decisions;
 }
 
+/** The provider clears in the order of the calls, in which the results of calls in parallel need not come. */
+function oldestUpTo(
+	places: readonly number[],
+	{ source, paired, states, policy }: Planning,
+	{ results }: ReplayHistory,
+): number[] {
+	const clearable = clearablePlaces(source.document, paired);
+	const last = clearable.findLastIndex((place) => places.includes(place));
+	const stays = (place: number) => isNeverCleared(results[place] as ReplayResult, policy.mask);
+	return clearable.slice(0, last + 1).filter((place) => !isGone(states[place]) && !stays(place));
+}
+
 /** The decisions to let the provider clear the results at some places, by place. Errors go too, and what has no text. */
 async function clearings(
 	what: Planning,
@@ -190,8 +207,7 @@ async function clearings(
 	how: { readonly isPlaceholder: (text: string) => boolean; readonly archiving: Archiving | undefined },
 ): Promise<ReadonlyMap<number, Decision>> {
 	const { source, paired, keys, states } = what;
-	const clearable = clearablePlaces(source.document, paired).filter((place) => all.has(place));
-	const decisions = clearable.map((place): Decision => {
+	const decisions = Array.from(all, (place): Decision => {
 		const { result } = paired[place] as PairedResult;
 		const text = resultText(result);
 		const ref = text === "" || how.isPlaceholder(text) ? undefined : how.archiving?.refOf(text);
