@@ -57,17 +57,17 @@ function historiesOf(
 	);
 }
 
-/** The sums over all conversations, at the prices of Opus 5.5. */
+/** The sums over all conversations, at the prices of Opus 5.5 unless a read costs otherwise. */
 function figures(
 	histories: readonly ReplayHistory[],
 	thrift: "low" | "medium" | "high",
 	share: number,
-	oldestFirst = false,
+	{ oldestFirst = false, read = 0.05 } = {},
 ) {
 	const policy = policyOf({
 		preset: "balanced",
 		mask: { thrift },
-		prices: { cache_read: 0.05, thinking_redone: share },
+		prices: { cache_read: read, thinking_redone: share },
 	});
 	const { mask, prices } = policy;
 	const sum = {
@@ -164,7 +164,7 @@ describe.skipIf(!hasRealData)("reasoning that masking makes invalid", () => {
 				const cleared = historiesOf(reasoning, thrift, clearedText);
 				for (const share of reasoning === 0 ? [0] : shares) {
 					const ours = figures(own, thrift, share);
-					const theirs = figures(cleared, thrift, share, true);
+					const theirs = figures(cleared, thrift, share, { oldestFirst: true });
 					const numbers = [ours, theirs].map((one) => `${one.withFaults.toFixed(3)} | ${one.faults.toFixed(2)}`);
 					lines.push(`${reasoning} ${thrift} ${share} | ${numbers.join(" | ")}`);
 					expect(theirs.leftOut).not.toBeGreaterThan(0);

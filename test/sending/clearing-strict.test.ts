@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import type { ProxyStatus } from "../../src/proxy/ledger.ts";
 import { startProxyTo } from "../proxy/upstream.ts";
+import { claudePrices } from "../support/claude-models.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { playThroughProxy } from "../support/proxied-session.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -12,13 +14,19 @@ const policy = policyOf({ preset: "balanced", mask: { by: "provider" } });
 const script = { toolTurns: 40, fileChars: 9_000 };
 
 async function play(how: { readonly isThroughProxy: boolean; readonly model: string }) {
-	const provider = await startStandInProvider({ script, thinking: { account: "newer", tokens: 50 } });
+	const provider = await startStandInProvider({
+		script,
+		thinking: { account: "newer", tokens: 50 },
+		prices: claudePrices,
+	});
 	const archive = await openArchive({ where: `${await scratchFolder()}/archive` });
 	const proxy = how.isThroughProxy ? await startProxyTo(provider.origin, { archive, policy }) : undefined;
 	const baseUrl = proxy?.url ?? provider.origin;
 	const played = await playSession({ baseUrl, script, model: how.model, beforeRequest: () => proxy?.settled() });
+	await proxy?.settled();
+	const status = proxy && ((await (await fetch(`${proxy.url}/palimpsest/status`)).json()) as ProxyStatus);
 	await provider.close();
-	return { played, provider, totals: provider.totals() };
+	return { played, provider, totals: provider.totals(), status };
 }
 
 /** How many tool uses the API cleared in each request. */
@@ -30,15 +38,24 @@ describe("a session of 40 turns in which the provider clears", () => {
 		"keeps all reasoning, ends right and costs less: %s",
 		async (model) => {
 			const raw = await play({ isThroughProxy: false, model });
-			const { played, provider, totals } = await play({ isThroughProxy: true, model });
+			const { played, provider, totals, status } = await play({ isThroughProxy: true, model });
 			expect(played).toMatchObject({ isRight: true, errors: [], repairs: 0, transformations: 0 });
 			expect(totals).toMatchObject({ refused: 0, blocksDropped: 0, blocksLost: 0, blocksGone: 0, stripped: 0 });
-			expect(totals.billed / raw.totals.billed).toBeLessThan(0.85);
+			expect(totals.billed / raw.totals.billed).toBeLessThan(0.9);
 			const uses = clearedUses(provider);
 			// Each decision holds until the next: the cleared results stay the same, and never come back.
 			expect(uses).toEqual(uses.toSorted((a, b) => a - b));
 			expect(new Set(uses).size - 1).toBe(totals.cacheBreaks);
 			expect(totals.cacheBreaks).toBeGreaterThan(1);
+			// The ledger knows the bill of the same session without the proxy, and has what the answers say.
+			expect((status?.edited.billed_unedited ?? 0) / raw.totals.billed).toBeCloseTo(1, 1);
+			const results = uses.reduce((sum, count) => sum + count, 0);
+			expect(status?.edited).toMatchObject({
+				provider_cleared_tokens: totals.cleared,
+				provider_cleared_results: results,
+			});
+			const named = status?.conversations[0]?.results.filter(({ what }) => what === "cleared");
+			expect(named).toHaveLength(uses.at(-1) ?? 0);
 			// No result was edited: the history that the host sends is what the provider gets, but for one note a decision.
 			const sent = JSON.stringify(JSON.parse(provider.requests.at(-1)?.body ?? "{}").messages);
 			expect(sent).not.toContain("[masked");
