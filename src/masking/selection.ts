@@ -74,8 +74,8 @@ export function startSelector(
 		const last = released().at(-1);
 		return last === undefined ? old : [...old, ...kept].filter((place) => place <= last).sort((a, b) => a - b);
 	};
-	const gainNow = (place: number, costOf: (place: number) => number) => {
-		const gain = (savings[place] as number) - costOf(place);
+	const gainNow = (place: number) => {
+		const gain = (savings[place] as number) - (costs?.costOf(place) ?? 0);
 		gains[place] = gain;
 		return gain;
 	};
@@ -99,8 +99,8 @@ export function startSelector(
 		candidates(): readonly number[] {
 			const places = this.released();
 			if (costs === undefined) return places;
-			if (oldestFirst) return places.slice(0, endOfLargestSum(places.map((place) => gainNow(place, costs.costOf))));
-			return places.filter((place) => gainNow(place, costs.costOf) > 0 || isAlways[place] === 1);
+			if (oldestFirst) return places.slice(0, endOfLargestSum(places.map(gainNow)));
+			return places.filter((place) => gainNow(place) > 0 || isAlways[place] === 1);
 		},
 		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {

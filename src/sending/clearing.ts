@@ -3,7 +3,6 @@ import type { PairedResult } from "../conversation/turns.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Remembered } from "./memory.ts";
-import type { HostRequest } from "./request.ts";
 import type { ResultState } from "./states.ts";
 
 /** The beta feature of Anthropic's API by which it clears tool results itself (platform.claude.com, "Context editing"). */
@@ -17,8 +16,14 @@ const clearToolUses = "clear_tool_uses_20250919";
  */
 export type Clearing = "off" | "on" | "refused";
 
+/** A request of a host; whether its API can clear results itself. */
+interface AskedRequest {
+	readonly body: unknown;
+	readonly canClear?: boolean | undefined;
+}
+
 export function clearingFor(
-	request: Pick<HostRequest<unknown>, "body" | "canClear">,
+	request: AskedRequest,
 	policy: Policy,
 	remembered: Pick<Remembered, "refusesClearing">,
 ): Clearing {
@@ -28,7 +33,7 @@ export function clearingFor(
 
 /** Whether known states of cleared results count for a request. Of the caller's own edits only that of thinking goes with ours. */
 export function mayClear(
-	{ body, canClear }: Pick<HostRequest<unknown>, "body" | "canClear">,
+	{ body, canClear }: AskedRequest,
 	{ refusesClearing }: Pick<Remembered, "refusesClearing">,
 ): boolean {
 	const edits = objectsOf(objectOf(objectOf(body).context_management).edits);
