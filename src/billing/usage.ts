@@ -4,8 +4,9 @@ import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { createJoinedChunks } from "../http/body.ts";
 import { listOf, objectOf, objectsOf } from "../json-text/value.ts";
+import { stepFactors } from "../masking/price-steps.ts";
 import type { Api } from "./observed-caching.ts";
-import { type CacheTerms, stepFactors } from "./terms.ts";
+import type { CacheTerms } from "./terms.ts";
 
 /** The tokens that a provider says it has billed. */
 export interface Usage {
@@ -30,12 +31,14 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	let found: JsonObject = {};
 	let hasDropped = false;
 	let cleared = nothingCleared;
+	let callsTools = false;
 	const take = (text: string) => {
 		// Anthropic's API lists the reasoning that it has left out, in the first event.
 		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
 		if (text.includes('"applied_edits"')) cleared = clearedIn(parsed(text)) ?? cleared;
 		// Most events are pieces of text.
 		if (!text.includes('"usage')) return;
+		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
 		found = merged(found, usageIn(parsed(text)));
 	};
 	const reader = type.startsWith("text/event-stream") ? eventReader(take) : wholeReader(take);
@@ -64,6 +67,8 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		hasDroppedReasoning: () => hasDropped,
 		/** The results that the provider has cleared from the input, by `applied_edits`. */
 		cleared: () => cleared,
+		/** Whether an answer of Anthropic's API ends with calls of tools. */
+		callsTools: () => callsTools,
 	};
 }
 
@@ -249,6 +254,6 @@ export function inputBill(usage: Usage, terms: CacheTerms): number {
 		forHour === undefined
 			? cacheWrite * Math.max(prices.cache_write, writes.minutes)
 			: forHour * writes.hour + (cacheWrite - forHour) * writes.minutes;
-	const { input: factor } = stepFactors(terms, promptTokens(usage));
+	const { input: factor } = stepFactors(terms.prices, promptTokens(usage));
 	return (input * prices.input + cacheRead * reads + written) * factor;
 }

@@ -10,10 +10,11 @@ import { resultText, type Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
 import { type ReplayHistory, type ReplayResult, readHistory } from "../masking/history.ts";
-import { planMask, replayMasking } from "../masking/mask.ts";
+import { planMask } from "../masking/mask.ts";
 import { editsOf } from "../masking/mask-result.ts";
 import { clearedText } from "../masking/placeholder.ts";
-import { replay, type Schedule } from "../masking/replay.ts";
+import { withStepsIn } from "../masking/price-steps.ts";
+import { replay, roomLeft, type Schedule } from "../masking/replay.ts";
 import { isNeverCleared } from "../masking/selection.ts";
 import { affectedThinking } from "../masking/thinking.ts";
 import { applyAndVerify } from "../operations/conversation.ts";
@@ -94,8 +95,7 @@ export async function planNext(what: Planning): Promise<Plan> {
 	const { transcript, document } = source;
 	await pause();
 	const kept = archive ? "archived" : "not_archived";
-	const prices = terms.prices;
-	const { coldAt } = what;
+	const { coldAt, isForwarded } = what;
 	const common = {
 		wording: clears ? { ...wordings(policy, kept), ...clearedWording } : wordings(policy, kept),
 		isPlaceholder: placeholdersOf(policy, kept),
@@ -111,37 +111,35 @@ export async function planNext(what: Planning): Promise<Plan> {
 	// Masking is decided on the results as the model saw them: cut.
 	const shown = transcriptShown(what);
 	await pause();
-	const { isForwarded } = what;
 	const bindsReasoning = !clears && reasoningBinding(model) !== "none";
-	const replaying = { meter, prices, coldAt, sent, isForwarded, bindsReasoning, oldestFirst: clears };
-	const first = replayMasking({ ...common, transcript: shown, replaying });
+	const cacheTime = { seconds: terms.prices.cache_seconds };
+	const seen = readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning });
 	await pause();
-	const history =
-		shown === transcript || clears ? first.history : readHistory({ ...common, transcript, meter, bindsReasoning });
+	const history = shown === transcript || clears ? seen : readHistory({ ...common, transcript, meter, bindsReasoning });
 	await pause();
 
-	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);
+	const total = seen.messageTokens.reduce((sum, tokens) => sum + tokens, seen.surroundingTokens);
 	const tokens = (what.tokensPerChar ?? 0) * charsSent(transcript, paired, (place) => states[place]);
-	const limits = [...terms.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
+	const limits = [...terms.prices.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
 	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * tokens);
 	const counted = tokens > 0 ? total / tokens : 1 / estimate.scale.factor;
-	const wanted = (schedule: Schedule) => {
-		const places = newPlaces(schedule, states, history);
+	const prices = withStepsIn(terms.prices, counted);
+	const replaying = { prices, coldAt, sent, isForwarded, mask: policy.mask, oldestFirst: clears };
+	const wanted = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number } = {}) => {
+		const places = newPlaces(replay(seen, { ...replaying, ...more }), states, history);
 		return clears ? oldestUpTo(places, what, history) : places;
 	};
-	const again = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number }) =>
-		wanted(replay(first.history, { ...replaying, mask: policy.mask, ...more }));
 	const places = {
-		warm: wanted(first.schedule),
-		cold: again({ coldAt: new Set([...coldAt, messages.length]) }),
-		over: limit === undefined ? [] : again({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
+		warm: wanted(),
+		cold: wanted({ coldAt: new Set([...coldAt, messages.length]) }),
+		over: limit === undefined ? [] : wanted({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
 	};
 	await pause();
 
 	const all = new Set(Object.values(places).flat());
 	const decisions = clears
 		? await clearings(what, all, { isPlaceholder: common.isPlaceholder, archiving: common.archiving })
-		: await maskings(what, all, { common, replaying, history, meter });
+		: await maskings(what, all, { common, replaying: { meter, prices }, history, meter });
 	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
 	return {
 		maskings: what.maskings,
@@ -226,8 +224,6 @@ const clearedWording = { placeholder: clearedText, digestPlaceholder: clearedTex
 
 /** A price step or a window is in reach if the last request had more than this share of it. */
 const sparedShare = 0.6;
-/** The share of a price step or a window that is filled after masking, so that the next requests stay below it. */
-const roomLeft = 0.8;
 
 async function windowOf(model: string | undefined, { guard }: Policy): Promise<number[]> {
 	const window = guard.context_window_override ?? (model && (await contextWindowOfModel(model))?.tokens);
