@@ -7,7 +7,10 @@ const fewFiles = 3;
 
 export function replayText(report: ReplayReport, { eachFile }: { readonly eachFile: boolean }): string {
 	const { policies, files, billed_in } = report;
-	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
+	const notes = [
+		...(policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : []),
+		...(policies.some(hasPauses) ? [pausesLegend] : []),
+	];
 	const parts = [`${conversationsOf(report)}\n`, policiesTable(policies, billed_in)];
 	parts.push([`billed: ${billedAs(report)}`, ...legendOf(policies), recallLegend, ""].join("\n"), ...notes);
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
@@ -84,6 +87,16 @@ const recallLegend =
 const reasoningLegend =
 	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
 
+const pausesLegend = `expired: calls after a pause that the provider's cache did not outlive; of the bill: their share of billed
+never expired: with faults, × raw, if the cache outlived every pause; kept warm: the same by palimpsest proxy --keep-warm
+stays open: kept warm, and every program stays open for longer than that after its last call
+`;
+
+/** Whether a call came after the cache had expired. */
+function hasPauses({ pauses }: PolicyFigures): boolean {
+	return pauses !== undefined && pauses.expired_calls > 0;
+}
+
 type Unit = ReplayReport["billed_in"];
 
 interface Column {
@@ -129,11 +142,24 @@ const reasonings: readonly Column[] = [
 	{ heading: ["produced", "again"], cell: ({ reasoning }) => whole(reasoning?.redone_tokens ?? 0) },
 ];
 
-/** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits, without price steps. */
+const pauses: readonly Column[] = [
+	{ heading: ["", ""], cell: ({ policy }) => endOf(policy, longestName) },
+	{ heading: ["", "expired"], cell: ({ pauses }) => whole(pauses?.expired_calls ?? 0) },
+	{ heading: ["of the", "bill"], cell: ({ pauses }) => ratio(pauses?.expired_share_of_bill ?? null) },
+	{ heading: ["never", "expired"], cell: ({ pauses }) => ratio(pauses?.ratio_never_expired ?? null) },
+	{ heading: ["kept", "warm"], cell: ({ pauses }) => ratio(pauses?.ratio_kept_warm ?? null) },
+	{ heading: ["stays", "open"], cell: ({ pauses }) => ratio(pauses?.ratio_kept_warm_open ?? null) },
+];
+
+/**
+ * A table of costs, one of contexts, and one of pauses that the cache did not outlive, each of at most 120 columns for
+ * numbers of up to nine digits, without price steps.
+ */
 function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
 	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
 	const ofContext = tableOf(policies, { columns: hasReasoning ? [...contexts, ...reasonings] : contexts, unit });
-	return [costsTable(policies, unit), ofContext].join("\n");
+	const ofPauses = policies.some(hasPauses) ? [tableOf(policies, { columns: pauses, unit })] : [];
+	return [costsTable(policies, unit), ofContext, ...ofPauses].join("\n");
 }
 
 function costsTable(policies: readonly PolicyFigures[], unit: Unit): string {

@@ -4,7 +4,7 @@ import type { Transcript } from "../conversation/transcript.ts";
 import { toolTurns } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall, modelOfSession, modelOnRecord } from "../formats/model.ts";
-import { cacheSecondsOf } from "../masking/cache-time.ts";
+import { cacheSecondsOf, pausesOf } from "../masking/cache-time.ts";
 import { type CallTokens, type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
 import { withStepsIn } from "../masking/price-steps.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
@@ -14,6 +14,7 @@ import { wordings } from "../policy/wordings.ts";
 import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../replaying/bill.ts";
 import { leastBills } from "../replaying/bound.ts";
 import { meterFaults } from "../replaying/faults.ts";
+import { meterPauses } from "../replaying/pauses.ts";
 import { measureRecall } from "../replaying/recall.ts";
 import {
 	type PolicyTotals,
@@ -179,15 +180,27 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	const overStep = (calls: readonly CallTokens[]) => calls.filter(({ input }) => input > step).length;
 	const rawOverStep = overStep(raw.calls);
 
+	function billWithFaults(one: ReplayedPolicy, histories: Histories) {
+		const schedule = scheduleOf(one, histories);
+		const bill = billOf(histories.billed, schedule);
+		const { thinking_redone: thinkingRedone } = prices;
+		const { faults, billed } = meterFaults(histories.billed, schedule, { ...rates, thinkingRedone });
+		const billedForFaults = faults === 0 ? 0 : billed - bill.billed;
+		const billedWithFaults = bill.billed + configured.prices.fault * billedForFaults;
+		return { ...bill, schedule, faults, billedForFaults, billedWithFaults };
+	}
+	/** What the policy would be billed if the cache were lost at other moments. */
+	const billLosing =
+		(one: ReplayedPolicy, { counted, billed }: Histories) =>
+		(cold: Uint8Array) =>
+			billWithFaults(one, { counted: { ...counted, cold }, billed: { ...billed, cold } });
+
 	return policies.map((one) => {
 		const histories = historyUnder(one.policy);
-		const schedule = scheduleOf(one, histories);
 		const { billed: history } = histories;
-		const { calls, costs, ...figures } = billOf(history, schedule);
-		const { thinking_redone: thinkingRedone } = prices;
-		const { faults, billed: withRecalls } = meterFaults(history, schedule, { ...rates, thinkingRedone });
-		const billedForFaults = faults === 0 ? 0 : withRecalls - figures.billed;
-		const billedWithFaults = figures.billed + configured.prices.fault * billedForFaults;
+		const { schedule, ...bill } = billWithFaults(one, histories);
+		const { calls, costs, ...figures } = bill;
+		const pauses = pausesOf(history.transcript, history.calls, prices.cache_seconds);
 		const worstOf = (bill: number) => (raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill / raw.billed);
 		return {
 			policy: one,
@@ -195,28 +208,26 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 				...figures,
 				conversations: 1,
 				calls: calls.length,
-				faults,
-				billedForFaults,
-				billedWithFaults,
 				raw: { inputTokens: raw.inputTokens, billed: raw.billed, billedOutput: raw.billedOutput },
 				bound: boundOf(histories),
 				worst: worstOf(figures.billed),
-				worstWithFaults: worstOf(billedWithFaults),
+				worstWithFaults: worstOf(figures.billedWithFaults),
 				priceStep: {
 					callsOver: overStep(calls),
 					rawCallsOver: rawOverStep,
 					conversations: rawOverStep > 0 ? 1 : 0,
-					billedWithFaults: rawOverStep > 0 ? billedWithFaults : 0,
+					billedWithFaults: rawOverStep > 0 ? figures.billedWithFaults : 0,
 					rawBilled: rawOverStep > 0 ? raw.billed : 0,
 				},
 				callsOverWindow: calls.filter(({ input }) => input > (windowTokens ?? Number.POSITIVE_INFINITY)).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
 				...measureRecall(history, schedule),
+				pauses: meterPauses(history, { pauses, bill, billWith: billLosing(one, histories), rates }),
 			},
 			series() {
 				let billed = 0;
 				return {
-					context: contextByPart(history, schedule, thinkingRedone).map(rounded),
+					context: contextByPart(history, schedule, prices.thinking_redone).map(rounded),
 					billed: costs.map((cost) => {
 						billed += cost;
 						return billed;

@@ -36,6 +36,25 @@ const one: PolicyTotals = {
 	identifiers: uses(10, 6, 2),
 	lines: uses(4, 1, 3),
 	reasoning: { recorded: 0, leftOut: 0, redone: 0 },
+	pauses: {
+		timedCalls: 0,
+		expiredCalls: 0,
+		billedExpired: 0,
+		billedForever: 530,
+		billedKeptWarm: 530,
+		billedAtEnd: 0,
+		pings: 0,
+	},
+};
+
+const paused = {
+	timedCalls: 30,
+	expiredCalls: 2,
+	billedExpired: 100,
+	billedForever: 500,
+	billedKeptWarm: 520,
+	billedAtEnd: 10,
+	pings: 3,
 };
 
 describe("figuresOf", () => {
@@ -68,6 +87,20 @@ describe("figuresOf", () => {
 			masked_tool_results: 12,
 			recall: { identifiers: 0.6, lines: 0.25 },
 			recall_in_digests: { identifiers: 0.2, lines: 0.75 },
+		});
+	});
+
+	it("has the figures of pauses where times are on record", () => {
+		const { pauses } = figuresOf("balanced", { ...one, pauses: paused });
+		expect(pauses).toEqual({
+			timed_calls: 30,
+			expired_calls: 2,
+			expired_share_of_calls: 0.05,
+			expired_share_of_bill: 0.2,
+			ratio_never_expired: 0.5,
+			ratio_kept_warm: 0.52,
+			ratio_kept_warm_open: 0.53,
+			pings: 3,
 		});
 	});
 
@@ -116,6 +149,7 @@ describe("addTotals", () => {
 			identifiers: uses(1, 1, 1),
 			lines: uses(2, 2, 2),
 			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
+			pauses: { ...paused, billedForever: 420, billedKeptWarm: 460 },
 		};
 		expect(addTotals(one, other)).toEqual({
 			conversations: 2,
@@ -145,6 +179,15 @@ describe("addTotals", () => {
 			identifiers: uses(11, 7, 3),
 			lines: uses(6, 3, 5),
 			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
+			pauses: {
+				timedCalls: 30,
+				expiredCalls: 2,
+				billedExpired: 100,
+				billedForever: 950,
+				billedKeptWarm: 990,
+				billedAtEnd: 10,
+				pings: 3,
+			},
 		});
 		expect(figuresOf("balanced", other).reasoning).toEqual({
 			recorded_tokens: 40,
@@ -179,6 +222,18 @@ describe("the report of sessions of different models", () => {
 		expect(billed_in).toBe("us_dollars");
 		expect(files.map(({ policies }) => policies[0]?.billed)).toEqual([5, 0.9]);
 		expect(policies[0]).toMatchObject({ billed: 5.9, ratio_to_raw: 5.9 / 11, faults_per_100_calls: 7.5 });
+	});
+
+	it("has the same ratios in dollars as in input tokens, those of pauses and price steps among them", () => {
+		const ratiosOf = (dollars: number | undefined) => {
+			const [figures] = reportOfSessions([
+				{ ...session("some", dollars), totals: [["window:8", { ...one, pauses: paused }]] },
+			]).policies;
+			return { pauses: figures?.pauses, price_step: figures?.price_step, share: figures?.output_share };
+		};
+		const [inDollars, inTokens] = [ratiosOf(0.25), ratiosOf(undefined)];
+		expect(inDollars).toEqual(inTokens);
+		expect(inDollars.pauses).toBeDefined();
 	});
 
 	it("bounds the sum from below, by penalties that are the same in dollars", () => {
