@@ -6,6 +6,7 @@ import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
+import { addGatewayCommand } from "./gateway-options.ts";
 import {
 	aboveZero,
 	addArchiving,
@@ -29,6 +30,7 @@ Examples:
   palimpsest                                            serve MCP on standard input and output
   palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
   palimpsest proxy                                      mask what agent programs send, at http://127.0.0.1:8787
+  palimpsest gateway -- npx -y SERVER                   shorten the large results of another MCP server
   palimpsest launch claude                              start Claude Code behind a proxy that keeps its context small
   palimpsest install claude-code                        add the server to a host's configuration
   palimpsest doctor                                     check that everything works
@@ -58,6 +60,7 @@ export function createProgram(): Command {
 		.exitOverride();
 	addServeCommand(program);
 	addProxyCommand(program);
+	addGatewayCommand(program);
 	addConversationCommands(program);
 	addSessionCommands(program);
 	addOutputCommands(program);
