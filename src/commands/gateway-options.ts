@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { logKinds } from "../log.ts";
-import { aboveZero, addArchiving } from "./usage.ts";
+import { aboveZero, addArchiving, repeatable } from "./usage.ts";
 
 /** The command line loads this file for its help, so it loads nothing that serves. */
 export function addGatewayCommand(program: Command): void {
@@ -11,6 +11,11 @@ export function addGatewayCommand(program: Command): void {
 			"--max-tokens <count>",
 			"limit of a result in tokens (default: truncate.max_chars of the policy)",
 			aboveZero,
+		)
+		.option(
+			"--header <name=variable>",
+			"for a URL: a header, with the value of an environment variable; repeatable",
+			repeatable,
 		)
 		.option("--only <names>", "tools to offer, separated by commas (default: all)")
 		.option("--except <names>", "tools to leave out, separated by commas")

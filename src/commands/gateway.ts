@@ -4,15 +4,17 @@ import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { continuousPolicy } from "../config/config.ts";
+import type { HostStreams } from "../gateway/child.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 import { type ArchiveCommandOptions, commandConfig, logToStderr, recallCommandOf, say } from "./input-output.ts";
 import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
-import { listOfNames } from "./usage.ts";
+import { listOfNames, refuseUsage } from "./usage.ts";
 
 interface GatewayCommandOptions extends ArchiveCommandOptions {
 	readonly maxTokens?: number;
+	readonly header?: readonly string[];
 	readonly only?: string;
 	readonly except?: string;
 	readonly describeMax?: number;
@@ -21,31 +23,59 @@ interface GatewayCommandOptions extends ArchiveCommandOptions {
 	readonly log?: LogKind;
 }
 
-/** `palimpsest gateway -- COMMAND ARGS…`: runs until the server ends, with its exit code. */
+/** `palimpsest gateway -- COMMAND ARGS…` or `palimpsest gateway URL`: runs until the server or the host ends. */
 export async function gateway(
-	command: string,
+	server: string,
 	parameters: readonly string[],
 	options: GatewayCommandOptions,
 ): Promise<void> {
-	const shared = await gatewayOptions(options, [command, ...parameters]);
+	const shared = await gatewayOptions(options, [server, ...parameters]);
+	const url = parameters.length === 0 && /^https?:\/\//i.test(server) ? new URL(server) : undefined;
+	if (url === undefined && options.header) refuseUsage("expected --header with the URL of a server");
+	const streams = { input: process.stdin, output: process.stdout };
+	if (url) {
+		const { serveRemote } = await import("../gateway/remote.ts");
+		const leave = () => process.stdin.destroy();
+		for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, leave);
+		await serveRemote(url, streams, { ...shared, headers: headersOf(options) });
+	} else process.exitCode = await serveCommand(server, parameters, { streams, shared });
+	shared.archive?.end();
+	process.stdin.destroy();
+}
+
+/** The exit code of the server, or why it cannot be started, as a shell says it. */
+async function serveCommand(
+	command: string,
+	parameters: readonly string[],
+	{ streams, shared }: { readonly streams: HostStreams; readonly shared: Awaited<ReturnType<typeof gatewayOptions>> },
+): Promise<number> {
 	const child = spawn(command, parameters, { stdio: ["pipe", "pipe", "inherit"], windowsHide: true });
 	const keepSignals = passSignals(child);
-	const started = await startOf(child);
-	if (started.kind === "not_started") {
-		say(`cannot run ${command}: ${started.reason}`);
-		process.exitCode = started.exitCode;
+	try {
+		const started = await startOf(child);
+		if (started.kind === "not_started") {
+			say(`cannot run ${command}: ${started.reason}`);
+			return started.exitCode;
+		}
+		const { serveChild } = await import("../gateway/child.ts");
+		const server = child as ChildProcessByStdio<Writable, Readable, null>;
+		const { code, signal } = await serveChild(server, streams, { ...shared, name: path.basename(command) });
+		return exitCodeOfEnd(code, signal);
+	} finally {
 		keepSignals();
-		return;
 	}
-	const { serveChild } = await import("../gateway/child.ts");
-	const streams = { input: process.stdin, output: process.stdout };
-	const name = path.basename(command);
-	const server = child as ChildProcessByStdio<Writable, Readable, null>;
-	const { code, signal } = await serveChild(server, streams, { ...shared, name });
-	keepSignals();
-	shared.archive?.end();
-	process.exitCode = exitCodeOfEnd(code, signal);
-	process.stdin.destroy();
+}
+
+/** Values are in variables, since arguments are seen by every process. */
+function headersOf({ header = [] }: GatewayCommandOptions): Record<string, string> {
+	const pairs = header.map((one) => {
+		const [, name = "", variable = ""] = /^([\w-]+)=(\w+)$/.exec(one) ?? [];
+		const value = process.env[variable];
+		if (name === "") return refuseUsage("expected --header as NAME=VARIABLE");
+		if (!value) return refuseUsage(`expected the value of ${name} in the environment variable ${variable}`);
+		return [name, value];
+	});
+	return Object.fromEntries(pairs);
 }
 
 async function gatewayOptions(options: GatewayCommandOptions, server: readonly string[]) {

@@ -1,5 +1,4 @@
 import type { ChildProcessByStdio } from "node:child_process";
-import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../log.ts";
 import { createByteLineReader } from "../mcp/stdio-lines.ts";
@@ -106,9 +105,15 @@ export async function serveChild(
 		`The server ${name} ended ${signal === null ? `with exit code ${code}` : `by ${signal}`} before it answered. Start it again; its messages are on standard error.`,
 	);
 	await toHost.settled();
-	if (output.writableLength > 0 && !output.destroyed)
-		await Promise.race([once(output, "drain"), once(output, "close")]);
+	await waitForHost(output);
 	return { code, signal };
+}
+
+/** Until the host has got all, or is gone. */
+export function waitForHost(output: Writable): Promise<void> {
+	return new Promise((resolve) => {
+		output.write("", () => resolve());
+	});
 }
 
 export function noteUnread(log: Log, bytes: number): void {

@@ -1,5 +1,5 @@
 import type { ArchiveSource } from "../archive/open.ts";
-import type { JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import { ownTools } from "../hosts/hook-answers.ts";
@@ -76,7 +76,7 @@ export function createGateway(options: GatewayOptions) {
 	const { policy, archive, choice, toHost, toServer, log, onCallEnd } = options;
 	const open = new Map<string, OpenRequest>();
 	const tasks = new Map<string, Asked>();
-	const tools = new Map<string, JsonObject | undefined>();
+	const tools = new Map<string, JsonObject>();
 	let addedName: string = recallNames.usual;
 	let isAdded = false;
 	const addsTool = options.recall === "tool" && archive !== undefined;
@@ -113,6 +113,8 @@ export function createGateway(options: GatewayOptions) {
 			if (open.delete(keyOf(id))) toHost.line(errorLine(id, { code, message }));
 		},
 		isOpen: (id: RequestId) => open.has(keyOf(id)),
+		/** As the server has listed it. */
+		toolNamed: (name: string) => tools.get(name),
 	};
 
 	/** Remembers requests, and answers those that are for the gateway. */
@@ -184,7 +186,7 @@ export function createGateway(options: GatewayOptions) {
 		{ path, isFirstPage }: Pick<Answer, "path"> & { readonly isFirstPage: boolean },
 	): Promise<readonly ValueEdit[]> | undefined {
 		if (isFirstPage) tools.clear();
-		for (const [name, schema] of listedTools(result)) tools.set(name, schema);
+		for (const [name, tool] of listedTools(result)) tools.set(name, tool);
 		const isLastPage = result.nextCursor === undefined;
 		const at = [...path, "result"];
 		if (!addsTool || !isLastPage) {
@@ -234,7 +236,9 @@ export function createGateway(options: GatewayOptions) {
 		const { planCut } = await import("./cut-result.ts");
 		const { maxTokens, owner } = options;
 		const focus = asked.kind === "call" ? asked.focus : asked.kind === "resource" ? asked.uri : "";
-		const answered = { policy, maxTokens, owner, name, focus, recall: recallOf(asked), outputSchema: tools.get(name) };
+		const { outputSchema } = tools.get(name) ?? {};
+		const shared = { policy, maxTokens, owner, name, focus, recall: recallOf(asked) };
+		const answered = { ...shared, outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined };
 		const path = [...answer.path, "result"];
 		if (archive === undefined) return planCut(result, path, { ...answered, archive });
 		return archive.use((opened) => planCut(result, path, { ...answered, archive: opened }));
@@ -292,6 +296,6 @@ function nameOf(asked: Asked): string {
 	return asked.kind === "task" ? "tasks/result" : "resources/read";
 }
 
-function errorLine(id: RequestId, error: { readonly code: number; readonly message: string }): Buffer {
+export function errorLine(id: RequestId, error: { readonly code: number; readonly message: string }): Buffer {
 	return Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, error }));
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { listOf, stringAt } from "../json-text/value.ts";
+import { objectsOf, stringAt } from "../json-text/value.ts";
 
 export interface ToolChoice {
 	/** The tools that a host may see; empty: all. */
@@ -43,13 +43,7 @@ function shorterDescription(description: string, { describeMax }: ToolChoice): s
 	return `${words.toWellFormed().replace(/\ufffd$/, "")}…`;
 }
 
-/** The names in a result of `tools/list`, and the schemas that the structured content of their results must fit. */
-export function listedTools(result: JsonObject): ReadonlyMap<string, JsonObject | undefined> {
-	const tools = listOf(result.tools).filter(isJsonObject);
-	return new Map(
-		tools.map(({ outputSchema, ...tool }) => [
-			stringAt(tool, "name") ?? "",
-			isJsonObject(outputSchema) ? outputSchema : undefined,
-		]),
-	);
+/** The tools in a result of `tools/list`, by name. */
+export function listedTools(result: JsonObject): ReadonlyMap<string, JsonObject> {
+	return new Map(objectsOf(result.tools).map((tool) => [stringAt(tool, "name") ?? "", tool]));
 }
