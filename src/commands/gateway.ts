@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { continuousPolicy } from "../config/config.ts";
 import type { HostStreams } from "../gateway/child.ts";
+import { windowsWord } from "../hosts/own-command.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
@@ -49,7 +50,10 @@ async function serveCommand(
 	parameters: readonly string[],
 	{ streams, shared }: { readonly streams: HostStreams; readonly shared: Awaited<ReturnType<typeof gatewayOptions>> },
 ): Promise<number> {
-	const child = spawn(command, parameters, { stdio: ["pipe", "pipe", "inherit"], windowsHide: true });
+	// There, npx and its like are scripts, which only a shell can run.
+	const shell = process.platform === "win32";
+	const [program = "", ...words] = shell ? [command, ...parameters].map(windowsWord) : [command, ...parameters];
+	const child = spawn(program, words, { stdio: ["pipe", "pipe", "inherit"], windowsHide: true, shell });
 	const keepSignals = passSignals(child);
 	try {
 		const started = await startOf(child);

@@ -56,6 +56,12 @@ interface Answer {
 	readonly request: OpenRequest;
 }
 
+/** The edits of an answer. `onWritten` gets the bytes of the message with all edits. */
+interface Change {
+	readonly edits: readonly ValueEdit[];
+	readonly onWritten?: (bytes: number) => void;
+}
+
 /** How a call ended, as far as it is known where it ends. */
 interface End extends Pick<CallEnd, "outcome" | "code" | "report" | "bytesOut"> {
 	/** A result that passes as it came. */
@@ -159,8 +165,8 @@ export function createGateway(options: GatewayOptions) {
 		note(request, { outcome: code === undefined ? "ok" : "error", code, report, bytesOut: line.length });
 	}
 
-	/** The edits of an answer; `undefined` if it passes as it is. */
-	function changeOf(answer: Answer, bytes: number): Promise<readonly ValueEdit[]> | undefined {
+	/** `undefined` for an answer that passes as it is. */
+	function changeOf(answer: Answer, bytes: number): Promise<Change> | undefined {
 		const { result, request } = answer;
 		const asked = request.asked.kind === "task" ? tasks.get(request.asked.taskId) : request.asked;
 		if (asked === undefined || asked.kind === "other") return undefined;
@@ -184,26 +190,26 @@ export function createGateway(options: GatewayOptions) {
 	function changeToolList(
 		result: JsonObject,
 		{ path, isFirstPage }: Pick<Answer, "path"> & { readonly isFirstPage: boolean },
-	): Promise<readonly ValueEdit[]> | undefined {
+	): Promise<Change> | undefined {
 		if (isFirstPage) tools.clear();
 		for (const [name, tool] of listedTools(result)) tools.set(name, tool);
 		const isLastPage = result.nextCursor === undefined;
 		const at = [...path, "result"];
 		if (!addsTool || !isLastPage) {
 			const edits = planToolList(result, { path: at, choice });
-			return edits.length === 0 ? undefined : Promise.resolve(edits);
+			return edits.length === 0 ? undefined : Promise.resolve({ edits });
 		}
 		addedName = tools.has(recallNames.usual) ? recallNames.otherwise : recallNames.usual;
 		isAdded = true;
-		return import("./own-recall.ts").then(({ recallDefinition }) =>
-			planToolList(result, { path: at, choice, added: recallDefinition(addedName) }),
-		);
+		return import("./own-recall.ts").then(({ recallDefinition }) => ({
+			edits: planToolList(result, { path: at, choice, added: recallDefinition(addedName) }),
+		}));
 	}
 
 	function cut(
 		result: JsonObject,
 		{ answer, asked, bytes }: { readonly answer: Answer; readonly asked: Asked; readonly bytes: number },
-	): Promise<readonly ValueEdit[]> | undefined {
+	): Promise<Change> | undefined {
 		const { request } = answer;
 		const name = nameOf(asked);
 		// No text has more characters than its message has bytes, and no token is shorter than a byte.
@@ -212,19 +218,18 @@ export function createGateway(options: GatewayOptions) {
 			note(request, { outcome: outcomeOf(result), bytesOut: bytes, result });
 			return undefined;
 		}
+		const noteEnd = (report?: CallEnd["report"]) => (bytesOut: number) =>
+			note(request, { outcome: outcomeOf(result), bytesOut, ...(report ? { report } : { result }) });
 		return planEdits(result, { answer, asked, name }).then(
 			({ edits, chars, keepsStructure }) => {
 				if (keepsStructure) noteStructure(name, chars.before);
-				const bytesOut = bytes + chars.after - chars.before;
-				note(request, { outcome: outcomeOf(result), bytesOut, report: { chars } });
-				return edits;
+				return { edits, onWritten: noteEnd({ chars }) };
 			},
 			(error: unknown) => {
 				const code = error instanceof PalimpsestError ? error.code : "internal";
 				const message = `A result of ${name} passed whole: ${code}`;
 				log({ level: "warning", message, data: { event: "passed_whole", tool: name, code } });
-				note(request, { outcome: outcomeOf(result), bytesOut: bytes, result });
-				return [];
+				return { edits: [], onWritten: noteEnd() };
 			},
 		);
 	}
@@ -271,14 +276,14 @@ export function createGateway(options: GatewayOptions) {
 		});
 	}
 
-	async function edited(
-		line: Buffer,
-		read: ReadLine,
-		changes: readonly Promise<readonly ValueEdit[]>[],
-	): Promise<Buffer> {
+	/** Never rejects. */
+	async function edited(line: Buffer, read: ReadLine, changing: readonly Promise<Change>[]): Promise<Buffer> {
 		try {
-			const edits = (await Promise.all(changes)).flat();
-			return edits.length === 0 ? line : Buffer.from(writeValues(read.document, edits));
+			const changes = await Promise.all(changing);
+			const edits = changes.flatMap((change) => change.edits);
+			const written = edits.length === 0 ? line : Buffer.from(writeValues(read.document, edits));
+			for (const { onWritten } of changes) onWritten?.(written.length);
+			return written;
 		} catch (error) {
 			const name = error instanceof Error ? error.name : typeof error;
 			log({ level: "error", message: "A message passed unchanged", data: { event: "defect", error: name } });

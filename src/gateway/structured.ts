@@ -7,7 +7,7 @@ import type { LimitCheck } from "../operations/truncation-limit.ts";
 
 interface StructuredCut {
 	readonly edits: readonly ValueEdit[];
-	/** In characters of its strings. */
+	/** In characters of its JSON. */
 	readonly lengthChange: number;
 	/** Whether it is over the limit and stays as it is. */
 	readonly isTooLarge: boolean;
@@ -39,9 +39,11 @@ export async function planStructured(
 	const tooLarge: StructuredCut = { ...unchanged, isTooLarge: true };
 	const mostChars = check.unit === "chars" ? check.most : charsOfTokens(json, check);
 	const strings = longStrings(content);
-	const around = strings.reduce((left, { text }) => left - text.length, json.length);
-	if (around > mostChars) return tooLarge;
+	// Escapes in the strings do not count.
+	const around = strings.reduce((left, { text }) => left - (JSON.stringify(text).length - 2), json.length);
 	const lengths = strings.map(({ text }) => text.length);
+	if (around + lengths.reduce((sum, length) => sum + length, 0) <= mostChars) return unchanged;
+	if (around > mostChars) return tooLarge;
 	const shares = fairShares(lengths, mostChars - around);
 	const isCut = (share: number, index: number) => share < (lengths[index] as number);
 	if (shares.some((share, index) => isCut(share, index) && share < leastString)) return tooLarge;
@@ -55,11 +57,13 @@ export async function planStructured(
 	const edits: ValueEdit[] = [];
 	for (const [index, { at, text }] of strings.entries()) {
 		const replacement = shortened[index];
-		if (replacement === undefined) continue;
-		lengthChange += replacement.length - text.length;
+		if (replacement === undefined) {
+			if (isCut(shares[index] as number, index)) return tooLarge;
+			continue;
+		}
+		lengthChange += JSON.stringify(replacement).length - JSON.stringify(text).length;
 		edits.push({ kind: "replace", path: [...path, ...at], replacement });
 	}
-	if (json.length + lengthChange > mostChars) return tooLarge;
 	return schema === undefined || (await fits(content, schema, { edits, path }))
 		? { edits, lengthChange, isTooLarge: false }
 		: tooLarge;
