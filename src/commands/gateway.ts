@@ -82,8 +82,11 @@ function headersOf({ header = [] }: GatewayCommandOptions): Record<string, strin
 	return Object.fromEntries(pairs);
 }
 
+const leastTokens = 100;
+
 async function gatewayOptions(options: GatewayCommandOptions, server: readonly string[]) {
-	const { maxTokens, only, except, describeMax, recall, log: kind = "text" } = options;
+	const { maxTokens = Number.POSITIVE_INFINITY, only, except, describeMax, recall, log: kind = "text" } = options;
+	if (maxTokens < leastTokens) refuseUsage(`expected --max-tokens to be at least ${leastTokens}, which a notice needs`);
 	const config = await commandConfig(options);
 	const policy = continuousPolicy(config);
 	const layers: readonly PolicyLayer[] = [{ preset: "balanced" }, ...config.layers];
@@ -100,7 +103,7 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 	return {
 		policy,
 		layers,
-		maxTokens,
+		maxTokens: options.maxTokens,
 		archive: createArchiveSource({
 			location: archiveLocation({ ...options, environment: process.env }),
 			policy: () => policy,

@@ -106,7 +106,8 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 	const settings = { preset, locale: checkLocale(locale) };
 	const set = Object.entries(settings).flatMap(([key, value]) => (value ? ["--set", `${key}=${value}`] : []));
 	const ofGateway = [...set, ...(named === undefined ? [] : ["--archive", named])];
-	const change = (text = "") => withGateways(text, { host, gateway, start, options: ofGateway });
+	const how = { host, gateway, start, options: ofGateway };
+	const change = (text: string | undefined) => (text === undefined ? undefined : withGateways(text, how));
 	if (await changeFiles({ files, change, dryRun, done: "installed the gateway" })) say(host.afterwards);
 }
 
