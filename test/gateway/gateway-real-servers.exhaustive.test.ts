@@ -128,7 +128,7 @@ describe("a large result of a real server", () => {
 	it("that is a table holds the rows that are asked for, or one recall does", async () => {
 		const root = await scratchFolder();
 		const rows = Array.from(
-			{ length: 30_000 },
+			{ length: 42_000 },
 			(_, at) => `${at},customer-${at},2026-${(at % 12) + 1}-01,open,${at * 7}.50,EUR`,
 		);
 		rows[17_345] = "17345,Zimmermann & Söhne,2026-03-01,disputed,99.95,CHF";
