@@ -29,11 +29,13 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	const { "content-type": type = "", "content-encoding": encoding = "identity" } = answer.headers;
 	let found: JsonObject = {};
 	let hasDropped = false;
+	let callsTools = false;
 	const take = (text: string) => {
 		// Anthropic's API lists the reasoning that it has left out, in the first event.
 		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
 		// Most events are pieces of text.
 		if (!text.includes('"usage')) return;
+		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
 		found = merged(found, usageIn(parsed(text)));
 	};
 	const reader = type.startsWith("text/event-stream") ? eventReader(take) : wholeReader(take);
@@ -60,6 +62,8 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		},
 		/** Whether the provider has left reasoning out, so that it checks the messages that reasoning is bound to. */
 		hasDroppedReasoning: () => hasDropped,
+		/** Whether an answer of Anthropic's API ends with calls of tools. */
+		callsTools: () => callsTools,
 	};
 }
 

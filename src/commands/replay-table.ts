@@ -13,7 +13,10 @@ export function replayText(
 	const [first] = files;
 	const calls = whole(policies[0]?.llm_calls ?? 0);
 	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
-	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
+	const notes = [
+		...(policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : []),
+		...(policies.some(hasPauses) ? [pausesLegend] : []),
+	];
 	const parts = [`${of}, ${calls} LLM calls\n`, policiesTable(policies, rates.unit), legend(rates), ...notes];
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
 		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, rates.unit)}`);
@@ -40,6 +43,16 @@ function legend({ unit, prices }: Rates): string {
 
 const reasoningLegend =
 	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
+
+const pausesLegend = `expired: calls after a pause that the provider's cache did not outlive; of the bill: their share of billed
+never expired: with faults, × raw, if the cache outlived every pause; kept warm: the same by palimpsest proxy --keep-warm
+stays open: kept warm, and every program stays open for longer than that after its last call
+`;
+
+/** Whether a call came after the cache had expired. */
+function hasPauses({ pauses }: PolicyFigures): boolean {
+	return pauses !== undefined && pauses.expired_calls > 0;
+}
 
 type Unit = Rates["unit"];
 
@@ -80,7 +93,16 @@ const reasonings: readonly Column[] = [
 	{ heading: ["produced", "again"], cell: ({ reasoning }) => whole(reasoning?.redone_tokens ?? 0) },
 ];
 
-/** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits. */
+const pauses: readonly Column[] = [
+	{ heading: ["", ""], cell: ({ policy }) => endOf(policy, longestName) },
+	{ heading: ["", "expired"], cell: ({ pauses }) => whole(pauses?.expired_calls ?? 0) },
+	{ heading: ["of the", "bill"], cell: ({ pauses }) => ratio(pauses?.expired_share_of_bill ?? null) },
+	{ heading: ["never", "expired"], cell: ({ pauses }) => ratio(pauses?.ratio_never_expired ?? null) },
+	{ heading: ["kept", "warm"], cell: ({ pauses }) => ratio(pauses?.ratio_kept_warm ?? null) },
+	{ heading: ["stays", "open"], cell: ({ pauses }) => ratio(pauses?.ratio_kept_warm_open ?? null) },
+];
+
+/** A table of costs, one of contexts, and one of pauses that the cache did not outlive, each of at most 120 columns for numbers of up to nine digits. */
 function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
 	const tableOf = (columns: readonly Column[]) =>
 		table([
@@ -89,7 +111,8 @@ function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
 			...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
 		]);
 	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
-	return [tableOf(costs), tableOf(hasReasoning ? [...contexts, ...reasonings] : contexts)].join("\n");
+	const tables = [tableOf(costs), tableOf(hasReasoning ? [...contexts, ...reasonings] : contexts)];
+	return [...tables, ...(policies.some(hasPauses) ? [tableOf(pauses)] : [])].join("\n");
 }
 
 /** docs/replay.md#offline-figures, a line for each file. */

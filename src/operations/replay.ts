@@ -4,7 +4,7 @@ import type { Transcript } from "../conversation/transcript.ts";
 import { toolTurns } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts";
-import { cacheSecondsOf } from "../masking/cache-time.ts";
+import { cacheSecondsOf, pausesOf } from "../masking/cache-time.ts";
 import { type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
 import { findUses } from "../masking/uses.ts";
@@ -13,6 +13,7 @@ import { wordings } from "../policy/wordings.ts";
 import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../replaying/bill.ts";
 import { leastBills } from "../replaying/bound.ts";
 import { meterFaults } from "../replaying/faults.ts";
+import { meterPauses } from "../replaying/pauses.ts";
 import { measureRecall } from "../replaying/recall.ts";
 import {
 	addTotals,
@@ -176,15 +177,27 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	const output = outputByCall(whole.billed);
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
 
+	function billWithFaults(one: ReplayedPolicy, histories: Histories) {
+		const schedule = scheduleOf(one, histories);
+		const bill = billOf(histories.billed, schedule);
+		const { thinking_redone: thinkingRedone } = prices;
+		const { faults, billed } = meterFaults(histories.billed, schedule, { ...rates, thinkingRedone });
+		const billedForFaults = faults === 0 ? 0 : billed - bill.billed;
+		const billedWithFaults = bill.billed + configured.prices.fault * billedForFaults;
+		return { ...bill, schedule, faults, billedForFaults, billedWithFaults };
+	}
+	/** What the policy would be billed if the cache were lost at other moments. */
+	const billLosing =
+		(one: ReplayedPolicy, { counted, billed }: Histories) =>
+		(cold: Uint8Array) =>
+			billWithFaults(one, { counted: { ...counted, cold }, billed: { ...billed, cold } });
+
 	return policies.map((one) => {
 		const histories = historyUnder(one.policy);
-		const schedule = scheduleOf(one, histories);
 		const { billed: history } = histories;
-		const { calls, costs, ...figures } = billOf(history, schedule);
-		const { thinking_redone: thinkingRedone } = prices;
-		const { faults, billed: withRecalls } = meterFaults(history, schedule, { ...rates, thinkingRedone });
-		const billedForFaults = faults === 0 ? 0 : withRecalls - figures.billed;
-		const billedWithFaults = figures.billed + configured.prices.fault * billedForFaults;
+		const { schedule, ...bill } = billWithFaults(one, histories);
+		const { calls, costs, ...figures } = bill;
+		const pauses = pausesOf(history.transcript, history.calls, prices.cache_seconds);
 		const worstOf = (bill: number) => (raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill / raw.billed);
 		return {
 			policy: one,
@@ -192,21 +205,19 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 				...figures,
 				conversations: 1,
 				calls: calls.length,
-				faults,
-				billedForFaults,
-				billedWithFaults,
 				raw: { inputTokens: raw.inputTokens, billed: raw.billed, billedOutput: raw.billedOutput },
 				bound: boundOf(histories),
 				worst: worstOf(figures.billed),
-				worstWithFaults: worstOf(billedWithFaults),
+				worstWithFaults: worstOf(figures.billedWithFaults),
 				callsOverWindow: calls.filter(({ input }) => input > (windowTokens ?? Number.POSITIVE_INFINITY)).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
 				...measureRecall(history, schedule),
+				pauses: meterPauses(history, { pauses, bill, billWith: billLosing(one, histories), rates }),
 			},
 			series() {
 				let billed = 0;
 				return {
-					context: contextByPart(history, schedule, thinkingRedone).map(rounded),
+					context: contextByPart(history, schedule, prices.thinking_redone).map(rounded),
 					billed: costs.map((cost) => {
 						billed += cost;
 						return billed;

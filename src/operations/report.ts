@@ -153,7 +153,7 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	);
 }
 
-export function contextReportOf(
+function contextReportOf(
 	conversation: CountedConversation,
 	settings: {
 		readonly model: string | undefined;

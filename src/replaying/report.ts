@@ -1,4 +1,5 @@
 import type { ContextParts } from "./bill.ts";
+import type { PauseTotals } from "./pauses.ts";
 import type { RecallCount } from "./recall.ts";
 
 /** The sums behind the figures of a policy. Unlike the figures, they add up over conversations. */
@@ -31,6 +32,7 @@ export interface PolicyTotals {
 	readonly lines: RecallCount;
 	/** Tokens of reasoning that the model binds to the messages before it. */
 	readonly reasoning: { readonly recorded: number; readonly leftOut: number; readonly redone: number };
+	readonly pauses: PauseTotals;
 }
 
 export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
@@ -44,6 +46,7 @@ export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 		identifiers: addNumbers(a.identifiers, b.identifiers),
 		lines: addNumbers(a.lines, b.lines),
 		reasoning: addNumbers(a.reasoning, b.reasoning),
+		pauses: addNumbers(a.pauses, b.pauses),
 	};
 }
 
@@ -90,6 +93,8 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		recall_in_digests: shares(totals, "inDigest"),
 		/** Present if a model binds reasoning that is on record. */
 		...(reasoning.recorded > 0 ? { reasoning: reasoningFigures(reasoning) } : {}),
+		/** Present if times are on record. */
+		...(totals.pauses.timedCalls > 0 ? { pauses: pauseFigures(totals) } : {}),
 	};
 }
 
@@ -100,6 +105,22 @@ function reasoningFigures({ recorded, leftOut, redone }: PolicyTotals["reasoning
 		left_out_share: leftOut / recorded,
 		/** Output tokens, part of the bill. */
 		redone_tokens: Math.round(redone),
+	};
+}
+
+function pauseFigures({ pauses, raw, billed, calls }: PolicyTotals) {
+	return {
+		timed_calls: pauses.timedCalls,
+		expired_calls: pauses.expiredCalls,
+		/** Of all calls, and of `billed`. */
+		expired_share_of_calls: pauses.expiredCalls / calls,
+		expired_share_of_bill: billed === 0 ? 0 : pauses.billedExpired / billed,
+		/** `ratio_with_faults` if the cache never expired. */
+		ratio_never_expired: ratio(pauses.billedForever, raw.billed),
+		/** The same with the pings of `proxy --keep-warm`; and if every program stays open after its last call. */
+		ratio_kept_warm: ratio(pauses.billedKeptWarm, raw.billed),
+		ratio_kept_warm_open: ratio(pauses.billedKeptWarm + pauses.billedAtEnd, raw.billed),
+		pings: pauses.pings,
 	};
 }
 

@@ -66,6 +66,30 @@ describe("the table of policies", () => {
 		]);
 	});
 
+	it("shows the pauses of sessions in which the cache expired", () => {
+		const pauses = {
+			timed_calls: 1_000,
+			expired_calls: 21,
+			expired_share_of_calls: 0.021,
+			expired_share_of_bill: 0.1581,
+			ratio_never_expired: 0.7,
+			ratio_kept_warm: 0.7736,
+			ratio_kept_warm_open: 0.7876,
+			pings: 40,
+		};
+		const text = tablesOf([empty, { ...figures, pauses }]);
+		expect(text.split("\n").slice(11, 16)).toEqual([
+			"",
+			"                   of the    never   kept  stays",
+			"          expired    bill  expired   warm   open",
+			"raw             0       –        –      –      –",
+			"window:8       21   0.158    0.700  0.774  0.788",
+		]);
+		expect(text).toContain("\nexpired: calls after a pause");
+		const lasting = { ...pauses, expired_calls: 0 };
+		expect(tablesOf([{ ...figures, pauses: lasting }])).not.toContain("expired");
+	});
+
 	it.each([
 		[0.012345, "$0.0123"],
 		[1.5, "$1.50"],

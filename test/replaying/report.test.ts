@@ -29,6 +29,25 @@ const one: PolicyTotals = {
 	identifiers: uses(10, 6, 2),
 	lines: uses(4, 1, 3),
 	reasoning: { recorded: 0, leftOut: 0, redone: 0 },
+	pauses: {
+		timedCalls: 0,
+		expiredCalls: 0,
+		billedExpired: 0,
+		billedForever: 530,
+		billedKeptWarm: 530,
+		billedAtEnd: 0,
+		pings: 0,
+	},
+};
+
+const paused = {
+	timedCalls: 30,
+	expiredCalls: 2,
+	billedExpired: 100,
+	billedForever: 500,
+	billedKeptWarm: 520,
+	billedAtEnd: 10,
+	pings: 3,
 };
 
 describe("figuresOf", () => {
@@ -59,6 +78,20 @@ describe("figuresOf", () => {
 			masked_tool_results: 12,
 			recall: { identifiers: 0.6, lines: 0.25 },
 			recall_in_digests: { identifiers: 0.2, lines: 0.75 },
+		});
+	});
+
+	it("has the figures of pauses where times are on record", () => {
+		const { pauses } = figuresOf("balanced", { ...one, pauses: paused });
+		expect(pauses).toEqual({
+			timed_calls: 30,
+			expired_calls: 2,
+			expired_share_of_calls: 0.05,
+			expired_share_of_bill: 0.2,
+			ratio_never_expired: 0.5,
+			ratio_kept_warm: 0.52,
+			ratio_kept_warm_open: 0.53,
+			pings: 3,
 		});
 	});
 
@@ -107,6 +140,7 @@ describe("addTotals", () => {
 			identifiers: uses(1, 1, 1),
 			lines: uses(2, 2, 2),
 			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
+			pauses: { ...paused, billedForever: 420, billedKeptWarm: 460 },
 		};
 		expect(addTotals(one, other)).toEqual({
 			conversations: 2,
@@ -134,6 +168,15 @@ describe("addTotals", () => {
 			identifiers: uses(11, 7, 3),
 			lines: uses(6, 3, 5),
 			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
+			pauses: {
+				timedCalls: 30,
+				expiredCalls: 2,
+				billedExpired: 100,
+				billedForever: 950,
+				billedKeptWarm: 990,
+				billedAtEnd: 10,
+				pings: 3,
+			},
 		});
 		expect(figuresOf("balanced", other).reasoning).toEqual({
 			recorded_tokens: 40,
