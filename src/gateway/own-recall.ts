@@ -12,7 +12,7 @@ import type { PolicyLayer } from "../policy/schema.ts";
 const recallTool: Tool = {
 	...recallOriginal,
 	description:
-		"Reads the original of a result that was shortened, by the ref= in its notice: left out on purpose, kept intact, no error. Whole or in part; answers hold max_tokens (2000).",
+		"Reads the original of a result that was shortened, by the ref= in its notice: kept intact, no error. Whole, in part, or found by query, in max_tokens (2000).",
 	inputSchema: recallOriginal.inputSchema.omit({ tool_call_id: true }) as Tool["inputSchema"],
 };
 
@@ -59,14 +59,32 @@ function ownOriginals(archive: Archive, owner: string): Archive {
 		}
 		throw notOwn();
 	};
+	// Every function by name, so that a new one of the archive is confined too.
+	const { namespace, location, refOf } = archive;
 	return {
-		...archive,
+		namespace,
+		location,
+		refOf,
 		get: (ref) => checked(archive.get(ref), (found) => found.ref),
 		read: (ref, consume) => checked(archive.read(ref, consume), (read) => read.listing.ref),
 		has: async (ref) => (await archive.has(ref)) && (await isOwn(ref)),
 		find: async () => [],
+		async *list() {
+			for await (const listing of archive.list()) if (await isOwn(listing.ref)) yield listing;
+		},
+		async *scan(mostBytes) {
+			for await (const scanned of archive.scan(mostBytes)) if (await isOwn(scanned.ref)) yield scanned;
+		},
+		put: readOnly,
+		putInPieces: readOnly,
+		stats: readOnly,
+		sweep: readOnly,
+		clear: readOnly,
+		close: readOnly,
 	};
 }
+
+const readOnly = () => Promise.reject(new Error("Expected only the originals of one server to be read."));
 
 function notOwn(): PalimpsestError {
 	const message =

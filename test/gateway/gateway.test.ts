@@ -236,6 +236,19 @@ describe("a call of the added tool", () => {
 		expect(read.result).not.toHaveProperty("isError");
 	});
 
+	it("finds words in the originals of this server alone", async () => {
+		const { answer, archive, ...own } = inMemoryGateway();
+		const other = inMemoryGateway({ owner: "another server", archive });
+		const ref = refIn(textIn(await answer(call(1, "search"), textResult(long))));
+		await archive.use((opened) => opened.put([{ kind: "text", text: "4711-XK, as a program has archived it" }]));
+		const query = { query: "4711-XK" };
+		const found = textIn((await own.ownAnswer(call(2, "recall_original", query))).result as never);
+		expect(found).toContain(ref);
+		expect(found).not.toContain("as a program");
+		const ofOther = textIn((await other.ownAnswer(call(3, "recall_original", query))).result as never);
+		expect(ofOther).not.toContain(ref);
+	});
+
 	it("has the type of its result in the newer revision", async () => {
 		const { ownAnswer } = inMemoryGateway();
 		const { params, ...rest } = call(1, "recall_original", { ref: "none" });
