@@ -33,7 +33,7 @@ export async function serveRemote(
 	const gateway: Gateway = createGateway({ ...options, toHost, toServer: (line, read) => sender.send(line, read) });
 	const ended = new Promise<void>((resolve) => {
 		gone.signal.addEventListener("abort", () => resolve());
-		for (const event of ["end", "error"]) input.once(event, () => resolve());
+		for (const event of ["end", "error", "close"]) input.once(event, () => resolve());
 		output.once("error", () => resolve());
 	});
 	const sender = createSender({ url, link, gateway, log, gone, onMessage: receive });

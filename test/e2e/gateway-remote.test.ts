@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -76,6 +78,42 @@ describe("a server over HTTP", () => {
 		const { connect } = await connected(address, ["--header", "Authorization=MY_TOKEN"], { MY_TOKEN: "Bearer secret" });
 		await expect(connect()).rejects.toThrow(/HTTP status 401\. Give its token: --header Authorization=VARIABLE/);
 		expect(seen).toContain("Bearer secret");
+	});
+
+	it.each([
+		[
+			"by a redirect",
+			(other: string, response: ServerResponse) => void response.writeHead(307, { location: other }).end(),
+		],
+		[
+			"as the place for messages",
+			(other: string, response: ServerResponse, method: string) => {
+				if (method === "POST") return void response.writeHead(405).end();
+				response.writeHead(200, { "content-type": "text/event-stream" });
+				response.write(`event: endpoint\ndata: ${other}\n\n`);
+			},
+		],
+	] as const)("that names another server %s sends nothing there", async (_how, name) => {
+		const seen: unknown[] = [];
+		const other = await standIn((request, response) => {
+			seen.push(request.headers);
+			response.writeHead(200).end();
+		});
+		const address = await standIn((request, response) => name(other, response, request.method ?? ""));
+		const { connect } = await connected(address, ["--header", "Authorization=MY_TOKEN"], { MY_TOKEN: "Bearer secret" });
+		await expect(connect()).rejects.toThrow(/answered with HTTP status (?:307|405)\./);
+		expect(seen).toEqual([]);
+	});
+
+	it("is left when a signal ends the gateway", async () => {
+		const address = await standIn((_request, response) => void response.writeHead(404).end());
+		const { command, args, cwd, env } = await gatewayTo(address);
+		const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "ignore"] });
+		const ended = once(child, "close");
+		child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+		await once(child.stdout, "data");
+		child.kill("SIGTERM");
+		expect(await ended).toEqual([0, null]);
 	});
 
 	it("that is not there answers with an error", async () => {

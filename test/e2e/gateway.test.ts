@@ -1,11 +1,13 @@
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { StdioClientTransport as NewerTransport } from "@modelcontextprotocol/client/stdio";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { CreateMessageRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
+import { modes, newerClient, revision } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
@@ -98,6 +100,8 @@ describe("a server behind the gateway", () => {
 			expect.objectContaining({ tool: "recall_original" }),
 		]);
 		expect(calls()[1].chars_before).toBeGreaterThan(250_000);
+		// Names and sizes, and no text.
+		expect(stderr()).not.toContain("word word");
 	});
 
 	it("has the environment, the arguments, the folder and the standard error of the gateway", async () => {
@@ -183,6 +187,26 @@ describe("a server behind the gateway", () => {
 		expect(stderr()).toContain("passed unread: it is over 67108864 bytes");
 		child.stdin.end();
 		await ended;
+	});
+});
+
+describe.each(modes)("a client of the newer SDK in mode %j", (mode) => {
+	it("reaches a server of its era, whose large results are cut", async () => {
+		const { cwd, env } = await environmentOf({});
+		const parameters = parametersOf({ options: ["--max-tokens", "500"], server: [process.execPath, builtCli] });
+		const client = newerClient(mode);
+		await client.connect(
+			new NewerTransport({ command: process.execPath, args: parameters, cwd, env, stderr: "ignore" }),
+		);
+		onTestFinished(() => client.close());
+		expect((await client.listTools()).tools.map(({ name }) => name)).toContain("palimpsest_recall_original");
+		const { contents } = await client.readResource({ uri: "policy://schema" });
+		const [, ref] =
+			/ref=([a-z0-9]{12})\] .*read it with palimpsest_recall_original/.exec((contents[0] as { text: string }).text) ??
+			[];
+		const read = await client.callTool({ name: "palimpsest_recall_original", arguments: { ref, head: 1 } });
+		expect(JSON.stringify(read.content)).toContain("Original result of");
+		expect(client.getNegotiatedProtocolVersion()).toBe(mode === "legacy" ? "2025-11-25" : revision);
 	});
 });
 
