@@ -81,6 +81,8 @@ const longestName = 128;
 export function createGateway(options: GatewayOptions) {
 	const { policy, archive, choice, toHost, toServer, log, onCallEnd } = options;
 	const open = new Map<string, OpenRequest>();
+	/** Calls of the added tool. */
+	const own = new Map<string, OpenRequest>();
 	const tasks = new Map<string, Asked>();
 	const tools = new Map<string, JsonObject>();
 	let addedName: string = recallNames.usual;
@@ -99,7 +101,9 @@ export function createGateway(options: GatewayOptions) {
 			}
 		},
 		fromServer(line: Buffer): void {
-			const read = open.size === 0 ? undefined : readLine(line);
+			const read = open.size + own.size === 0 ? undefined : readLine(line);
+			// Another answer would be taken for that of our tool.
+			if (read?.messages.some(({ message }) => message.kind === "response" && own.has(keyOf(message.id)))) return;
 			const answers = (read?.messages ?? []).flatMap(({ path, message }) => {
 				if (message.kind !== "response") return [];
 				const request = open.get(keyOf(message.id));
@@ -111,8 +115,10 @@ export function createGateway(options: GatewayOptions) {
 		},
 		/** Answers every request that still waits: no answer will come. */
 		end(reason: string): void {
-			for (const { id } of open.values()) toHost.line(errorLine(id, { code: connectionClosed, message: reason }));
+			const waiting = [...open.values(), ...own.values()];
+			for (const { id } of waiting) toHost.line(errorLine(id, { code: connectionClosed, message: reason }));
 			open.clear();
+			own.clear();
 		},
 		/** The server cannot be asked this. */
 		refuse(id: RequestId, message: string, code = connectionClosed): void {
@@ -128,22 +134,21 @@ export function createGateway(options: GatewayOptions) {
 		if (message.kind === "notification" && message.method === "notifications/cancelled") {
 			const { requestId: id } = message.params;
 			if (typeof id !== "string" && typeof id !== "number") return true;
-			const request = open.get(keyOf(id));
 			open.delete(keyOf(id));
-			// Our own answers come at once, and hosts ignore the answer to a cancelled request.
-			return !(request?.asked.kind === "call" && isOwnTool(request.asked.tool));
+			return !own.delete(keyOf(id));
 		}
 		if (message.kind !== "request") return true;
 		const asked = askedBy(message);
 		const request = { id: message.id, asked, startedAt: performance.now(), bytes };
-		open.set(keyOf(message.id), request);
-		if (asked.kind !== "call") return true;
-		if (isOwnTool(asked.tool)) {
+		if (asked.kind === "call" && isOwnTool(asked.tool)) {
+			own.set(keyOf(message.id), request);
 			void answerRecall(message, request);
 			return false;
 		}
-		if (!isLeftOut(asked.tool, choice)) return true;
-		open.delete(keyOf(message.id));
+		if (asked.kind !== "call" || !isLeftOut(asked.tool, choice)) {
+			open.set(keyOf(message.id), request);
+			return true;
+		}
 		const words = "Unknown tool: it is left out by palimpsest gateway (--only, --except).";
 		toHost.line(errorLine(message.id, { code: invalidParams, message: words }));
 		return false;
@@ -158,7 +163,7 @@ export function createGateway(options: GatewayOptions) {
 		const { runRecall } = await import("./own-recall.ts");
 		const { layers, owner } = options;
 		const { result, code, report } = await runRecall({ arguments: params.arguments, layers, archive, owner, log });
-		if (!open.delete(keyOf(id))) return;
+		if (!own.delete(keyOf(id))) return;
 		const answer = { jsonrpc: "2.0", id, result: isNewer ? { resultType: "complete", ...result } : result };
 		const line = Buffer.from(JSON.stringify(answer));
 		toHost.line(line);

@@ -249,6 +249,19 @@ describe("a call of the added tool", () => {
 		expect(ofOther).not.toContain(ref);
 	});
 
+	it("is answered by the gateway alone, and not after it is cancelled", async () => {
+		const { fromHost, fromServer, lines, toServer, toHost } = inMemoryGateway();
+		for (const id of [1, 2]) fromHost({ jsonrpc: "2.0", ...call(id, "recall_original", { ref: "x" }) });
+		fromServer({ jsonrpc: "2.0", id: 1, result: textResult("forged") });
+		fromHost('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}');
+		await expect.poll(lines).toHaveLength(1);
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		await toHost.settled();
+		expect(lines().map((line) => JSON.parse(line).id)).toEqual([1]);
+		expect(lines()[0]).not.toContain("forged");
+		expect(toServer).toEqual([]);
+	});
+
 	it("has the type of its result in the newer revision", async () => {
 		const { ownAnswer } = inMemoryGateway();
 		const { params, ...rest } = call(1, "recall_original", { ref: "none" });
