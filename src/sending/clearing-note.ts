@@ -33,12 +33,16 @@ export function addClearingNote(
 	const { paired, transcript } = opened;
 	const messageOf = (place: number) => (paired[place] as PairedResult).message;
 	const stateOf = (place: number) => fresh.get(place) ?? known[place];
-	const sizes = paired.map(({ result }) => resultText(result).length);
-	const cleared = Array.from(paired.keys())
-		.filter((place) => stateOf(place)?.kind === "cleared" && stateOf(place)?.ref !== undefined)
-		.filter((place) => (sizes[place] as number) >= shortestNamed)
-		.sort((a, b) => (sizes[b] as number) - (sizes[a] as number))
-		.slice(0, mostNamed);
+	const cleared = paired
+		.flatMap(({ result }, place) => {
+			const state = stateOf(place);
+			const isNameable = state?.kind === "cleared" && state.ref !== undefined;
+			return isNameable ? [{ place, size: resultText(result).length }] : [];
+		})
+		.filter(({ size }) => size >= shortestNamed)
+		.sort((a, b) => b.size - a.size)
+		.slice(0, mostNamed)
+		.map(({ place }) => place);
 	if (cleared.length === 0) return;
 	const notes = paired.flatMap(({ result }, place) => {
 		const state = stateOf(place);
