@@ -295,9 +295,12 @@ function addReportCommands(program: Command): void {
 		)
 		.option(
 			"--prices <read,write>",
-			"prices of a token read from the cache and of one written to it, and as a third number of output (default: the policy's)",
+			"prices of a token read from the cache and of one written to it, and as a third number of output (default: those of the model)",
 		)
-		.option("--model <name>", "bill in US dollars as its provider does, and count its tokens")
+		.option(
+			"--model <names>",
+			"count and bill all sessions as of this model; several, with commas between, are compared (default: each session's own)",
+		)
 		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)
 		.option("--files", "also print a table for each file")

@@ -5,11 +5,15 @@ import { startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
 
+/** The share of a price step or a window that is filled after masking because of it, so that the next calls stay below it. */
+export const roomLeft = 0.8;
+
 /** For each result, the number of messages before the first call with its placeholder; `Infinity` for never. */
 export type Schedule = ArrayLike<number>;
 
 export interface Replaying {
 	readonly meter: TokenMeter;
+	/** Price steps are in tokens of the history. */
 	readonly prices: Prices;
 	/** Tokens of the context above which all candidates are masked, whatever the cadence. */
 	readonly budget?: number | undefined;
@@ -31,16 +35,19 @@ export interface Replaying {
 	readonly isForwarded?: boolean | undefined;
 	/** Whether the model accepts reasoning only after unchanged messages; as `readHistory` has it. */
 	readonly bindsReasoning?: boolean | undefined;
+	/** Whether a provider clears the results, which can take only the oldest and makes no reasoning invalid. */
+	readonly oldestFirst?: boolean | undefined;
 	/** Input tokens that a fault counts as, in addition to its cost. By default as many as `thrift` says. */
 	readonly addedToFault?: number | undefined;
 }
 
 /** The schedule of a history extends that of its beginning and of `sent`: nothing masked is ever unmasked. */
 export function replay(
-	history: ReplayHistory,
+	whole: ReplayHistory,
 	how: Omit<Replaying, "meter" | "idleSeconds" | "bindsReasoning"> & { readonly mask: MaskPolicy },
 ): Schedule {
-	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault } = how;
+	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault, oldestFirst } = how;
+	const history = oldestFirst ? { ...whole, reasoning: undefined } : whole;
 	const end = history.transcript.messages.length;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	const sent = how.sent && sentMaskings(history, how.sent);
@@ -51,25 +58,37 @@ export function replay(
 	const isColdAt = (index: number) => coldAt?.has(index) === true && !(how.isForwarded && index === end);
 	const cold = history.cold.map((one, index) => (isColdAt(index) ? 1 : one));
 	const view = startView({ ...history, cold }, prices.thinking_redone);
-	const selector = startSelector(history, { mask, prices, addedToFault });
-	const cadence = startCadence({ history, mask, prices, view, selector });
+	const selector = startSelector(history, { mask, prices, addedToFault, oldestFirst });
+	const cadence = startCadence({ history, mask, prices, view, selector, oldestFirst });
 	let ceiling = budget;
 	let nextSent = 0;
 	const act = (index: number) => {
 		const wasTooMuch = view.total() > ceiling;
 		const isRepeated = repeatSent(index);
 		const isTooMuch = view.total() > ceiling;
+		const step = isTooMuch ? undefined : stepToAvoid();
 		if (sent && how.isForwarded && index === end) cadence.called(view.call());
 		if (!sent || index === end) {
-			hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
-			if (isTooMuch && mask.selection === "use") {
-				const over = oldestOver(budget - slack);
+			hide(cadence.choose(isTooMuch || step !== undefined || coldAt?.has(index) === true), index);
+			if ((isTooMuch || step !== undefined) && mask.selection === "use") {
+				const over = oldestOver(step === undefined ? budget - slack : roomLeft * step);
 				hide(over, index);
 				cadence.masked(over);
 			}
 		}
 		// A context over the budget in which nothing was masked is still to be reduced.
 		if (sent ? wasTooMuch && isRepeated : isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+	};
+	/** The lowest price step that the next call passes, and that it does not pass with all masked that may be. */
+	const stepToAvoid = () => {
+		const total = view.total();
+		const passed = prices.steps.flatMap(({ over }) => (total > over ? [over] : []));
+		if (passed.length === 0) return undefined;
+		const least = selector
+			.released()
+			.reduce((sum, place) => sum - (history.results[place] as ReplayResult).saves, total);
+		const avoidable = passed.filter((over) => least <= over);
+		return avoidable.length === 0 ? undefined : Math.min(...avoidable);
 	};
 	/** Masks the results that were sent masked by this moment; returns whether there were any. */
 	const repeatSent = (index: number) => {
@@ -140,11 +159,13 @@ function startCadence(what: {
 	readonly prices: Prices;
 	readonly view: View;
 	readonly selector: Selector;
+	readonly oldestFirst: boolean | undefined;
 }) {
-	const { history, mask, prices, view, selector } = what;
+	const { history, mask, prices, view, selector, oldestFirst } = what;
 	const isBreakEven = mask.cadence === "break_even";
 	const { selection } = mask;
-	const rule = isBreakEven ? startBreakEven(history, { view, prices, selection, gainOf: selector.gainOf }) : undefined;
+	const { gainOf } = selector;
+	const rule = isBreakEven ? startBreakEven(history, { view, prices, selection, gainOf, oldestFirst }) : undefined;
 	/** At fixed turns, from the first at which a result is older than the window: the same in a masked history. */
 	const stride = () => Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
 	let strides = 0;

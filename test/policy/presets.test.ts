@@ -41,6 +41,7 @@ describe("presets", () => {
 			thrift: "medium",
 			cadence: "every_turn",
 			stride_turns: 10,
+			by: "palimpsest",
 		});
 		expect(policy.guard).toMatchObject({
 			ladder: ["truncate", "mask", "drop"],
@@ -167,6 +168,7 @@ describe("presets", () => {
 			cache_read: 0.1,
 			cache_write: 1.25,
 			output: 5,
+			steps: [],
 			thinking_redone: 0.3,
 			fault: 1,
 			cache_seconds: 300,
