@@ -7,10 +7,10 @@ import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
 import { inTime } from "../sending/archiving.ts";
-import { isShownWhole } from "../sending/cut-on-arrival.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import type { HostRequest } from "../sending/request.ts";
+import { isShownWhole } from "../truncation/shown-whole.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */

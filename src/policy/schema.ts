@@ -217,6 +217,10 @@ const truncate = section("Cutting one large text, and large results in the guard
 		50_000,
 		"Characters (UTF-16 code units) up to which a text stays whole. With a strategy other than `head_tail`, longer texts are cut to this length.",
 	),
+	command_chars: absentOr(
+		largeNumber,
+		"The same for what a command prints that runs something, lists files or writes, as it arrives in the proxy or a plugin. Absent: `max_chars`.",
+	),
 	max_tokens: absentOr(
 		largeNumber.min(1),
 		"The limit in tokens, with notices, instead of `max_chars`. `auto` then replaces `head_tail`. The guard ignores it.",
