@@ -60,13 +60,18 @@ export function mayBeCut(result: ToolResult, { truncate }: Policy): boolean {
 	return resultText(result).length > Math.min(truncate.max_chars, truncate.command_chars ?? truncate.max_chars);
 }
 
-/** Its output is a report of what was done. What other calls return was asked for by its place or its words. */
+/** What these print is a report of what was done. What other calls return was asked for by its place or its words. */
 const reporting: ReadonlySet<TargetKind> = new Set(["run", "list", "write"]);
 
-function arrivalLimit({ truncate }: Policy): ArrivalLimit {
-	const { max_chars, command_chars } = truncate;
+/** These stay whole with thrift low: an answer that quotes a file needs all of its lines. */
+const quoted: ReadonlySet<TargetKind> = new Set(["read", "write"]);
+
+/** docs/evidence.md#cutting-on-arrival */
+function arrivalLimit({ truncate: { max_chars: all, command_chars }, mask: { thrift } }: Policy): ArrivalLimit {
+	const ofCommands = thrift === "low" ? all : (command_chars ?? all);
 	return ({ chars, kind }) => {
-		const most = reporting.has(kind) ? (command_chars ?? max_chars) : max_chars;
+		if (thrift === "low" && quoted.has(kind)) return undefined;
+		const most = reporting.has(kind) ? ofCommands : all;
 		return chars > most ? most : undefined;
 	};
 }

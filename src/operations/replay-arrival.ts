@@ -8,7 +8,7 @@ import { findUses, stringsIn, type Uses } from "../masking/uses.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
-import { planCuts } from "./cut-on-arrival.ts";
+import { type ArrivalLimit, planCuts } from "./cut-on-arrival.ts";
 
 /** A conversation whose results were cut as they arrived. */
 export interface Arrived {
@@ -26,35 +26,36 @@ const unlimited = 1_000_000_000;
 export const arrivesWhole = { max_chars: unlimited, command_chars: null } as const;
 
 /**
- * Cuts the results of a conversation as they arrive, as the proxy does under a policy: once for all policies that cut
- * alike. Returns `undefined` if a policy cuts none.
+ * Cuts the results of a conversation as they arrive, as the proxy does under a policy or another limit: once for all
+ * policies that cut alike. Returns `undefined` if none is cut.
  */
-export function startArrivals(source: ReadConversation): (policy: Policy) => Arrived | undefined {
+export function startArrivals(
+	source: ReadConversation,
+	limitOf?: ArrivalLimit,
+): (policy: Policy) => Arrived | undefined {
+	const { document, format, transcript } = source;
+	const paired = pairResults(transcript);
 	const known = new Map<string, Arrived | undefined>();
+	const arriving = (key: string, policy: Policy): Arrived | undefined => {
+		const plan = planCuts({
+			transcript,
+			fresh: paired,
+			policy,
+			wording: wordings(policy, "archived"),
+			isPlaceholder: placeholdersOf(policy),
+			// A replay archives nothing; the notice is as long as with any reference.
+			archiving: { refOf: () => "0".repeat(12), jsonAt: () => "" },
+			limitOf,
+		});
+		if (plan.length === 0) return undefined;
+		const cut = format.read(locateMessages(applyPlan(document, plan)));
+		return { key, transcript: cut, uses: once(() => findUses(cut)), hides: hiding(paired, pairResults(cut)) };
+	};
 	return (policy) => {
-		const key = JSON.stringify([policy.locale, policy.truncate]);
-		if (!known.has(key)) known.set(key, arriving(source, { key, policy }));
+		const key = JSON.stringify([policy.locale, policy.truncate, policy.mask.thrift]);
+		if (!known.has(key)) known.set(key, arriving(key, policy));
 		return known.get(key);
 	};
-}
-
-function arriving(
-	{ document, format, transcript }: ReadConversation,
-	{ key, policy }: { readonly key: string; readonly policy: Policy },
-): Arrived | undefined {
-	const paired = pairResults(transcript);
-	const plan = planCuts({
-		transcript,
-		fresh: paired,
-		policy,
-		wording: wordings(policy, "archived"),
-		isPlaceholder: placeholdersOf(policy),
-		// A replay archives nothing; the notice is as long as with any reference.
-		archiving: { refOf: () => "0".repeat(12), jsonAt: () => "" },
-	});
-	if (plan.length === 0) return undefined;
-	const cut = format.read(locateMessages(applyPlan(document, plan)));
-	return { key, transcript: cut, uses: once(() => findUses(cut)), hides: hiding(paired, pairResults(cut)) };
 }
 
 function hiding(whole: readonly PairedResult[], cut: readonly PairedResult[]): CutOnArrival["hides"] {

@@ -163,7 +163,12 @@ describe("presets", () => {
 			observations: true,
 		});
 		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7, max_tool_result_chars: 16_000 });
-		expect(policy.truncate).toEqual({ ...defaults.truncate, strategy: "auto", max_chars: 16_000, command_chars: 4_000 });
+		expect(policy.truncate).toEqual({
+			...defaults.truncate,
+			strategy: "auto",
+			max_chars: 16_000,
+			command_chars: 4_000,
+		});
 		expect(policy.prices).toEqual({
 			input: 1,
 			cache_read: 0.1,

@@ -144,6 +144,19 @@ describe("a large result", () => {
 		expect(cut.map(({ length }) => length <= most)).toEqual([true]);
 	});
 
+	it.each([
+		["cat src/a.ts", 40_000],
+		["npm test", 15_000],
+	])("of the command %s of %i characters is not cut with thrift low", async (command, chars) => {
+		const session = await startPlayed({ policy: policyOf({ preset: "balanced", mask: { thrift: "low" } }) });
+		const request = requestOf(
+			"anthropic",
+			turnsOf(1, chars).map((turn) => ({ ...turn, command })),
+		);
+		await sendSettled(await session.start(), request);
+		expect(session.lastBody()).toBe(request.body);
+	});
+
 	it("that a command has read from the archive goes out as the host sent it", async () => {
 		const session = await startPlayed();
 		const turns = turnsOf(1, 40_000).map((turn) => ({ ...turn, command: "palimpsest recall abc --all" }));

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { startArrivalSearch } from "../../lab/arrival.ts";
+import { conversations, sources } from "../support/development-set.ts";
+import { hasRealData } from "../support/real-conversations.ts";
+
+describe.skipIf(!hasRealData)(
+	"the characters to which results are cut as they arrive, chosen on all sources but one",
+	() => {
+		it("are worth more than cutting nothing at the same limit of faults, at each price of a read", async () => {
+			const search = await startArrivalSearch();
+			conversations.forEach((read, index) => {
+				search.add(sources[index] as string, read);
+			});
+			const rows = search.rows();
+			process.stderr.write(search.table());
+			for (const { price, limit, family, point } of rows) {
+				if (family !== "two numbers" || limit < 1) continue;
+				const nothing = rows.find((row) => row.price === price && row.limit === limit && row.family === "nothing");
+				expect([price, limit, point.ratio < (nothing?.point.ratio ?? 0) - 0.02]).toEqual([price, limit, true]);
+			}
+		});
+	},
+);
