@@ -80,7 +80,7 @@ function readUnder(transcript: Transcript, policy: Policy, uses?: () => Uses): R
 }
 
 /** Some sessions record that their cache lasted an hour. */
-function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
+export function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
 	return pricesFor(prices, cacheSecondsOf(messages, prices));
 }
 
@@ -96,14 +96,18 @@ export function replayAll(policy: Policy, addedToFault?: number): readonly Repla
 	});
 }
 
-/** The same, with results cut as they arrive, as the proxy does under the policy. */
+/** The history of a conversation whose results are cut as they arrive, as the proxy does under the policy. */
+export function historyArriving(read: ReadConversation, policy: Policy): ReplayHistory {
+	const whole = historyUnder(read.transcript, policy);
+	const arrived = startArrivals(read)(policy);
+	if (!arrived) return whole;
+	return { ...readUnder(arrived.transcript, policy, arrived.uses), cut: { whole, hides: arrived.hides } };
+}
+
+/** Replays a policy over the set with its cuts on arrival. */
 export function replayArrived(policy: Policy): readonly Replayed[] {
 	return conversations.map((read) => {
-		const whole = historyUnder(read.transcript, policy);
-		const arrived = startArrivals(read)(policy);
-		const history = arrived
-			? { ...readUnder(arrived.transcript, policy, arrived.uses), cut: { whole, hides: arrived.hides } }
-			: whole;
+		const history = historyArriving(read, policy);
 		const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
 		return measure(history, schedule, pricesOf(read.transcript, policy));
 	});
