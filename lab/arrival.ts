@@ -1,6 +1,7 @@
 import { once } from "../src/conversation/lists.ts";
 import type { ReadConversation } from "../src/formats/detect.ts";
 import { cacheSecondsOf, pricesFor } from "../src/masking/cache-time.ts";
+import { costOfRewriting } from "../src/masking/fault-cost.ts";
 import { type ReplayHistory, readHistory } from "../src/masking/history.ts";
 import { replay } from "../src/masking/replay.ts";
 import { findUses, type Uses } from "../src/masking/uses.ts";
@@ -15,7 +16,7 @@ import { placeholdersOf } from "../src/restore/recognise.ts";
 import { chooseWithout, leftOut, type Setting } from "./left-out.ts";
 
 const reads = [0.1, 0.05, 0.025];
-/** Input tokens that a fault counts as beside its cost, where a read costs 0.1; cheaper reads lower it as in the product. */
+/** Input tokens that a fault counts as beside its cost, where a read costs 0.1; others change it as in the product. */
 const faultPrices = [1_500, 2_500, 4_000, 6_000, 9_000, 12_000, 18_000, 26_000, 36_000];
 /** Faults in 100 calls, at most. */
 const limits = [2.4, 1, 0.8, 0.4];
@@ -107,7 +108,7 @@ export async function startArrivalSearch() {
 					const ofPrice = settings.get(price) as Map<string, Counted>;
 					for (const addedToFault of [undefined, ...faultPrices]) {
 						const mask = { ...policy.mask, enabled: addedToFault !== undefined };
-						const scaled = addedToFault && addedToFault * (price / 0.1) ** 1.25;
+						const scaled = addedToFault && addedToFault / costOfRewriting(given);
 						const { billed, faults } = meterFaults(
 							history,
 							replay(history, { mask, prices: given, addedToFault: scaled }),

@@ -66,6 +66,14 @@ export interface OriginalWriter {
 	readonly discard: () => Promise<void>;
 }
 
+/** A text of the archive in a scan. */
+export interface Scanned {
+	readonly ref: Ref;
+	readonly text: string;
+	/** `undefined` if the stored bytes are damaged. */
+	readonly listing: () => Promise<Listing | undefined>;
+}
+
 /** One namespace. Every function throws PalimpsestError `archive_unavailable` if the place cannot be used. */
 export interface Archive {
 	readonly namespace: string;
@@ -93,6 +101,8 @@ export interface Archive {
 	readonly find: (toolCallId: string) => Promise<readonly Listing[]>;
 	/** In no particular order. May miss originals that are added or removed meanwhile. */
 	readonly list: () => AsyncIterable<Listing>;
+	/** Texts of at most `mostBytes`, the last used first. Marks none as used. */
+	readonly scan: (mostBytes: number) => AsyncIterable<Scanned>;
 	readonly stats: () => Promise<ArchiveStats>;
 	/** Also runs hourly. An hourly sweep waits a day before it deletes a large share, since the clock may be wrong. */
 	readonly sweep: () => Promise<Sweep>;

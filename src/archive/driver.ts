@@ -1,8 +1,8 @@
 import { parseJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { type Archive, type ArchiveStats, type Listing, originalKinds, type Sweep } from "./archive.ts";
+import { type Archive, type Listing, originalKinds, type Sweep } from "./archive.ts";
 import { callKey } from "./reference.ts";
-import type { SweepTime } from "./retention.ts";
+import type { Holding, SweepTime } from "./retention.ts";
 import { sha256 } from "./text-bytes.ts";
 
 /** The record of a text, one for each tool call with this text. */
@@ -17,8 +17,6 @@ export interface Stored {
 export interface Entry extends Stored {
 	readonly pieces: () => Iterable<Buffer>;
 }
-
-type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 
 /** One namespace of a place, by hashes and bytes. Every function throws PalimpsestError `archive_unavailable`. */
 export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
@@ -38,20 +36,14 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	readonly aboutsOf: (hash: string) => Promise<readonly About[]>;
 	readonly find: (toolCallId: string) => Promise<readonly Stored[]>;
 	readonly hashes: () => AsyncIterable<string>;
-	readonly holdings: () => Promise<Holdings>;
+	/** All texts with their last use. */
+	readonly holdings: () => Promise<readonly Holding[]>;
+	/** The bytes of texts, in the same order, without marking them as used; `undefined` for one that is gone. */
+	readonly peek: (hashes: readonly string[]) => Promise<readonly (Buffer | undefined)[]>;
 	/** Whether the last sweep is more than an hour old. After `true`, the caller has to sweep. */
 	readonly claimSweep: () => Promise<boolean>;
 	/** Also stores the intent for the next sweep. */
 	readonly sweep: (time: SweepTime) => Promise<Sweep>;
-}
-
-export function holdingsOf(all: readonly { readonly bytes: number; readonly usedAt: number }[]): Holdings {
-	let [bytes, oldest] = [0, Number.POSITIVE_INFINITY];
-	for (const one of all) {
-		bytes += one.bytes;
-		oldest = Math.min(oldest, one.usedAt);
-	}
-	return { originals: all.length, bytes, oldestUse: all.length === 0 ? null : Math.round(oldest) };
 }
 
 export const mostRemembered = 100_000;

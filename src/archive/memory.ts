@@ -1,5 +1,5 @@
 import type { Retention } from "./archive.ts";
-import { type About, type Driver, holdingsOf, type Stored } from "./driver.ts";
+import type { About, Driver, Stored } from "./driver.ts";
 import { ambiguous, hexDigitsOfRef } from "./reference.ts";
 import { decideSweep, type SweepIntent, sweepOf } from "./retention.ts";
 
@@ -52,7 +52,8 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 		async *hashes() {
 			yield* [...slots.keys()];
 		},
-		holdings: async () => holdingsOf(holdings()),
+		holdings: async () => holdings(),
+		peek: async (hashes) => hashes.map((hash) => slots.get(hash)?.bytes),
 		claimSweep: async () => true,
 		async sweep(time) {
 			const all = holdings();

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { PalimpsestError } from "../errors.ts";
 import type { Retention, Sweep } from "./archive.ts";
-import { type Driver, type Entry, holdingsOf, readAbout, rememberHash, type Stored, writeAbout } from "./driver.ts";
+import { type Driver, type Entry, readAbout, rememberHash, type Stored, writeAbout } from "./driver.ts";
 import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import {
 	decideSweep,
@@ -118,7 +118,11 @@ export async function createRedisDriver(
 		async *hashes() {
 			for (const { hash } of await holdingsIn(connection, keys)) yield hash;
 		},
-		holdings: async () => holdingsOf(await holdingsIn(connection, keys)),
+		holdings: () => holdingsIn(connection, keys),
+		async peek(hashes) {
+			const replies = await connection.send(hashes.map((hash) => ["GET", keys.text(hash)]));
+			return replies.map((reply) => (Buffer.isBuffer(reply) ? reply : undefined));
+		},
 		async claimSweep() {
 			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
 			return claimed !== null;

@@ -3,6 +3,7 @@ import { constants, readSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname, uptime as secondsOfUptime, tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { PalimpsestError } from "../errors.ts";
 import { openNew } from "../files/disk.ts";
 import { wrongArgument } from "../policy/errors.ts";
@@ -10,8 +11,8 @@ import type { Archive, Listing, Original, OriginalKind, OriginalWriter } from ".
 import { type About, type Driver, type Entry, isOriginal, usingPlace } from "./driver.ts";
 import type { Redact } from "./redact.ts";
 import { ambiguous, formsOfRef, hashPrefixOfRef, nearRefs, type Ref, refOfHash, tidyRef } from "./reference.ts";
-import { safeForMs } from "./retention.ts";
-import { decodeText, encodeText, firstBytes, sha256 } from "./text-bytes.ts";
+import { type Holding, safeForMs } from "./retention.ts";
+import { decodeBytes, decodeText, encodeText, firstBytes, sha256 } from "./text-bytes.ts";
 
 /** `redacts` says whether `redact` may change a text; `uptime` is that of the machine, in ms. */
 export function createArchive(parts: {
@@ -167,7 +168,28 @@ export function createArchive(parts: {
 				for (const about of await driver.aboutsOf(hash)) yield listingOf(hash, about);
 			}
 		},
-		stats: async () => ({ namespace, location: driver.location, ...(await driver.holdings()) }),
+		async *scan(mostBytes) {
+			const held = (await driver.holdings()).filter(({ bytes }) => bytes <= mostBytes);
+			for (const some of batchesOf(held.sort((a, b) => b.usedAt - a.usedAt))) {
+				const stored = await driver.peek(some.map(({ hash }) => hash));
+				await nextTurn();
+				for (const [at, { hash }] of some.entries()) {
+					const bytes = stored[at];
+					if (bytes === undefined) continue;
+					const text = decodeBytes(bytes);
+					const isDamaged = () => createHash("sha256").update(bytes).digest("hex") !== hash;
+					const listing = async () => (isDamaged() ? undefined : bestListing(hash, text.length, bytes.length));
+					yield { ref: refOfHash(hash), text, listing };
+				}
+			}
+		},
+		async stats() {
+			const held = await driver.holdings();
+			const bytes = held.reduce((sum, one) => sum + one.bytes, 0);
+			const oldest = held.reduce((least, { usedAt }) => Math.min(least, usedAt), Number.POSITIVE_INFINITY);
+			const oldestUse = held.length === 0 ? null : Math.round(oldest);
+			return { namespace, location: driver.location, originals: held.length, bytes, oldestUse };
+		},
 		sweep: () => driver.sweep({ now: now() }),
 		clear: () => driver.clear(),
 		async close() {
@@ -178,6 +200,22 @@ export function createArchive(parts: {
 	};
 	sweepHourly();
 	return archive;
+}
+
+const mostInBatch = { texts: 32, bytes: 1 << 20 };
+
+/** Texts that are read at once: some small ones, or a large one. */
+function* batchesOf(held: readonly Holding[]): Generator<readonly Holding[]> {
+	let [batch, bytes]: [Holding[], number] = [[], 0];
+	for (const one of held) {
+		if (batch.length === mostInBatch.texts || (batch.length > 0 && bytes + one.bytes > mostInBatch.bytes)) {
+			yield batch;
+			[batch, bytes] = [[], 0];
+		}
+		batch.push(one);
+		bytes += one.bytes;
+	}
+	if (batch.length > 0) yield batch;
 }
 
 const longestAtOnce = 1 << 20;

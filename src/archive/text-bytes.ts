@@ -37,12 +37,13 @@ export async function* decodeText(pieces: AsyncIterable<Buffer> | Iterable<Buffe
 		const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
 		const end = endOfWholeSequences(bytes);
 		rest = bytes.subarray(end);
-		if (end > 0) yield decodeWhole(bytes.subarray(0, end));
+		if (end > 0) yield decodeBytes(bytes.subarray(0, end));
 	}
-	if (rest.length > 0) yield decodeWhole(rest);
+	if (rest.length > 0) yield decodeBytes(rest);
 }
 
-function decodeWhole(bytes: Buffer): string {
+/** Bytes that hold whole characters. */
+export function decodeBytes(bytes: Buffer): string {
 	if (isUtf8(bytes)) return bytes.toString("utf8");
 	let text = "";
 	let start = 0;

@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import { pricesSetIn } from "../policy/layers.ts";
 import type { Prices } from "../policy/schema.ts";
-import { type ModelPrices, type PriceStep, pricesOfModel } from "../tokens/model-prices.ts";
+import { type ModelPrices, ownPrices, pricesOfModel } from "../tokens/model-prices.ts";
 import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
 
 /** The prices of a request, and how its provider caches it. */
@@ -11,13 +10,14 @@ export interface CacheTerms {
 	readonly model: string | undefined;
 	/** Milliseconds that a prefix stays in the cache after its last use; 0 if nothing is cached. */
 	readonly lifetime: number;
-	/** The expected price of each kind of token. Without a cache, every token of the prompt costs as much as an input token. */
+	/**
+	 * The expected price of each kind of token, and the price steps. Without a cache, every token of the prompt costs as much as an
+	 * input token.
+	 */
 	readonly prices: Prices;
 	/** Prices of tokens that an answer reports as read, and as written for some minutes or an hour. */
 	readonly reads: number;
 	readonly writes: { readonly minutes: number; readonly hour: number };
-	/** Prompts over a size cost more: all tokens of the request, so many times as much. From the lowest up. */
-	readonly steps: readonly PriceStep[];
 	/** US dollars for a million tokens, where they are known. */
 	readonly dollars?: { readonly input: number; readonly output: number };
 	/**
@@ -69,21 +69,13 @@ export function cacheTerms(
 				? (own.cache_write_hour ?? own.cache_write ?? at(write))
 				: (own.cache_write ?? at(isCached ? write : 1)),
 			output: own.output ?? at(known.output),
+			steps: own.steps ?? known.steps,
 		},
 		reads,
 		writes,
-		steps: known.steps,
 		...(known.dollars && { dollars: known.dollars }),
 		caching,
 	};
-}
-
-/** The multiples of the price for all tokens of a request, by the size of its prompt, with tokens read and written. */
-export function stepFactors(
-	{ steps }: Pick<CacheTerms, "steps">,
-	promptTokens: number,
-): Pick<PriceStep, "input" | "output"> {
-	return steps.findLast(({ over }) => promptTokens > over) ?? { input: 1, output: 1 };
 }
 
 const automatic = { name: "", read: 0.1, write: 1, writeForHour: 1, output: 5, steps: [], minutes: 5, isAsked: false };
@@ -110,12 +102,6 @@ const minute = 60_000;
 function lifetimeOf(request: JsonObject, isHour: boolean, { minutes }: ModelPrices): number {
 	if (request.prompt_cache_retention === "24h") return 24 * 60 * minute;
 	return (isHour ? 60 : minutes) * minute;
-}
-
-/** Those that the policy sets, as against the defaults. */
-function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: number } {
-	const set = pricesSetIn(prices);
-	return Object.fromEntries(Object.entries(prices).filter(([key, value]) => set.has(key) && value !== null));
 }
 
 /** Finds the last breakpoint, in the order tools, system, messages. One on the whole request counts for the last message. */

@@ -1,4 +1,5 @@
-import { type CacheTerms, stepFactors } from "./terms.ts";
+import { stepFactors } from "../masking/price-steps.ts";
+import type { CacheTerms } from "./terms.ts";
 import { inputBill, promptTokens, type Usage } from "./usage.ts";
 
 export interface SizedPart {
@@ -53,7 +54,7 @@ export function billUnedited(request: BilledRequest): UneditedBill {
 	const reached = () => uneditedUpTo(read, parts, before === undefined);
 	const cached = isLost || !isWarm ? reached() : isMore ? Math.max(came, reached()) : came;
 
-	const { input: factor } = stepFactors(terms, whole * scale);
+	const { input: factor } = stepFactors(terms.prices, whole * scale);
 	const billed = (cached * terms.reads + (whole - cached) * restPrice(usage, terms)) * scale * factor;
 	const comparable = isWarm ? Math.min(whole, tokensOf(before.unedited)) : 0;
 	const isExplained = isLost || (usage !== undefined && !isMore);
@@ -70,7 +71,7 @@ const someShare = 0.1;
 export function estimatedBill({ parts, before, scale, terms, isCold }: Omit<BilledRequest, "usage">): number {
 	const whole = tokensOf(parts.sent);
 	const cached = before === undefined || isCold ? 0 : commonTokens(parts.sent, before.sent);
-	const { input: factor } = stepFactors(terms, whole * scale);
+	const { input: factor } = stepFactors(terms.prices, whole * scale);
 	const { cache_read, cache_write } = terms.prices;
 	return (cached * cache_read + (whole - cached) * cache_write) * scale * factor;
 }
@@ -79,7 +80,7 @@ export function estimatedBill({ parts, before, scale, terms, isCold }: Omit<Bill
 function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
 	const rest = usage && usage.input + usage.cacheWrite;
 	if (!usage || !rest) return terms.prices.cache_write;
-	const { input: factor } = stepFactors(terms, promptTokens(usage));
+	const { input: factor } = stepFactors(terms.prices, promptTokens(usage));
 	// Of very large figures the difference is not exact.
 	return Math.max(0, inputBill(usage, terms) / factor - usage.cacheRead * terms.reads) / rest;
 }

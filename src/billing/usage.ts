@@ -4,8 +4,9 @@ import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { createJoinedChunks } from "../http/body.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
+import { stepFactors } from "../masking/price-steps.ts";
 import type { Api } from "./observed-caching.ts";
-import { type CacheTerms, stepFactors } from "./terms.ts";
+import type { CacheTerms } from "./terms.ts";
 
 /** The tokens that a provider says it has billed. */
 export interface Usage {
@@ -29,11 +30,13 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	const { "content-type": type = "", "content-encoding": encoding = "identity" } = answer.headers;
 	let found: JsonObject = {};
 	let hasDropped = false;
+	let callsTools = false;
 	const take = (text: string) => {
 		// Anthropic's API lists the reasoning that it has left out, in the first event.
 		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
 		// Most events are pieces of text.
 		if (!text.includes('"usage')) return;
+		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
 		found = merged(found, usageIn(parsed(text)));
 	};
 	const reader = type.startsWith("text/event-stream") ? eventReader(take) : wholeReader(take);
@@ -60,6 +63,8 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		},
 		/** Whether the provider has left reasoning out, so that it checks the messages that reasoning is bound to. */
 		hasDroppedReasoning: () => hasDropped,
+		/** Whether an answer of Anthropic's API ends with calls of tools. */
+		callsTools: () => callsTools,
 	};
 }
 
@@ -228,6 +233,6 @@ export function inputBill(usage: Usage, terms: CacheTerms): number {
 		forHour === undefined
 			? cacheWrite * Math.max(prices.cache_write, writes.minutes)
 			: forHour * writes.hour + (cacheWrite - forHour) * writes.minutes;
-	const { input: factor } = stepFactors(terms, promptTokens(usage));
+	const { input: factor } = stepFactors(terms.prices, promptTokens(usage));
 	return (input * prices.input + cacheRead * reads + written) * factor;
 }

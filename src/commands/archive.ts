@@ -11,6 +11,7 @@ import {
 	type RecalledPart,
 	recallOriginal,
 } from "../operations/recall.ts";
+import { type FoundOriginal, searchOriginals } from "../operations/search-originals.ts";
 import { restoreText } from "../restore/restore.ts";
 import {
 	type ArchiveCommandOptions,
@@ -72,16 +73,19 @@ async function readText(archive: Archive, { ref }: Listing): Promise<string | un
 
 interface RecallOptions extends ArchiveCommandOptions, PartRequest {
 	readonly toolCallId?: string;
+	readonly search?: string;
+	readonly regex?: boolean;
 	readonly all?: boolean;
 	readonly json?: boolean;
 }
 
 /** `palimpsest recall REF` */
 export async function recall(ref: string | undefined, options: RecallOptions): Promise<void> {
-	const { toolCallId, lines, chars, grep, context, head, tail, maxTokens, all = false, json } = options;
-	if ((ref === undefined) === (toolCallId === undefined)) {
-		refuseUsage("expected either REF or --tool-call-id, and not both");
+	const { toolCallId, search, lines, chars, grep, context, head, tail, maxTokens, all = false, json } = options;
+	if ([ref, toolCallId, search].filter((one) => one !== undefined).length !== 1) {
+		refuseUsage("expected one of REF, --tool-call-id and --search");
 	}
+	if (search !== undefined) return searchArchive(search, options);
 	const { policy } = await commandConfig(options);
 	const part = { lines, chars, grep, context, head, tail, maxTokens };
 	await withOwnArchive(options, policy, async (archive) => {
@@ -101,6 +105,27 @@ export async function recall(ref: string | undefined, options: RecallOptions): P
 			}
 			say(described(found, all));
 		}
+	});
+}
+
+async function searchArchive(query: string, options: RecallOptions): Promise<void> {
+	const { regex, maxTokens, json } = options;
+	const { policy } = await commandConfig(options);
+	const write = (found: FoundOriginal) => {
+		const { lines, ...listing } = found;
+		return `${row(listing)}${lines.map(({ line, text }) => `  ${line}: ${text}\n`).join("")}`;
+	};
+	await withOwnArchive(options, policy, async (archive) => {
+		const found = await searchOriginals({ archive, policy, query, regex, maxTokens, write });
+		if (json) return printJson(found, 2);
+		show(found.originals.map(write).join(""));
+		const { originals, searched, stopped } = found;
+		const ends = {
+			time: "the search stopped after a second: name rarer words",
+			tokens: "there are more: name further words, or raise --max-tokens",
+			all: "all were searched",
+		};
+		say(`found ${originals.length} in ${searched} originals; ${ends[stopped ?? "all"]}`);
 	});
 }
 

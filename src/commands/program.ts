@@ -126,6 +126,7 @@ function addProxyCommand(program: Command): void {
 		.option(...port)
 		.option("--host <host>", "loopback address to listen on")
 		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
+		.option(...keepWarm)
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
 		.action(async (options) => (await import("./proxy.ts")).proxy(options));
@@ -136,6 +137,11 @@ function addProxyCommand(program: Command): void {
 		.option("--json", "as JSON")
 		.action(async (_, command: Command) => (await import("./proxy.ts")).proxyStatus(command.optsWithGlobals()));
 }
+
+const keepWarm = [
+	"--keep-warm",
+	"in a pause, send the last request again for one token, up to twice, before the provider's cache expires",
+] as const;
 
 function refuseExtra(program: Command, extra: string): never {
 	if (!program.commands.some((command) => command.name() === extra)) return refuseCommand(program, extra);
@@ -231,6 +237,7 @@ function addLaunchCommand(program: Command): void {
 	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
+		.option(...keepWarm)
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),
@@ -244,9 +251,14 @@ function addArchiveReaders(program: Command): void {
 		.option("--json", "print JSON, with method and band")
 		.action(async (file, options) => (await import("./text.ts")).count(file, options));
 
-	const partOptions = ["lines", "chars", "grep", "context", "head", "tail", "maxTokens"];
+	const textOptions = ["lines", "chars", "grep", "context", "head", "tail"];
+	const partOptions = [...textOptions, "maxTokens"];
 	addArchiving(program, "recall [ref]", "Print the original of a placeholder, or a part of it.")
 		.option("--tool-call-id <id>", "id of the call whose original is read, instead of REF")
+		.addOption(
+			new Option("--search <words>", "find the originals that hold these words").conflicts(["all", ...textOptions]),
+		)
+		.option("--regex", "with --search: WORDS are a pattern in RE2's syntax")
 		.option("--lines <range>", "lines to print, such as 120-180")
 		.option("--chars <range>", "characters to print, such as 8000-12000")
 		.option("--grep <pattern>", "print matching lines; a pattern in RE2's syntax")
@@ -279,9 +291,12 @@ function addReportCommands(program: Command): void {
 		)
 		.option(
 			"--prices <read,write>",
-			"prices of a token read from the cache and of one written to it, and as a third number of output (default: the policy's)",
+			"prices of a token read from the cache and of one written to it, and as a third number of output (default: those of the model)",
 		)
-		.option("--model <name>", "bill in US dollars as its provider does, and count its tokens")
+		.option(
+			"--model <names>",
+			"count and bill all sessions as of this model; several, with commas between, are compared (default: each session's own)",
+		)
 		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)
 		.option("--files", "also print a table for each file")

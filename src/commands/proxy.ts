@@ -17,7 +17,7 @@ import { isLoopback } from "../http/address.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
-import { billText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
+import { billText, keptWarmText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
 import { checkUpstreams, defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
@@ -42,6 +42,7 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 	/** `api=URL`, several with commas between. */
 	readonly upstream?: readonly string[];
 	readonly holdout?: number;
+	readonly keepWarm?: boolean;
 	readonly log?: LogKind;
 }
 
@@ -74,6 +75,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			memoryFolder: memoryFolderFor(archiveLocation({ ...options, environment: process.env })),
 			recallCommand: recallCommandOf(options),
 			holdout,
+			keepWarm: options.keepWarm ? "while_connected" : undefined,
 			log,
 		});
 		await warnIfUnusable(archive, { options, log });
@@ -132,7 +134,7 @@ export async function proxyStatus({
 }): Promise<void> {
 	const status = JSON.parse(await textFrom(port)) as ProxyStatus;
 	if (json) return printJson(status, 2);
-	const { requests, faults, undecided, edited, held_out: heldOut, conversations } = status;
+	const { requests, faults, undecided, kept_warm: keptWarm, edited, held_out: heldOut, conversations } = status;
 	const number = (value: number) => value.toLocaleString("en");
 	const line = (name: string, one: typeof edited) =>
 		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${billText(one)}`;
@@ -142,6 +144,7 @@ export async function proxyStatus({
 			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
 			.join(", ")}`,
 		...undecidedText(undecided),
+		...keptWarmText(keptWarm),
 		line("all", edited),
 		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
 		...conversations.map((one) =>
@@ -167,6 +170,7 @@ async function textFrom(port: number): Promise<string> {
 
 interface LaunchOptions extends ArchiveCommandOptions {
 	readonly dryRun?: boolean;
+	readonly keepWarm?: boolean;
 }
 
 /**
@@ -197,6 +201,7 @@ export async function launch(name: string, parameters: readonly string[], option
 				memoryFolder,
 				recallCommand,
 				refusesThreads,
+				keepWarm: options.keepWarm ? "until_closed" : undefined,
 			});
 			let started = false;
 			try {

@@ -1,47 +1,103 @@
-import type { Rates } from "../operations/replay-rates.ts";
 import { alignColumns, endOf, whole } from "../operations/report-text.ts";
-import type { MaskingFigures, PolicyFigures, ReplayReport } from "../replaying/report.ts";
+import type { MaskingFigures, PolicyFigures, PricingFigures, ReplayReport } from "../replaying/report.ts";
 import { shownName } from "./input-output.ts";
 
 /** Up to this many files, each has its own table. */
 const fewFiles = 3;
 
-export function replayText(
-	{ policies, files }: ReplayReport,
-	{ rates, eachFile }: { readonly rates: Rates; readonly eachFile: boolean },
-): string {
-	const [first] = files;
-	const calls = whole(policies[0]?.llm_calls ?? 0);
-	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
-	const notes = policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : [];
-	const parts = [`${of}, ${calls} LLM calls\n`, policiesTable(policies, rates.unit), legend(rates), ...notes];
+export function replayText(report: ReplayReport, { eachFile }: { readonly eachFile: boolean }): string {
+	const { policies, files, billed_in } = report;
+	const notes = [
+		...(policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : []),
+		...(policies.some(hasPauses) ? [pausesLegend] : []),
+	];
+	const parts = [`${conversationsOf(report)}\n`, policiesTable(policies, billed_in)];
+	parts.push([`billed: ${billedAs(report)}`, ...legendOf(policies), recallLegend, ""].join("\n"), ...notes);
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
-		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, rates.unit)}`);
+		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, billed_in)}`);
 	}
 	return parts.join("\n");
 }
 
-function legend({ unit, prices }: Rates): string {
-	const one = prices.input > 0 ? prices.input : 1;
-	const short = (value: number) => String(Number((value / one).toPrecision(4)));
-	const at = `${short(prices.cache_read)} for a token read from the provider's cache, ${short(prices.cache_write)} for one written to it`;
+/** A table of costs for each model that prices the same conversations. */
+export function modelsText(models: readonly { readonly model: string; readonly report: ReplayReport }[]): string {
+	const tables = models.flatMap(({ model, report: { policies, prices, billed_in } }) => {
+		const titles = prices.map(({ model: priced, ...pricing }) => {
+			const name = priced === null || priced === model ? model : `${model}, priced as ${priced}`;
+			return `${priceText({ model: name, ...pricing })}\n`;
+		});
+		return [...titles, costsTable(policies, billed_in)];
+	});
+	const [{ report: first }] = models as [(typeof models)[number]];
 	return [
-		unit === "us_dollars"
-			? `billed: input in US dollars; × the input price, ${at}`
-			: `billed: in prices of an input token, ${at}`,
-		"× raw: against masking nothing; worst: of one conversation",
-		"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
-		"at least: no choice of results and moments has a lower bill with so many faults",
-		`with output: all that and the answers, at ${short(prices.output)} for a token of output, × raw`,
-		"identifiers, lines: share of those that the agent took from tool results that was in view when it did",
-		"",
+		`${conversationsOf(first)}\n`,
+		...tables,
+		["billed: input", ...legendOf(models.flatMap(({ report }) => report.policies)), ""].join("\n"),
 	].join("\n");
 }
+
+function conversationsOf({ policies, files }: ReplayReport): string {
+	const [first] = files;
+	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
+	return `${of}, ${whole(policies[0]?.llm_calls ?? 0)} LLM calls`;
+}
+
+function billedAs({ prices, billed_in }: ReplayReport): string {
+	const isInDollars = billed_in === "us_dollars";
+	const [only, ...others] = prices;
+	if (only && others.length === 0) {
+		const unit = isInDollars ? "US dollars" : "prices of an input token";
+		return `input, in ${unit}, ${priceText({ ...only, model: only.model ?? "by --prices or [prices]" })}`;
+	}
+	const unit = isInDollars
+		? "in US dollars, by the model of each conversation"
+		: "in prices of an input token of each conversation's model, since dollars are not known of all";
+	const each = prices
+		.toSorted((a, b) => b.conversations - a.conversations)
+		.map((one) => {
+			return `  ${one.conversations} × ${priceText({ ...one, model: one.model ?? "unknown model, by [prices]" })}`;
+		});
+	return [`input, ${unit}:`, ...each].join("\n");
+}
+
+function priceText({ model, cache_read, cache_write, output, steps }: PricingFigures): string {
+	const short = (value: number) => String(Number(value.toPrecision(4)));
+	const over = steps.map(
+		(step) => `; over ${whole(step.over)} tokens ${short(step.input)} ×, output ${short(step.output)} ×`,
+	);
+	return `${model}: read ${short(cache_read)}, write ${short(cache_write)}, output ${short(output)}${over.join("")}`;
+}
+
+function legendOf(policies: readonly PolicyFigures[]): string[] {
+	return policies.some(({ price_step }) => price_step) ? [...legend, stepLegend] : legend;
+}
+
+const legend = [
+	"× raw: against masking nothing; worst: of one conversation",
+	"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
+	"at least: no choice of results and moments has a lower bill with so many faults",
+	"with output: all that and the answers, × raw; their share: of that bill",
+];
+const stepLegend =
+	"price step: calls over it; the bill with faults, × raw, of conversations that pass it if nothing is masked";
+
+const recallLegend =
+	"identifiers, lines: share of those that the agent took from tool results that was in view when it did";
 
 const reasoningLegend =
 	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
 
-type Unit = Rates["unit"];
+const pausesLegend = `expired: calls after a pause that the provider's cache did not outlive; of the bill: their share of billed
+never expired: with faults, × raw, if the cache outlived every pause; kept warm: the same by palimpsest proxy --keep-warm
+stays open: kept warm, and every program stays open for longer than that after its last call
+`;
+
+/** Whether a call came after the cache had expired. */
+function hasPauses({ pauses }: PolicyFigures): boolean {
+	return pauses !== undefined && pauses.expired_calls > 0;
+}
+
+type Unit = ReplayReport["billed_in"];
 
 interface Column {
 	readonly heading: readonly [string, string];
@@ -58,6 +114,12 @@ const costs: readonly Column[] = [
 	{ heading: ["at", "least"], cell: ({ bound_with_faults }) => ratio(bound_with_faults) },
 	{ heading: ["", "worst"], cell: ({ worst_ratio_with_faults }) => ratio(worst_ratio_with_faults) },
 	{ heading: ["with", "output"], cell: ({ ratio_with_output }) => ratio(ratio_with_output) },
+	{ heading: ["its", "share"], cell: ({ output_share }) => output_share.toFixed(2) },
+];
+
+const priceSteps: readonly Column[] = [
+	{ heading: ["price", "step"], cell: ({ price_step }) => whole(price_step?.calls_over ?? 0) },
+	{ heading: ["with", "faults"], cell: ({ price_step }) => ratio(price_step?.ratio_with_faults ?? null) },
 ];
 
 const contexts: readonly Column[] = [
@@ -80,16 +142,40 @@ const reasonings: readonly Column[] = [
 	{ heading: ["produced", "again"], cell: ({ reasoning }) => whole(reasoning?.redone_tokens ?? 0) },
 ];
 
-/** A table of costs and one of contexts, each of at most 120 columns for numbers of up to nine digits. */
+const pauses: readonly Column[] = [
+	{ heading: ["", ""], cell: ({ policy }) => endOf(policy, longestName) },
+	{ heading: ["", "expired"], cell: ({ pauses }) => whole(pauses?.expired_calls ?? 0) },
+	{ heading: ["of the", "bill"], cell: ({ pauses }) => ratio(pauses?.expired_share_of_bill ?? null) },
+	{ heading: ["never", "expired"], cell: ({ pauses }) => ratio(pauses?.ratio_never_expired ?? null) },
+	{ heading: ["kept", "warm"], cell: ({ pauses }) => ratio(pauses?.ratio_kept_warm ?? null) },
+	{ heading: ["stays", "open"], cell: ({ pauses }) => ratio(pauses?.ratio_kept_warm_open ?? null) },
+];
+
+/**
+ * A table of costs, one of contexts, and one of pauses that the cache did not outlive, each of at most 120 columns for
+ * numbers of up to nine digits, without price steps.
+ */
 function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
-	const tableOf = (columns: readonly Column[]) =>
-		table([
-			columns.map(({ heading }) => heading[0]),
-			columns.map(({ heading }) => heading[1]),
-			...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
-		]);
 	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
-	return [tableOf(costs), tableOf(hasReasoning ? [...contexts, ...reasonings] : contexts)].join("\n");
+	const ofContext = tableOf(policies, { columns: hasReasoning ? [...contexts, ...reasonings] : contexts, unit });
+	const ofPauses = policies.some(hasPauses) ? [tableOf(policies, { columns: pauses, unit })] : [];
+	return [costsTable(policies, unit), ofContext, ...ofPauses].join("\n");
+}
+
+function costsTable(policies: readonly PolicyFigures[], unit: Unit): string {
+	const hasStep = policies.some(({ price_step }) => price_step !== undefined);
+	return tableOf(policies, { columns: hasStep ? [...costs, ...priceSteps] : costs, unit });
+}
+
+function tableOf(
+	policies: readonly PolicyFigures[],
+	{ columns, unit }: { readonly columns: readonly Column[]; readonly unit: Unit },
+): string {
+	return table([
+		columns.map(({ heading }) => heading[0]),
+		columns.map(({ heading }) => heading[1]),
+		...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
+	]);
 }
 
 /** docs/replay.md#offline-figures, a line for each file. */
@@ -126,4 +212,4 @@ function dollars(value: number): string {
 	return `$${value.toFixed(decimals)}`;
 }
 
-const longestName = 28;
+const longestName = 24;

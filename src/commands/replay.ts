@@ -4,7 +4,7 @@ import { replayedPolicies } from "../operations/replay-policies.ts";
 import { parsePrices, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
 import { findConversations } from "./conversation-files.ts";
 import { type CommonOptions, commandConfig, printJson, readConversationFile, say, show } from "./input-output.ts";
-import { maskingTable, replayText } from "./replay-table.ts";
+import { maskingTable, modelsText, replayText } from "./replay-table.ts";
 import { writePage } from "./report.ts";
 
 interface ReplayOptions extends CommonOptions {
@@ -32,26 +32,37 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	// `--window-turns` alone asks only for the figures of docs/replay.md#offline-figures.
 	const comparing = [policies, prices, model, contextWindow, options.files, html];
 	const comparesPolicies = options.windowTurns === undefined || comparing.some((given) => given !== undefined);
-	const pricesOfCall = prices === undefined ? configured.prices : parsePrices(prices, configured.prices);
-	const rates =
-		model === undefined || prices !== undefined
-			? ratesOfPrices(pricesOfCall)
-			: await ratesOfModel(model, configured.prices);
-	const replay = await startReplay({
-		policy,
-		policies: comparesPolicies ? await replayedPolicies(policies ?? defaultPolicies, layers) : [],
-		rates,
-		model,
-		contextWindow,
-		minTurns,
-		mostSeries: html === undefined ? 0 : mostDrawn,
-	});
+	const given = prices === undefined ? undefined : ratesOfPrices(parsePrices(prices, configured.prices));
+	const models = model === undefined ? [undefined] : [...new Set(model.split(",").map((name) => name.trim()))];
+	if (html !== undefined && models.length > 1) {
+		throw new PalimpsestError("invalid_argument", "--html draws the sessions of one model: name one with --model.");
+	}
+	const replayed = comparesPolicies ? await replayedPolicies(policies ?? defaultPolicies, layers) : [];
+	const replays = await Promise.all(
+		models.map(async (name) => {
+			const rates = given ?? (name === undefined ? undefined : await ratesOfModel(name, configured.prices));
+			const mostSeries = html === undefined ? 0 : mostDrawn;
+			const replay = await startReplay({
+				policy,
+				policies: replayed,
+				rates,
+				model: name,
+				contextWindow,
+				minTurns,
+				mostSeries,
+			});
+			return { name, replay };
+		}),
+	);
 	const countOf = await addFiles(names, async (file) => {
 		const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
-		const isLong = await replay.add({ file, conversation }).catch((cause) => {
-			if (!(cause instanceof PalimpsestError)) throw cause;
-			throw new PalimpsestError(cause.code, `${file}: ${cause.message}`, { cause });
-		});
+		let isLong = false;
+		for (const { replay } of replays) {
+			isLong = await replay.add({ file, conversation }).catch((cause) => {
+				if (!(cause instanceof PalimpsestError)) throw cause;
+				throw new PalimpsestError(cause.code, `${file}: ${cause.message}`, { cause });
+			});
+		}
 		return isLong ? "added" : "short";
 	});
 	const [unreadable, short] = [countOf("unreadable"), countOf("short")];
@@ -60,23 +71,33 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 		[short, short === 1 ? "conversation" : "conversations", "of too few tool turns"],
 	].flatMap(([count, ...what]) => (count === 0 ? [] : [[count, ...what].join(" ")]));
 	const leftOut = words.length === 0 ? undefined : `left out ${words.join(", ")}`;
-	const report = replay.report();
+	const reports = replays.map(({ name = "", replay }) => ({
+		model: name,
+		report: replay.report(),
+		series: replay.series(),
+	}));
+	const [{ report, series }] = reports as [(typeof reports)[number]];
 	if (report.files.length === 0) {
 		const reason = leftOut ?? "no .json or .jsonl file";
 		throw new PalimpsestError("invalid_argument", `No conversation to replay: ${reason}.`);
 	}
 	if (html !== undefined) {
 		const { replayPage } = await import("../pages/replay-page.ts");
-		await writePage(html, await replayPage({ report, series: replay.series(), billedIn: rates.unit }));
+		await writePage(html, await replayPage({ report, series, billedIn: report.billed_in }));
 	}
 	if (leftOut !== undefined) say(leftOut);
-	if (comparesPolicies) {
-		if (json) printJson(report, 2);
-		else show(replayText(report, { rates, eachFile }));
+	if (reports.length > 1) {
+		if (json) printJson({ models: reports.map(({ model, report }) => ({ model, ...report })) }, 2);
+		else show(modelsText(reports));
 		return;
 	}
-	const { policies: _, files, ...total } = report;
-	const rows = files.map(({ policies: _, ...row }) => row);
+	if (comparesPolicies) {
+		if (json) printJson(report, 2);
+		else show(replayText(report, { eachFile }));
+		return;
+	}
+	const { policies: _, files, prices: __, billed_in: ___, ...total } = report;
+	const rows = files.map(({ policies: _, model: __, ...row }) => row);
 	if (json) printJson({ ...total, files: rows }, 2);
 	else show(maskingTable([...rows, { file: "total", ...total }]));
 }

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { constants, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
 import path from "node:path";
 
@@ -114,6 +114,22 @@ export async function openToRead(file: string): Promise<FileHandle | undefined> 
 		if ((await handle.stat()).isFile()) return handle;
 		await handle.close();
 		return undefined;
+	} catch (error) {
+		const { code = "" } = error as NodeJS.ErrnoException;
+		if (!["ENOENT", "ELOOP", "EISDIR"].includes(code)) throw error;
+		return undefined;
+	}
+}
+
+/** The bytes of a small file, read synchronously; `undefined` if it is absent or no regular file. */
+export function bytesIfThere(file: string): Buffer | undefined {
+	try {
+		const opened = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		try {
+			return fstatSync(opened).isFile() ? readFileSync(opened) : undefined;
+		} finally {
+			closeSync(opened);
+		}
 	} catch (error) {
 		const { code = "" } = error as NodeJS.ErrnoException;
 		if (!["ENOENT", "ELOOP", "EISDIR"].includes(code)) throw error;

@@ -15,15 +15,19 @@ function modelOfBody(document: unknown): string | undefined {
 }
 
 /**
- * Whether the model of a conversation accepts reasoning only after unchanged messages. It is the model that a call or
- * its body names, else that of the last answer on record, else the policy's.
+ * Whether the model of a conversation accepts reasoning only after unchanged messages. It is the model that a call names,
+ * else the one on record, else the policy's.
  */
 export function bindsReasoning(named: string | undefined, source: ReadConversation, policy: Policy): boolean {
+	const model = named ?? modelOnRecord(source) ?? policy.guard.model ?? undefined;
+	return reasoningBinding(model) !== "none";
+}
+
+/** The model that the body of a conversation names, else that of its last answer. */
+export function modelOnRecord(source: ReadConversation): string | undefined {
 	const { messages } = source.transcript;
 	const answered = () => messages.findLast(({ usage }) => usage?.model !== undefined)?.usage?.model;
-	const model =
-		named ?? modelOfBody(source.document) ?? modelOfSession(source) ?? answered() ?? policy.guard.model ?? undefined;
-	return reasoningBinding(model) !== "none";
+	return modelOfBody(source.document) ?? modelOfSession(source) ?? answered();
 }
 
 /** Claude Code and pi; Copilot CLI; Codex; opencode. */

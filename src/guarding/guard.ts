@@ -26,6 +26,7 @@ import type { PairedResult } from "../conversation/turns.ts";
 import { isOpen } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
 import type { MaskResultParameters } from "../masking/mask-result.ts";
+import { withStepsIn } from "../masking/price-steps.ts";
 import { lazyMoments, type MomentOf } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
@@ -223,7 +224,8 @@ function addEdits(draft: Draft, edits: readonly Edit[]): number {
 /** The plans of the steps, each made on demand, because dropping with hysteresis needs the others. */
 function planSteps(parameters: GuardParameters) {
 	const { transcript, policy, meter, budget, scale = exactScale, idleSeconds } = parameters;
-	const { mask, media, prices, guard } = policy;
+	const { mask, media, guard } = policy;
+	const prices = withStepsIn(policy.prices, 1 / scale.factor);
 	const tokens = budget / scale.high;
 	const masking = {
 		...parameters,

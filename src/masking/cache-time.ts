@@ -9,24 +9,29 @@ export interface CacheTime {
 	readonly idleSeconds?: number | undefined;
 }
 
+/** In seconds. */
+export interface Pause {
+	/** Since the call before; 0 if the times are not on record. */
+	readonly seconds: number;
+	/** Of the cache that the call before it left. */
+	readonly lifetime: number;
+}
+
 /**
- * For each message, whether the cache is lost by the time that a call is made before it; then the same for the end. A
- * call is made when the message before it is there, and keeps the cache for as long as the last record says. Goes by
- * earlier messages alone, so that a longer history says the same. Without times, the cache lasts.
+ * For each message, the pause if a call is made before it; then the same for the end. A call is made when the message before
+ * it is there, and keeps the cache for as long as the last record says. Goes by earlier messages alone, so that a longer
+ * history says the same.
  */
-export function coldMoments(
-	{ messages }: Transcript,
-	calls: readonly number[],
-	{ seconds, idleSeconds }: CacheTime,
-): Uint8Array {
-	const cold = new Uint8Array(messages.length + 1);
+export function pausesOf({ messages }: Transcript, calls: readonly number[], seconds: number): Pause[] {
+	const pauses: Pause[] = [];
 	let nextCall = 0;
 	let latest: number | undefined;
 	let called: number | undefined;
 	let lifetime = seconds;
 	for (let index = 0; index <= messages.length; index += 1) {
 		const message = messages[index];
-		if (called !== undefined && latest !== undefined && latest - called > lifetime * 1_000) cold[index] = 1;
+		const isTimed = called !== undefined && latest !== undefined;
+		pauses.push({ seconds: isTimed ? ((latest as number) - (called as number)) / 1_000 : 0, lifetime });
 		if (!message) break;
 		if (calls[nextCall] === index) {
 			nextCall += 1;
@@ -35,8 +40,19 @@ export function coldMoments(
 		lifetime = message.usage?.cacheSeconds ?? lifetime;
 		latest = message.endTime ?? message.time ?? latest;
 	}
-	if (idleSeconds !== undefined) cold[messages.length] = calls.length > 0 && idleSeconds > lifetime ? 1 : 0;
-	return cold;
+	return pauses;
+}
+
+/** For each message, whether the cache is lost by the time that a call is made before it; then the same for the end. */
+export function coldMoments(
+	transcript: Transcript,
+	calls: readonly number[],
+	{ seconds, idleSeconds }: CacheTime,
+): Uint8Array {
+	const pauses = pausesOf(transcript, calls, seconds);
+	const end = pauses.at(-1) as Pause;
+	if (idleSeconds !== undefined) pauses[pauses.length - 1] = { ...end, seconds: calls.length > 0 ? idleSeconds : 0 };
+	return Uint8Array.from(pauses, (pause) => (pause.seconds > pause.lifetime ? 1 : 0));
 }
 
 /** As the first call of a session recorded it. Later calls may record another, which must not change earlier decisions. */

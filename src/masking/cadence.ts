@@ -1,5 +1,5 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
-import { readShare } from "./fault-cost.ts";
+import { costOfRewriting } from "./fault-cost.ts";
 import type { CallTokens, ReplayHistory, View } from "./history.ts";
 
 /** Most by which the bill may exceed that of masking nothing. */
@@ -14,8 +14,10 @@ const expectedCalls = 20;
 /** Most tokens that may wait for each token that a masking frees (docs/evidence.md#masking). */
 const mostWaiting = 3;
 
-/** Future calls whose waste counts. */
-export const foreseenCalls = 8;
+/** Future calls whose waste counts: 8, and by use more where rewriting costs more reads, so that a masking takes longer to pay. */
+export function foreseenCalls(prices: Prices, selection: MaskPolicy["selection"]): number {
+	return selection === "age" ? 8 : 8 * costOfRewriting(prices);
+}
 
 /**
  * At which multiple of the cost of rewriting masking pays, the calls from one masking to the next while the cache lasts,
@@ -29,7 +31,7 @@ const terms = {
 /**
  * A ski-rental rule (Karlin et al., “Competitive snoopy caching”, 1988). To carry a result wastes the price of reading
  * it from the cache at each call; to mask it makes the provider write everything after it once more, so all candidates
- * after it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next 8 calls,
+ * after it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next calls,
  * less `patience` times the cost of rewriting. It waits unless its bill is back within 1.05 × that of masking nothing after
  * two more calls (or at the 20th call, if that is later). Calls to come are assumed to add only what they read. After a
  * pause that lost the cache, everything is written again in any case, so masking is free.
@@ -52,7 +54,7 @@ export function startBreakEven(
 		readonly view: View;
 		readonly prices: Prices;
 		readonly selection: MaskPolicy["selection"];
-		/** The gain of masking a result in the next `foreseenCalls` calls. */
+		/** The gain of masking a result in the next calls. */
 		readonly gainOf: (place: number) => number;
 	},
 ) {
@@ -61,9 +63,8 @@ export function startBreakEven(
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const messages = Int32Array.from(results, (result) => result.message);
 	const waste = new Float64Array(results.length);
-	const { callsApart, leastFreed } = terms[selection];
-	// Where reads are cheaper, waste takes longer to reach a multiple of the cost of rewriting (docs/evidence.md#cheaper-reads).
-	const patience = Math.max(1, terms[selection].patience * readShare(prices) ** 2);
+	const { patience, callsApart, leastFreed } = terms[selection];
+	const foreseen = foreseenCalls(prices, selection);
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
 	let lastActed = Number.NEGATIVE_INFINITY;
@@ -113,7 +114,7 @@ export function startBreakEven(
 				const without = { input: input - gone - all, cached: same };
 				const lost = output * redone;
 				const rewriting = (isCold ? 0 : patience) * (costOf(without) - unmasked) + (isCold ? 1 : patience) * lost;
-				const gain = gains + read * foreseenCalls * (all - redone) - rewriting;
+				const gain = gains + read * foreseen * (all - redone) - rewriting;
 				const then = costOf(isCold ? { ...without, cached: 0 } : without) + lost;
 				const ownLater = bill.own + then + ahead * read * (without.input + redone);
 				if (ownLater > (1 + mostAbove) * rawLater || gain < bestGain) continue;

@@ -15,24 +15,24 @@ const average = { rate: 0.1, evidence: 100 };
 /** Output tokens of the call that recalls a result. */
 export const outputOfRecall = 120;
 
-/**
- * Input tokens added to the price of a fault, in addition to the answer that recalls and the repeated result, where a
- * cached token costs a tenth.
- */
-export const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = {
-	low: 36_000,
-	medium: 12_000,
-	high: 2_500,
-};
+/** Input tokens added to the price of a fault, in addition to the answer that recalls and the repeated result, at the usual prices. */
+const addedToFaults: Readonly<Record<MaskPolicy["thrift"], number>> = { low: 36_000, medium: 16_000, high: 3_000 };
 
-const usualRead = 0.1;
+export function addedToFault({ thrift }: Pick<MaskPolicy, "thrift">, prices: Prices): number {
+	return addedToFaults[thrift] / costOfRewriting(prices);
+}
+
+/** Reads that rewriting a cached token costs, where a read costs 0.1 of the input price and a write 1.25. */
+const usualRewriting = 11.5;
+const [least, most] = [0.25, 10];
 
 /**
- * The share of `addedToFaults` that counts for these prices. Cheaper reads lower it: masking then saves less, and with all
- * of the added tokens it would cause fewer faults than its thrift allows (docs/evidence.md#cheaper-reads).
+ * How many reads it costs to rewrite a cached token, by the usual number. Where they are many, masking pays late, looks further ahead
+ * and takes a greater risk; so a thrift has about as many faults at all prices (docs/evidence.md#masking).
  */
-export function readShare({ input, cache_read }: Prices): number {
-	return Math.min(1, cache_read / (usualRead * input)) ** 1.25;
+export function costOfRewriting({ cache_read, cache_write }: Prices): number {
+	const reads = cache_read === 0 ? Number.POSITIVE_INFINITY : (cache_write - cache_read) / cache_read;
+	return Math.min(most, Math.max(least, reads / usualRewriting));
 }
 
 /**

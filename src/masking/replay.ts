@@ -5,11 +5,15 @@ import { startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
 
+/** The share of a price step or a window that is filled after masking because of it, so that the next calls stay below it. */
+export const roomLeft = 0.8;
+
 /** For each result, the number of messages before the first call with its placeholder; `Infinity` for never. */
 export type Schedule = ArrayLike<number>;
 
 export interface Replaying {
 	readonly meter: TokenMeter;
+	/** Price steps are in tokens of the history. */
 	readonly prices: Prices;
 	/** Tokens of the context above which all candidates are masked, whatever the cadence. */
 	readonly budget?: number | undefined;
@@ -59,17 +63,29 @@ export function replay(
 		const wasTooMuch = view.total() > ceiling;
 		const isRepeated = repeatSent(index);
 		const isTooMuch = view.total() > ceiling;
+		const step = isTooMuch ? undefined : stepToAvoid();
 		if (sent && how.isForwarded && index === end) cadence.called(view.call());
 		if (!sent || index === end) {
-			hide(cadence.choose(isTooMuch || coldAt?.has(index) === true), index);
-			if (isTooMuch && mask.selection === "use") {
-				const over = oldestOver(budget - slack);
+			hide(cadence.choose(isTooMuch || step !== undefined || coldAt?.has(index) === true), index);
+			if ((isTooMuch || step !== undefined) && mask.selection === "use") {
+				const over = oldestOver(step === undefined ? budget - slack : roomLeft * step);
 				hide(over, index);
 				cadence.masked(over);
 			}
 		}
 		// A context over the budget in which nothing was masked is still to be reduced.
 		if (sent ? wasTooMuch && isRepeated : isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+	};
+	/** The lowest price step that the next call passes, and that it does not pass with all masked that may be. */
+	const stepToAvoid = () => {
+		const total = view.total();
+		const passed = prices.steps.flatMap(({ over }) => (total > over ? [over] : []));
+		if (passed.length === 0) return undefined;
+		const least = selector
+			.released()
+			.reduce((sum, place) => sum - (history.results[place] as ReplayResult).saves, total);
+		const avoidable = passed.filter((over) => least <= over);
+		return avoidable.length === 0 ? undefined : Math.min(...avoidable);
 	};
 	/** Masks the results that were sent masked by this moment; returns whether there were any. */
 	const repeatSent = (index: number) => {

@@ -1,6 +1,6 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { foreseenCalls, ruleOf } from "./cadence.ts";
-import { addedToFaults, readShare, startFaultCosts } from "./fault-cost.ts";
+import { addedToFault, startFaultCosts } from "./fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
 
 /**
@@ -14,16 +14,16 @@ export function startSelector(
 ) {
 	const { results, firstResult, opensTurn } = history;
 	const { mask: policy, prices } = how;
-	const addedToFault = how.addedToFault ?? addedToFaults[policy.thrift] * readShare(prices);
+	const calls = foreseenCalls(prices, policy.selection);
 	// The other cadences act at fixed turns, where a masked history must stay unchanged.
 	const learns = policy.cadence === "break_even";
-	const risk = { prices, learns, calls: foreseenCalls, addedToFault };
+	const risk = { prices, learns, calls, addedToFault: how.addedToFault ?? addedToFault(policy, prices) };
 	const costs = policy.selection === "use" ? startFaultCosts(history, risk) : undefined;
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
 	const isAlways = Uint8Array.from(rules, (rule) => (rule === "always" ? 1 : 0));
 	/** Saved by masking a result, in the next calls. */
-	const savings = saves.map((tokens) => prices.cache_read * foreseenCalls * tokens);
+	const savings = saves.map((tokens) => prices.cache_read * calls * tokens);
 	const gains = savings.slice();
 	/** For each result, how many results of its tool came before it; and how many of each tool came. */
 	const numbers = new Int32Array(results.length);
@@ -65,7 +65,7 @@ export function startSelector(
 	return {
 		/** Tool turns so far. */
 		turns: () => turns,
-		/** The tokens that masking a candidate saves in the next `foreseenCalls` calls. */
+		/** The tokens that masking a candidate saves in the next calls. */
 		gainOf: (place: number) => gains[place] as number,
 		/** Adds the next message. */
 		append(message: number): void {

@@ -29,7 +29,7 @@ export const conversationInput = {
 		.optional()
 		.describe("`edits`: changes by JSON Pointer. `report`: numbers. Default with `path`: a new file."),
 	output_path: z.string().optional().describe("New file for the result."),
-	overwrite: z.boolean().optional(),
+	overwrite: z.boolean().optional().describe("Whether output_path may exist."),
 };
 
 type ConversationArguments = Readonly<z.output<z.ZodObject<typeof conversationInput>>>;

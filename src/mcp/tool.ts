@@ -12,7 +12,7 @@ import { type ErrorCode, PalimpsestError } from "../errors.ts";
 import type { FileAccess, Spill } from "../files/access.ts";
 import type { CallEnd, CallReport, Log, OnCallEnd } from "../log.ts";
 import type { LoadStrategy } from "../operations/compaction-request.ts";
-import { checkPolicyLayer, policyJsonSchema } from "../policy/check.ts";
+import { checkPolicyLayer } from "../policy/check.ts";
 import { describeIssues } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { parseStrategyName } from "../policy/names.ts";
@@ -23,25 +23,10 @@ import { heldArguments, readArguments } from "./body.ts";
 
 type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compaction";
 
-type JsonSchema = {
-	readonly [key: string]: unknown;
-	readonly properties?: Record<string, JsonSchema>;
-	readonly anyOf?: readonly JsonSchema[];
-};
-
-/** The JSON Schema costs every conversation tokens, so it only names choices and fields. `callPolicy` checks values. */
+/** The JSON Schema costs every conversation tokens, so it only names sections. `callPolicy` checks values. */
 export function policyInput(sections: readonly Section[]) {
-	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};
-	const chosen = ["preset", "locale", ...sections].map((name) => {
-		const { type, anyOf, enum: words, properties: fields } = properties[name] ?? {};
-		// A field that may be absent.
-		const choices = words ?? anyOf?.find((one) => one.enum)?.enum;
-		if (choices !== undefined) return [name, { enum: choices }];
-		return [name, { type, ...(fields && { description: Object.keys(fields).join(", ") }) }];
-	});
-	const description = "Overrides; see policy://schema.";
-	const meta = { description, properties: Object.fromEntries(chosen), additionalProperties: false };
-	return z.looseObject({}).optional().meta(meta);
+	const named = ["preset", "locale", ...sections].join(", ");
+	return z.looseObject({}).optional().describe(`Overrides of ${named}; see policy://schema.`);
 }
 
 export function callPolicy(context: ToolContext, override: unknown): Policy {
@@ -95,10 +80,16 @@ export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Tool {
 	return tool as unknown as Tool;
 }
 
-export const pureTool = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+/** For a tool that only reads, the protocol gives the other hints no meaning. */
+export const pureTool: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 /** Hints of a tool that may overwrite a file. */
-export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false, destructiveHint: true };
+export const fileWritingTool: ToolAnnotations = {
+	readOnlyHint: false,
+	destructiveHint: true,
+	idempotentHint: true,
+	openWorldHint: false,
+};
 
 // ---- Running a tool ----
 

@@ -6,7 +6,7 @@ import { isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answe
 import { commandHookHosts } from "../hosts/hosts.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
-import type { Recalled, RecalledListing, RecalledPart } from "../operations/recall.ts";
+import type { FoundOriginal } from "../operations/search-originals.ts";
 import type { TruncateOutcome } from "../operations/truncate.ts";
 import { quote, suggestion } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
@@ -20,6 +20,7 @@ import {
 	conversationOutput,
 	type EditConversation,
 } from "./conversation-tool.ts";
+import { describePart, foundAnswer, recalledAnswer, writeFound } from "./recalled-answer.ts";
 import { contextReportUri, originalLinks } from "./resources.ts";
 import { callPolicy, defineTool, fileWritingTool, policyInput, pureTool, type Tool, type ToolContext } from "./tool.ts";
 
@@ -56,7 +57,7 @@ const guardContext = defineTool({
 		reserve_tokens: z.int().optional().describe("Tokens to leave for the answer."),
 		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
 		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer."),
-		idle_seconds: z.number().optional(),
+		idle_seconds: z.number().optional().describe("Since the last call."),
 		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
 		policy: policyInput(["media", "thinking", "mask", "guard", "truncate"]),
 	}),
@@ -122,17 +123,17 @@ function shownOf(answer: Answer): readonly string[] {
 
 const truncateOutput = defineTool({
 	name: "truncate_output",
-	title: "Truncate a large output",
+	title: "Truncate output",
 	description:
-		"Shortens one large text (log, JSON, diff, …) to head and tail, or to the parts that matter by its structure and your focus. Says what is left out. Text within the limit stays.",
+		"Shortens one large text (log, JSON, diff, …) to what matters by its structure and your focus. Says what is left out. Text within the limit stays.",
 	annotations: pureTool,
 	inputSchema: z.object({
 		text: z.string().optional().describe("Or give `path`."),
-		path: z.string().optional().describe("File with the text."),
-		max_chars: z.int().optional().describe("Limit"),
-		max_tokens: z.int().optional().describe("Or this."),
-		strategy: z.enum(truncationStrategies).optional(),
-		focus: z.string().optional().describe("Words to look for."),
+		path: z.string().optional().describe("File of it"),
+		max_chars: z.int().optional().describe("Most characters"),
+		max_tokens: z.int().optional().describe("Instead of max_chars"),
+		strategy: z.enum(truncationStrategies).optional().describe("Default: auto"),
+		focus: z.string().optional().describe("Words to keep"),
 		policy: policyInput(["truncate"]),
 	}),
 	outputSchema: z.looseObject({ text: z.string().optional(), truncated: z.boolean() }),
@@ -163,12 +164,12 @@ const compactConversation = defineTool({
 	annotations: { ...fileWritingTool, idempotentHint: false, openWorldHint: true },
 	inputSchema: z.object({
 		...conversationInput,
-		strategy: z.enum(builtInStrategies).optional(),
+		strategy: z.enum(builtInStrategies).optional().describe("Default: the policy's."),
 		force: z.boolean().optional().describe("Even if the window has room."),
 		summary: z.string().optional().describe("Your summary."),
 		summary_token: z.string().optional().describe("From `summary_request`."),
-		model: z.string().min(1).optional(),
-		context_window: z.int().optional(),
+		model: z.string().min(1).optional().describe("Model whose window counts."),
+		context_window: z.int().optional().describe("Window in tokens."),
 		policy: policyInput(["compaction"]),
 	}),
 	outputSchema: conversationOutput,
@@ -196,102 +197,58 @@ const compactConversation = defineTool({
 });
 
 // The archive checks all bounds; bounds here would cost every conversation tokens.
-const count = z.int().optional();
+const count = (what: string) => z.int().optional().describe(what);
+const words = (what: string) => z.string().optional().describe(what);
 
 export const recallOriginal = defineTool({
 	name: "recall_original",
-	title: "Recall an original",
+	title: "Recall original",
 	description:
-		"Reads the original that a placeholder names by ref=, réf= or #: left out on purpose, kept intact, no error. Whole or in part; answers hold max_tokens (2000).",
+		"Reads the original that a placeholder names by ref=, réf= or #: kept intact, no error. Whole, in part, or found by query, in max_tokens (2000).",
 	annotations: pureTool,
 	inputSchema: z.object({
-		ref: z.string().optional(),
-		tool_call_id: z.string().optional().describe("Or this."),
-		lines: z.string().optional().describe('"120-180"'),
-		chars: z.string().optional(),
-		grep: z.string().optional().describe("Pattern"),
-		context: count,
-		head: count,
-		tail: count,
-		max_tokens: count,
+		ref: words("From a placeholder"),
+		tool_call_id: words("Instead of ref"),
+		query: words("Words to search for"),
+		regex: z.boolean().optional().describe("query is RE2"),
+		lines: words('"120-180"'),
+		chars: words('"0-4000"'),
+		grep: words("RE2 of lines"),
+		context: count("Lines around matches"),
+		head: count("First lines"),
+		tail: count("Last lines"),
+		max_tokens: count("Most tokens"),
 	}),
-	async handle({ tool_call_id: toolCallId, max_tokens: maxTokens, ...rest }, { archive, ...context }) {
+	async handle(input, { archive, ...context }) {
 		if (!archive)
 			throw new PalimpsestError("archive_unavailable", "Nothing is archived here, so nothing can be recalled.");
-		const { recallOriginal: recall } = await import("../operations/recall.ts");
 		const policy = callPolicy(context, undefined);
+		const { query, regex, tool_call_id: toolCallId, max_tokens: maxTokens, ...rest } = input;
+		if (query !== undefined) {
+			refuseBesideQuery({ ...rest, tool_call_id: toolCallId });
+			const { searchOriginals } = await import("../operations/search-originals.ts");
+			const write = (found: FoundOriginal) => writeFound(found, Date.now());
+			return foundAnswer(await searchOriginals({ archive, policy, query, regex, maxTokens, write }), Date.now());
+		}
+		const { recallOriginal: recall } = await import("../operations/recall.ts");
 		const how = { showsImages: true, describe: describePart };
 		return recalledAnswer(await recall({ ...rest, ...how, archive, policy, toolCallId, maxTokens }));
 	},
 });
 
-/** One line of description, then the unchanged text: hosts that show structured content alone would show it as JSON. */
-export function recalledAnswer(recalled: Recalled): Answer {
-	switch (recalled.kind) {
-		case "part":
-			return { ...recalled.part, [beside]: { text: `${describePart(recalled.part)}\n${recalled.part.text}` } };
-		case "image": {
-			const { listing, image } = recalled;
-			const { mediaType, bytes, data } = image;
-			const text = `${describe(listing)}: ${mediaType}, ${bytes} bytes, follows.`;
-			const blocks = [{ type: "image" as const, data, mimeType: mediaType }];
-			return { ...listing, image: { media_type: mediaType, bytes }, [beside]: { text, blocks } };
-		}
-		case "several": {
-			const { originals, leftOut } = recalled;
-			const lines = [
-				"Several originals have this tool_call_id. Ask for one by its ref:",
-				...originals.map((one) => `${one.ref} ${describe(one)}, ${one.chars} characters`),
-				...(leftOut > 0 ? [`and ${leftOut} more`] : []),
-			];
-			const left = leftOut > 0 && { left_out_originals: leftOut };
-			return { originals, ...left, [beside]: { text: lines.join("\n") } };
-		}
-	}
-}
-
-function describePart(part: RecalledPart): string {
-	const { total, shown, matches, redactions, next } = part;
-	const isWhole = part.left_out_chars === 0 && shown?.chars.start === 0 && shown.chars.end === total.chars && !matches;
-	const isOne = total.lines === 1;
-	const all = `${total.lines} ${isOne ? "line" : "lines"}`;
-	const extent =
-		shown === null
-			? `none of ${all}`
-			: isWhole
-				? isOne
-					? "the only line"
-					: `all ${all}`
-				: `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}, characters ${shown.chars.start}-${shown.chars.end} of ${total.chars}`;
-	const facts = [
-		matches ? `${matches.shown} of ${matches.found} matching lines, ${extent}` : extent,
-		...(redactions > 0 ? [`${redactions} places were redacted before it was kept`] : []),
-		...(next ? [`for more call recall_original ${JSON.stringify(next)}`] : []),
-	];
-	return `[${describe(part)}: ${facts.join("; ")}]`;
-}
-
-const kinds: Readonly<Record<RecalledListing["kind"], string>> = {
-	result: "Original result",
-	text: "Original text",
-	arguments: "Original arguments",
-	group: "Dropped messages, JSON",
-	media: "Original part, JSON",
-	places: "Places",
-};
-
-function describe({ kind, tool_name, archived_at }: RecalledListing): string {
-	// A tool's name comes from the conversation, so it is quoted and cut.
-	const tool = tool_name === undefined ? "" : ` of ${JSON.stringify(tool_name.slice(0, 64))}`;
-	return `${kinds[kind]}${tool}, kept ${archived_at}`;
+function refuseBesideQuery(others: Readonly<Record<string, unknown>>): void {
+	const given = Object.keys(others).filter((name) => others[name] !== undefined);
+	if (given.length === 0) return;
+	const message = `Expected \`query\` alone, or with \`regex\` and \`max_tokens\`; got ${given.join(", ")} as well. Search first, then read an original by its ref.`;
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 export const tools = [maskConversation, guardContext, truncateOutput, compactConversation, recallOriginal];
 
-/** Readable text and no policy: without the tools for conversations, only models call it. */
+/** Readable text, no policy and no strategy: without the tools for conversations, only models call it. */
 const truncateForModels: Tool = {
 	...omitOutputSchema(truncateOutput),
-	inputSchema: truncateOutput.inputSchema.omit({ policy: true }),
+	inputSchema: truncateOutput.inputSchema.omit({ policy: true, strategy: true }),
 };
 
 /** Those with these names, in our order. Throws `invalid_argument` for an unknown one. */

@@ -3,6 +3,7 @@ import { type Economics, economicsOf } from "../conversation/report.ts";
 import { pricesNow } from "../masking/history.ts";
 import { planMask } from "../masking/mask.ts";
 import type { KeptReason } from "../masking/mask-result.ts";
+import { withStepsIn } from "../masking/price-steps.ts";
 import {
 	type ChangeReport,
 	type ConversationRequest,
@@ -27,9 +28,9 @@ export function maskConversation(request: MaskRequest): Promise<Outcome<MaskRepo
 
 async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	const { policy, idleSeconds } = request;
-	const { prices } = policy;
 	const opened = await openConversation(request);
 	const { transcript, meter, estimate, requestOverhead } = opened;
+	const prices = withStepsIn(policy.prices, 1 / estimate.scale.factor);
 	const { countTokens } = meter;
 	const { edits, kept, momentOf } = planMask({
 		...opened,

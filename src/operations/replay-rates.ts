@@ -1,70 +1,68 @@
 import { PalimpsestError } from "../errors.ts";
 import { pricesFor } from "../masking/cache-time.ts";
+import { stepFactors } from "../masking/price-steps.ts";
 import type { Prices } from "../policy/schema.ts";
 import type { CallCosts } from "../replaying/faults.ts";
-import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
+import type { PricingFigures } from "../replaying/report.ts";
+import { openCatalogue, pricesOfModel, withPricesOf } from "../tokens/model-prices.ts";
 
-/** Returns rates in US dollars, from the bundled catalogue. Throws PalimpsestError `invalid_argument` for an unknown model. */
-export async function ratesOfModel(model: string, configured: Prices): Promise<Rates> {
-	const listed = (await findInCatalogue(model))?.prices;
-	const input = listed?.input_mtok;
-	if (listed === undefined || input === undefined) {
-		const message = `The model catalogue knows no prices for ${JSON.stringify(model.slice(0, 80))}: give --prices READ,WRITE, such as 0.1,1.25.`;
-		throw new PalimpsestError("invalid_argument", message);
-	}
-	const { cache_read_mtok: read = input, cache_write_mtok: write = input, output_mtok: output = 0 } = listed;
-	const prices = {
-		...configured,
-		input: at(input),
-		cache_read: at(read),
-		cache_write: at(write),
-		output: at(output),
-		cache_write_hour: null,
-	};
-	const ratesFor = (seconds: number): Rates => {
-		const applied = pricesFor(prices, seconds);
-		// The catalogue has no price of a cache that lasts an hour.
-		const surcharge = prices.cache_write === 0 ? 1 : applied.cache_write / prices.cache_write;
-		return {
-			prices: applied,
-			unit: "us_dollars",
-			costOf: ({ input, cached }) =>
-				(cached * at(read, input) + (input - cached) * at(write, input) * surcharge) / 1_000_000,
-			costOfOutput: (tokens, input) => (tokens * at(output, input)) / 1_000_000,
-			lasting: ratesFor,
-		};
-	};
-	return ratesFor(configured.cache_seconds);
-}
-
-/** For a call of `input` tokens. */
-function at(price: CataloguedPrice, input = 0): number {
-	if (typeof price === "number") return price;
-	return price.tiers.reduce((found, tier) => (input > tier.start && tier.start >= found.start ? tier : found), {
-		start: 0,
-		price: price.base,
-	}).price;
-}
-
+/** The prices of a session. Costs are in prices of an input token of its model. */
 export interface Rates extends CallCosts {
-	/** The ratios, or the lowest tier of a model's prices. Policies decide by them. */
+	/** Policies decide by them. Price steps are in tokens of the model. */
 	readonly prices: Prices;
-	readonly unit: "input_tokens" | "us_dollars";
+	/** US dollars for an input token, where they are known. */
+	readonly dollars: number | undefined;
+	/** The model whose prices these are; `undefined` for those of the policy or of the call. */
+	readonly model: string | undefined;
 	/** The same for a cache that lasts so many seconds. */
 	readonly lasting: (cacheSeconds: number) => Rates;
 }
 
 /** Relative to the price of an input token; absolute if that is 0. */
-export function ratesOfPrices(given: Prices, cacheSeconds = given.cache_seconds): Rates {
+export function ratesOfPrices(
+	given: Prices,
+	{ model, dollars }: Partial<Pick<Rates, "model" | "dollars">> = {},
+	cacheSeconds = given.cache_seconds,
+): Rates {
 	const prices = pricesFor(given, cacheSeconds);
 	const { cache_read, cache_write, output } = prices;
 	const one = prices.input > 0 ? prices.input : 1;
 	return {
 		prices,
-		lasting: (seconds) => ratesOfPrices(given, seconds),
-		unit: "input_tokens",
-		costOf: ({ input, cached }) => (cached * cache_read + (input - cached) * cache_write) / one,
-		costOfOutput: (tokens) => (tokens * output) / one,
+		dollars,
+		model,
+		lasting: (seconds) => ratesOfPrices(given, { model, dollars }, seconds),
+		costOf: ({ input, cached }) =>
+			((cached * cache_read + (input - cached) * cache_write) / one) * stepFactors(prices, input).input,
+		costOfOutput: (tokens, input) => ((tokens * output) / one) * stepFactors(prices, input).output,
+	};
+}
+
+/** Those of a model that a call names. Throws PalimpsestError `invalid_argument` for an unknown model. */
+export async function ratesOfModel(model: string, configured: Prices): Promise<Rates> {
+	const rates = await ratesOfSession(model, configured);
+	if (rates.model !== undefined) return rates;
+	const message = `No prices are known for ${JSON.stringify(model.slice(0, 80))}: give --prices READ,WRITE, such as 0.1,1.25.`;
+	throw new PalimpsestError("invalid_argument", message);
+}
+
+/** Those of the model that a session names; those of the policy for an unknown one. */
+export async function ratesOfSession(model: string | undefined, configured: Prices): Promise<Rates> {
+	await openCatalogue();
+	const known = model === undefined ? undefined : pricesOfModel(model);
+	if (!known) return ratesOfPrices(configured);
+	const dollars = known.dollars && known.dollars.input / 1_000_000;
+	return ratesOfPrices(withPricesOf(known, configured), { model: known.name, dollars });
+}
+
+export function pricingFigures({ model, prices }: Rates): PricingFigures {
+	const one = prices.input > 0 ? prices.input : 1;
+	return {
+		model: model ?? null,
+		cache_read: prices.cache_read / one,
+		cache_write: prices.cache_write / one,
+		output: prices.output / one,
+		steps: prices.steps,
 	};
 }
 

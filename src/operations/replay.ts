@@ -3,9 +3,10 @@ import type { TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { toolTurns } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
-import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts";
-import { cacheSecondsOf } from "../masking/cache-time.ts";
-import { type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
+import { bindsReasoning, modelOfCall, modelOfSession, modelOnRecord } from "../formats/model.ts";
+import { cacheSecondsOf, pausesOf } from "../masking/cache-time.ts";
+import { type CallTokens, type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
+import { withStepsIn } from "../masking/price-steps.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
 import { findUses } from "../masking/uses.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -13,15 +14,14 @@ import { wordings } from "../policy/wordings.ts";
 import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../replaying/bill.ts";
 import { leastBills } from "../replaying/bound.ts";
 import { meterFaults } from "../replaying/faults.ts";
+import { meterPauses } from "../replaying/pauses.ts";
 import { measureRecall } from "../replaying/recall.ts";
 import {
-	addTotals,
-	figuresOf,
-	type MaskingFigures,
 	type PolicyTotals,
-	type ReplayedFile,
-	type ReplayReport,
+	type ReplayedSession,
 	type ReplaySeries,
+	reportOfSessions,
+	unitOf,
 } from "../replaying/report.ts";
 import { rivalSchedule } from "../replaying/rivals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
@@ -31,13 +31,14 @@ import { asSent, tokenMeter } from "./count.ts";
 import { maskConversation } from "./mask.ts";
 import { type Arrived, arrivesWhole, startArrivals } from "./replay-arrival.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
-import type { Rates } from "./replay-rates.ts";
+import { pricingFigures, type Rates, ratesOfSession } from "./replay-rates.ts";
 
 interface ReplaySettings {
 	readonly policy: Policy;
 	readonly policies: readonly ReplayedPolicy[];
-	readonly rates: Rates;
-	/** By default the policy's, and each session's own. */
+	/** By default those of each session's own model, and those of the policy where it is unknown. */
+	readonly rates?: Rates | undefined;
+	/** By default each session's own, and the policy's. */
 	readonly model?: string | undefined;
 	readonly contextWindow?: number | undefined;
 	readonly minTurns?: number | undefined;
@@ -47,12 +48,8 @@ interface ReplaySettings {
 
 export async function startReplay(settings: ReplaySettings) {
 	const { policy, minTurns = 0, mostSeries = 0 } = settings;
-	const model = settings.model ?? policy.guard.model ?? undefined;
-	const { meter, estimate } = await tokenMeter(policy, model);
-	const { factor } = estimate.scale;
-	const files: ReplayedFile[] = [];
-	let drawn: readonly (readonly ReplaySeries[])[] = [];
-	const totalsOf = new Map<string, PolicyTotals>();
+	const sessions: ReplayedSession[] = [];
+	let drawn: readonly { readonly dollars: number | undefined; readonly series: readonly ReplaySeries[] }[] = [];
 
 	return {
 		/** Returns false if the conversation has too few tool turns. Throws as masking does. */
@@ -61,6 +58,9 @@ export async function startReplay(settings: ReplaySettings) {
 			if (toolTurns(source.transcript).length < minTurns) return false;
 			const { report, error } = await maskConversation({ conversation, policy });
 			if (error) throw error;
+			const { rates, model } = await pricingOf(source, settings);
+			const { meter, estimate } = await tokenMeter(policy, model);
+			const { factor } = estimate.scale;
 			const { transcript, requestOverhead } = asSent(source, { model });
 			const replayed = replayConversation(
 				{
@@ -71,41 +71,52 @@ export async function startReplay(settings: ReplaySettings) {
 					requestOverhead: requestOverhead(meter.countTokens),
 					bindsReasoning: bindsReasoning(settings.model, source, policy),
 					windowTokens: await windowTokensOf(source, { ...settings, factor }),
+					rates,
 				},
 				settings,
 			);
 			const { masked_tool_results, tool_chars, tokens } = report;
-			files.push({
-				file,
+			const masking = {
 				masked_tool_results,
 				tool_chars_before: tool_chars.before,
 				tool_chars_after: tool_chars.after,
 				tokens_before: tokens.before,
 				tokens_after: tokens.after,
-				policies: replayed.map(({ policy: { name }, totals }) => figuresOf(name, totals)),
-			});
+			};
+			const totals = replayed.map((one) => [one.policy.name, one.totals] as const);
+			const { dollars } = rates;
+			sessions.push({ file, masking, totals, pricing: pricingFigures(rates), dollars });
 			if (mostSeries > 0) {
 				const series = replayed.map((one) => ({ file, policy: one.policy.name, ...one.series() }));
-				drawn = withoutShortest([...drawn, series], mostSeries);
-			}
-			for (const { policy: one, totals } of replayed) {
-				const before = totalsOf.get(one.name);
-				totalsOf.set(one.name, before ? addTotals(before, totals) : totals);
+				drawn = withoutShortest([...drawn, { dollars, series }], mostSeries);
 			}
 			return true;
 		},
-		report: (): ReplayReport => ({
-			...sumOfFigures(files),
-			policies: Array.from(totalsOf, ([name, totals]) => figuresOf(name, totals)),
-			files,
-		}),
-		series: () => drawn.flat(),
+		report: () => reportOfSessions(sessions),
+		series(): ReplaySeries[] {
+			const unit = unitOf(sessions);
+			return drawn.flatMap(({ dollars = 1, series }) =>
+				series.map((one) =>
+					unit === "us_dollars" ? { ...one, billed: one.billed.map((cost) => cost * dollars) } : one,
+				),
+			);
+		},
 	};
 }
 
-function withoutShortest(drawn: readonly (readonly ReplaySeries[])[], most: number) {
+/** The prices of a session, and the model in whose tokens it is counted. */
+async function pricingOf(source: ReadConversation, { rates, model, policy }: ReplaySettings) {
+	if (rates) return { rates, model: model ?? policy.guard.model ?? undefined };
+	const own = model ?? modelOnRecord(source) ?? policy.guard.model ?? undefined;
+	return { rates: await ratesOfSession(own, policy.prices), model: own };
+}
+
+function withoutShortest<Drawn extends { readonly series: readonly ReplaySeries[] }>(
+	drawn: readonly Drawn[],
+	most: number,
+): readonly Drawn[] {
 	if (drawn.length <= most) return drawn;
-	const calls = drawn.map((series) => series[0]?.billed.length ?? 0);
+	const calls = drawn.map(({ series }) => series[0]?.billed.length ?? 0);
 	return drawn.toSpliced(calls.lastIndexOf(Math.min(...calls)), 1);
 }
 
@@ -119,17 +130,6 @@ async function windowTokensOf(source: ReadConversation, settings: ReplaySettings
 	return (window.tokens / scale.factor) * factor;
 }
 
-function sumOfFigures(files: readonly MaskingFigures[]): MaskingFigures {
-	const sumBy = (key: keyof MaskingFigures) => sumOf(files.map((file) => file[key]));
-	return {
-		masked_tool_results: sumBy("masked_tool_results"),
-		tool_chars_before: sumBy("tool_chars_before"),
-		tool_chars_after: sumBy("tool_chars_after"),
-		tokens_before: sumBy("tokens_before"),
-		tokens_after: sumBy("tokens_after"),
-	};
-}
-
 interface ConversationToReplay {
 	readonly transcript: Transcript;
 	readonly arrivedUnder: (policy: Policy) => Arrived | undefined;
@@ -139,21 +139,22 @@ interface ConversationToReplay {
 	readonly requestOverhead: number;
 	readonly windowTokens: number | undefined;
 	readonly bindsReasoning: boolean;
+	readonly rates: Rates;
 }
 
 /** Tokens are the model's. */
 function replayConversation(conversation: ConversationToReplay, settings: ReplaySettings) {
-	const { windowTokens } = conversation;
+	const { windowTokens, factor } = conversation;
 	const { policy: configured, policies } = settings;
 	const { messages } = conversation.transcript;
-	const rates = settings.rates.lasting(cacheSecondsOf(messages, settings.rates.prices));
+	const rates = conversation.rates.lasting(cacheSecondsOf(messages, conversation.rates.prices));
 	const { prices } = rates;
 	const historyUnder = startHistories(conversation, prices.cache_seconds);
 	function scheduleOf(one: ReplayedPolicy, histories: Histories): Schedule {
 		const { mask } = one.policy;
 		// A rival's thresholds are in tokens of the model.
 		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
-		return replay(histories.counted, { mask, prices });
+		return replay(histories.counted, { mask, prices: withStepsIn(prices, 1 / factor) });
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, prices);
@@ -161,8 +162,8 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const billedOutput = output.map((tokens, call) => rates.costOfOutput(tokens, bill.calls[call]?.input ?? 0));
 		return { ...bill, costs, billed: sumOf(costs), outputTokens: sumOf(output), billedOutput: sumOf(billedOutput) };
 	}
-	/** Penalties and prices are in the unit of the bills; all conversations have the same penalties. */
-	const penalties = penaltiesInTokens.map((tokens) => settings.rates.costOf({ input: tokens, cached: 0 }));
+	/** Penalties and prices are in the unit of the bills. */
+	const penalties = penaltiesInTokens.map((tokens) => tokens * conversation.rates.costOf({ input: 1, cached: 0 }));
 	const pricesOfTokens = {
 		read: rates.costOf({ input: 1, cached: 1 }),
 		write: rates.costOf({ input: 1, cached: 0 }),
@@ -178,16 +179,31 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	const whole = historyUnder(arrivingWhole(configured));
 	const output = outputByCall(whole.billed);
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
+	const step = Math.min(...prices.steps.map(({ over }) => over));
+	const overStep = (calls: readonly CallTokens[]) => calls.filter(({ input }) => input > step).length;
+	const rawOverStep = overStep(raw.calls);
+
+	function billWithFaults(one: ReplayedPolicy, histories: Histories) {
+		const schedule = scheduleOf(one, histories);
+		const bill = billOf(histories.billed, schedule);
+		const { thinking_redone: thinkingRedone } = prices;
+		const { faults, billed } = meterFaults(histories.billed, schedule, { ...rates, thinkingRedone });
+		const billedForFaults = faults === 0 ? 0 : billed - bill.billed;
+		const billedWithFaults = bill.billed + configured.prices.fault * billedForFaults;
+		return { ...bill, schedule, faults, billedForFaults, billedWithFaults };
+	}
+	/** What the policy would be billed if the cache were lost at other moments. */
+	const billLosing =
+		(one: ReplayedPolicy, { counted, billed }: Histories) =>
+		(cold: Uint8Array) =>
+			billWithFaults(one, { counted: { ...counted, cold }, billed: { ...billed, cold } });
 
 	return policies.map((one) => {
 		const histories = historyUnder(one.policy);
-		const schedule = scheduleOf(one, histories);
 		const { billed: history } = histories;
-		const { calls, costs, ...figures } = billOf(history, schedule);
-		const { thinking_redone: thinkingRedone } = prices;
-		const { faults, billed: withRecalls } = meterFaults(history, schedule, { ...rates, thinkingRedone });
-		const billedForFaults = faults === 0 ? 0 : withRecalls - figures.billed;
-		const billedWithFaults = figures.billed + configured.prices.fault * billedForFaults;
+		const { schedule, ...bill } = billWithFaults(one, histories);
+		const { calls, costs, ...figures } = bill;
+		const pauses = pausesOf(history.transcript, history.calls, prices.cache_seconds);
 		const worstOf = (bill: number) => (raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill / raw.billed);
 		return {
 			policy: one,
@@ -195,21 +211,26 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 				...figures,
 				conversations: 1,
 				calls: calls.length,
-				faults,
-				billedForFaults,
-				billedWithFaults,
 				raw: { inputTokens: raw.inputTokens, billed: raw.billed, billedOutput: raw.billedOutput },
 				bound: boundOf(histories),
 				worst: worstOf(figures.billed),
-				worstWithFaults: worstOf(billedWithFaults),
+				worstWithFaults: worstOf(figures.billedWithFaults),
+				priceStep: {
+					callsOver: overStep(calls),
+					rawCallsOver: rawOverStep,
+					conversations: rawOverStep > 0 ? 1 : 0,
+					billedWithFaults: rawOverStep > 0 ? figures.billedWithFaults : 0,
+					rawBilled: rawOverStep > 0 ? raw.billed : 0,
+				},
 				callsOverWindow: calls.filter(({ input }) => input > (windowTokens ?? Number.POSITIVE_INFINITY)).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
 				...measureRecall(history, schedule),
+				pauses: meterPauses(history, { pauses, bill, billWith: billLosing(one, histories), rates }),
 			},
 			series() {
 				let billed = 0;
 				return {
-					context: contextByPart(history, schedule, thinkingRedone).map(rounded),
+					context: contextByPart(history, schedule, prices.thinking_redone).map(rounded),
 					billed: costs.map((cost) => {
 						billed += cost;
 						return billed;

@@ -22,6 +22,7 @@ import { pricesNow } from "../masking/history.ts";
 import { resultTargets } from "../masking/judge-results.ts";
 import { planMask } from "../masking/mask.ts";
 import { cleanValue } from "../masking/placeholder.ts";
+import { withStepsIn } from "../masking/price-steps.ts";
 import { findStale } from "../masking/staleness.ts";
 import type { CallTarget } from "../masking/targets.ts";
 import type { MomentOf } from "../masking/thinking.ts";
@@ -153,7 +154,7 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	);
 }
 
-export function contextReportOf(
+function contextReportOf(
 	conversation: CountedConversation,
 	settings: {
 		readonly model: string | undefined;
@@ -352,7 +353,7 @@ function presetOutcome(preset: string, policy: Policy, conversation: CountedConv
 		};
 	};
 	if (mask.enabled) {
-		const replaying = { meter, prices };
+		const replaying = { meter, prices: withStepsIn(prices, 1 / scale.factor) };
 		const { edits, momentOf } = planMask({ ...shared, policy: mask, media, countTokens, replaying });
 		const masked = outcomeOf(edits, momentOf);
 		if (masked.fits !== false) return masked;

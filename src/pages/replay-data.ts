@@ -1,11 +1,9 @@
 import type { ContextParts } from "../replaying/bill.ts";
-import type { ReplayReport, ReplaySeries } from "../replaying/report.ts";
+import type { BilledUnit, ReplayReport, ReplaySeries } from "../replaying/report.ts";
 
 // The scripts of the pages are bundled with this file, so it imports nothing that needs Node.js.
 
 export type ReplayPageData = ReturnType<typeof replayPageData>;
-
-export type BilledUnit = "input_tokens" | "us_dollars";
 
 /**
  * Packs the series. `columns` has lists of whole numbers, each as the difference from the one before; a list is stored

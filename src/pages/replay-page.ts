@@ -1,13 +1,6 @@
-import type { PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
+import type { BilledUnit, PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
-import {
-	type BilledUnit,
-	formatCost,
-	formatCount,
-	formatShare,
-	mostDrawnCalls,
-	replayPageData,
-} from "./replay-data.ts";
+import { formatCost, formatCount, formatShare, mostDrawnCalls, replayPageData } from "./replay-data.ts";
 
 /**
  * `series` are drawn over time; other conversations and policies appear in the tables only. Throws `unreadable_file`.
@@ -135,7 +128,7 @@ function reading(unit: BilledUnit): string {
 	const billed =
 		unit === "us_dollars"
 			? "in US dollars at the model’s prices"
-			: "in prices of one input token: a token read from the provider’s cache and one written to it count as the prices say";
+			: "in prices of one input token of the model: a token read from the provider’s cache and one written to it count as the prices say";
 	return `<section aria-labelledby="reading">
 <h2 id="reading">How to read this</h2>
 <dl>

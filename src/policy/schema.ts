@@ -296,6 +296,11 @@ const prices = section("The prices of tokens.", {
 		"Price of a token that the provider writes to its cache. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
+	steps: field(
+		z.array(z.strictObject({ over: z.number().min(1).max(1_000_000_000), input: price, output: price })).max(10),
+		[],
+		"Price steps: a request with a prompt of more than `over` tokens, read and written ones among them, pays `input` times as much for all tokens of its prompt, and `output` times as much for its answer. Masking keeps a request below a step where it can.",
+	),
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,

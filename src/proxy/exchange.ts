@@ -12,6 +12,7 @@ import { dropBlocks, isBindingRefusal } from "../sending/reasoning.ts";
 import type { Accounts } from "./accounts.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
+import type { AnsweredRequest, KeepWarm } from "./keep-warm.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Route } from "./routes.ts";
 
@@ -26,6 +27,10 @@ export interface Serving {
 	readonly recallCommand: string;
 	/** Whether the host was told that it talks to Anthropic itself, so that it may send threads. */
 	readonly refusesThreads: boolean;
+	/** Absent unless the cache is kept warm. */
+	readonly keepWarm: KeepWarm | undefined;
+	/** Whether a program is gone once the connection of its last request is closed. */
+	readonly leavesWithConnection: boolean;
 }
 
 interface Exchange extends Serving {
@@ -62,13 +67,36 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
 	const planAhead = once(() => prepared.planAhead());
 	const timer = setTimeout(() => void planAhead(), planAfterMs);
+	const endPause = pauseEndedBy(prepared, exchange);
+	let answered: AnsweredRequest | undefined;
 	try {
+		const at = exchange.editing.now();
 		const sent = await askWith(asked, composed, exchange);
-		if (sent) await passAndBill(sent, prepared, { asked, exchange });
+		const bill = sent && (await passAndBill(sent, prepared, { asked, exchange }));
+		if (bill) answered = { ...bill, ...asAnswered(asked, sent, exchange), at };
 	} finally {
+		endPause?.(answered);
 		clearTimeout(timer);
 		await planAhead();
 	}
+}
+
+/** A request for an answer ends the pause of its conversation. Only Anthropic's API says how long its cache lives. */
+function pauseEndedBy({ conversation }: Prepared<string>, { keepWarm, route }: Exchange) {
+	if (conversation === undefined || route.kind !== "edited" || route.api !== "anthropic") return undefined;
+	return keepWarm?.begin(conversation);
+}
+
+function asAnswered(asked: AskedWhole, { sent }: Answered, { upstream, response, leavesWithConnection }: Exchange) {
+	const { socket } = response.req;
+	const session = asked.headers["x-claude-code-session-id"];
+	return {
+		asked: askedFor(asked, sent),
+		encoding: asked.headers["content-encoding"],
+		upstream,
+		session: typeof session === "string" ? session : "",
+		isThere: () => !leavesWithConnection || !socket.destroyed,
+	};
 }
 
 async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Prepared<string> | "as_sent" | "thread"> {
@@ -100,7 +128,7 @@ function termsOf(body: unknown, route: Route, { policy, caching }: Pick<Editing,
 /** An answer, and the form of the request that it answers. */
 interface Answered {
 	readonly answer: IncomingMessage;
-	readonly sent: Sent | undefined;
+	readonly sent: (Sent & { readonly asksToDrop: boolean }) | undefined;
 }
 
 async function askWith(
@@ -116,7 +144,7 @@ async function askWith(
 function askedFor(
 	asked: AskedWhole,
 	form: (Pick<Sent, "written"> & { readonly asksToDrop: boolean }) | undefined,
-): Asked {
+): Asked & { readonly body: { readonly bytes: Buffer; readonly decoded: boolean } } {
 	const { written } = form ?? {};
 	const { body, rawHeaders } = asked;
 	const headers = form?.asksToDrop ? withBeta(rawHeaders, dropBlocks.beta) : rawHeaders;
@@ -154,16 +182,20 @@ async function askAgain(
 	return { answer, sent: form };
 }
 
+/** Returns the bill of an answer to a request for one. */
 async function passAndBill(
 	{ answer, sent }: Answered,
 	{ composed, facts }: Prepared<string>,
 	{ asked, exchange }: { readonly asked: AskedWhole; readonly exchange: Exchange },
-): Promise<void> {
+): Promise<Pick<AnsweredRequest, "terms" | "usage" | "callsTools"> | undefined> {
 	const { response, route, ledger, caching, accounts, upstream } = exchange;
 	const wasEdited = sent?.written !== undefined;
 	const isOk = (answer.statusCode ?? 500) < 300;
 	if (isOk && wasEdited) ledger.count("edited");
-	if (!isOk || route.kind !== "edited") return void (await passOn(answer, response));
+	if (!isOk || route.kind !== "edited") {
+		await passOn(answer, response);
+		return undefined;
+	}
 	const reader = readUsage(answer, route.api);
 	await passOn(answer, response, reader.push);
 	const usage = await reader.end();
@@ -176,6 +208,7 @@ async function passAndBill(
 	const { repeated } = ledger.enter(known, { route, wasEdited, usage });
 	const { caching: terms, model } = known.terms;
 	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
+	return { terms: known.terms, usage, callsTools: reader.callsTools() };
 }
 
 /** Answers 502 itself if the upstream cannot be reached. */

@@ -1,3 +1,4 @@
+import type { CacheTerms } from "../billing/terms.ts";
 import { billUnedited, estimatedBill, type RequestParts, tokensOf } from "../billing/unedited-bill.ts";
 import { inputBill, promptTokens, type Usage } from "../billing/usage.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
@@ -22,6 +23,16 @@ export interface ProxyTotals {
 	readonly reasoningLeftOut: number;
 	/** Requests that got no new decisions, by the reason. */
 	readonly undecided: Readonly<Partial<Record<NoDecision, number>>>;
+	readonly keptWarm: KeptWarm;
+}
+
+/** Pings that keep caches warm. They are in no other figure. */
+interface KeptWarm {
+	/** Answered, with their bill. */
+	readonly pings: number;
+	readonly billed: number;
+	/** Without an answer that tells what they cost. */
+	readonly failed: number;
 }
 
 const mostConversations = 200;
@@ -39,6 +50,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0 };
 	const undecided: Partial<Record<NoDecision, number>> = {};
 	const all = { edited: newSums(), held_out: newSums() };
+	const keptWarm = { pings: 0, billed: 0, failed: 0 };
 
 	const accountOf = ({ conversation, start }: RequestFacts, route: Route): Account => {
 		const id = conversation ?? start;
@@ -76,6 +88,15 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		},
 		count: (kind: keyof typeof counts) => {
 			counts[kind] += 1;
+		},
+		/** Enters a ping that keeps a cache warm. */
+		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
+			if (answer === "failed") {
+				keptWarm.failed += 1;
+				return;
+			}
+			keptWarm.pings += 1;
+			keptWarm.billed += inputBill(answer.usage, answer.terms);
 		},
 		/**
 		 * Enters a request whose answer has ended. `usage` is the provider's; without it, the bill is estimated. Returns the
@@ -142,6 +163,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				uncachedRequests: edited.uncached_requests + held_out.uncached_requests,
 				reasoningLeftOut: edited.reasoning_left_out + held_out.reasoning_left_out,
 				undecided: { ...undecided },
+				keptWarm: { ...keptWarm },
 			};
 		},
 		/** Plain JSON, without any text of a conversation. */
@@ -151,6 +173,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			faults: { ...faultCounts },
 			/** Requests that got no new decisions, by the reason. */
 			undecided: { ...undecided },
+			/** Pings that keep caches warm, and their bill, which is in no other figure. */
+			kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed) },
 			edited: figuresOf(all.edited),
 			held_out: figuresOf(all.held_out),
 			conversations: [...conversations].reverse().map(([id, account], index) => ({
@@ -284,7 +308,16 @@ export function totalsText(totals: ProxyTotals): string {
 			? [`${counted(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
 			: []),
 		...undecidedText(totals.undecided),
+		...keptWarmText(totals.keptWarm),
 	].join(", ");
+}
+
+/** The pings and their bill; empty if there were none. */
+export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
+	if (pings + failed === 0) return [];
+	const failures = failed > 0 ? `, ${failed} failed` : "";
+	const sent = `${pings} ${pings === 1 ? "ping" : "pings"}`;
+	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
 }
 
 const reasons: Readonly<Record<NoDecision, string>> = {

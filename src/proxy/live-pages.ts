@@ -3,7 +3,7 @@ import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "../pages/page.ts";
 import { version } from "../version.ts";
-import { billText, type Ledger, mostDetailed, type ProxyStatus, undecidedText } from "./ledger.ts";
+import { billText, keptWarmText, type Ledger, mostDetailed, type ProxyStatus, undecidedText } from "./ledger.ts";
 
 const base = "/palimpsest/";
 const secondsToRefresh = 5;
@@ -57,16 +57,14 @@ export function livePages({ ledger, archive }: { readonly ledger: Ledger; readon
 }
 
 async function statusPage(status: ProxyStatus): Promise<string> {
-	const { edited, held_out: heldOut, requests, faults, undecided, conversations } = status;
+	const { edited, held_out: heldOut, requests, faults, undecided, kept_warm: keptWarm, conversations } = status;
 	const threads = requests.threads > 0 ? ` Threads passed: ${requests.threads}.` : "";
 	const faultText = Object.entries(faults).map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`);
 	const body = `<main>
 <h1>Palimpsest proxy</h1>
 <p>${requests.requests} requests, ${requests.edited} of them edited, since ${time(status.started)}. ${share(edited)}</p>
 <p>Sent again in another form: ${requests.sent_again}.${threads} Faults: ${faultText.join(", ")}.</p>
-${undecidedText(undecided)
-	.map((text) => `<p>${text}.</p>`)
-	.join("")}
+${[...undecidedText(undecided), ...keptWarmText(keptWarm)].map((text) => `<p>${text}.</p>`).join("")}
 ${heldOut.requests > 0 ? `<p>Held out, never edited: ${heldOut.requests} requests, ${count(heldOut.tokens_sent)} tokens sent.</p>` : ""}
 ${conversations.slice(0, mostDetailed).map(conversationText).join("\n")}
 </main>`;

@@ -14,6 +14,7 @@ import { createAccounts } from "./accounts.ts";
 import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
+import { createKeepWarm, type Later } from "./keep-warm.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
@@ -37,6 +38,13 @@ interface ProxyOptions {
 	readonly now?: (() => number) | undefined;
 	/** Answers Anthropic's threads with a refusal, after which the host sends its whole conversation. */
 	readonly refusesThreads?: boolean | undefined;
+	/**
+	 * Sends a last request again before its cache expires, while the program is there: until the proxy is closed, or while the
+	 * connection of that request is open.
+	 */
+	readonly keepWarm?: "until_closed" | "while_connected" | undefined;
+	/** For tests. */
+	readonly later?: Later | undefined;
 	/** That the headers of a request may take. */
 	readonly headersMilliseconds?: number | undefined;
 	/** For tests, which inject faults and time. */
@@ -72,6 +80,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	// No request waits for the catalogue of models.
 	await openCatalogue();
 	const editing = await openEditing({ policy, archive, memoryFolder, holdout, now, onFault, ...engine });
+	const leavesWithConnection = options.keepWarm === "while_connected";
 	const running: Running = {
 		options,
 		upstreams,
@@ -85,9 +94,13 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		underWay: new Set(),
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
 		pages: livePages({ ledger, archive }),
+		keepWarm:
+			options.keepWarm && createKeepWarm({ ledger, renewed: editing.memory.called, log, now, later: options.later }),
+		leavesWithConnection,
 	};
 	const connectionsCheckingInterval = Math.min(5_000, headersMilliseconds);
-	const timeouts = { headersTimeout: headersMilliseconds, connectionsCheckingInterval };
+	const keepAliveTimeout = leavesWithConnection ? longestPauseMs : serverOptions.keepAliveTimeout;
+	const timeouts = { headersTimeout: headersMilliseconds, connectionsCheckingInterval, keepAliveTimeout };
 	const server = createServer({ ...serverOptions, ...timeouts }, (request, response) => {
 		paceBody(request);
 		const work: Promise<void> = handle(request, response, running).catch((error) => {
@@ -118,6 +131,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		async close() {
 			const closed = new Promise((resolve) => server.close(resolve));
 			server.closeAllConnections();
+			running.keepWarm?.close();
 			for (const upstream of upstreams.values()) upstream.close();
 			await closed;
 			// The originals of the last results are being written.
@@ -128,6 +142,9 @@ export async function startProxy(options: ProxyOptions): Promise<{
 
 /** That the end of the proxy waits for its archive. */
 const longestEndMs = 2_000;
+
+/** Longer than pings keep a cache of an hour. */
+const longestPauseMs = 3 * 3_600_000;
 
 /** A model may think for long, and a client may send a large body slowly. */
 const serverOptions = {

@@ -97,7 +97,7 @@ export function choose(
 		const without = (decisions: ReadonlyMap<number, Decision>) =>
 			chars - Array.from(decisions.values()).reduce((sum, { savedChars }) => sum + savedChars, 0);
 		const { tokensPerChar } = branch;
-		const isStep = [...terms.steps.map((step) => step.over), ...plan.limits].some(
+		const isStep = [...terms.prices.steps.map((step) => step.over), ...plan.limits].some(
 			(limit) => without(all) * tokensPerChar > limit && without(over) * tokensPerChar <= limit,
 		);
 		if (isStep) return { why: "a price step or the window", decisions: over };

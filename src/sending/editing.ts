@@ -42,6 +42,8 @@ export async function openEditing(
 }
 
 export interface Prepared<Written> {
+	/** Its name; `undefined` before the first tool turn. */
+	readonly conversation: string | undefined;
 	/** `undefined` before the first tool turn: the request is sent as the host sent it. */
 	readonly composed: Composed<Written> | undefined;
 	/** The record for the ledger. Counts the tokens, so it runs while the upstream works. */
@@ -54,7 +56,8 @@ export interface Prepared<Written> {
 export async function prepare<Written>(request: HostRequest<Written>, editing: Editing): Promise<Prepared<Written>> {
 	const opened = openRequest(request, editing);
 	const facts = (sent?: Sent) => factsOf({ opened, request, sent, policy: editing.policy });
-	if (opened.conversation === undefined) return { composed: undefined, facts, planAhead: async () => {} };
+	const { conversation } = opened;
+	if (conversation === undefined) return { conversation, composed: undefined, facts, planAhead: async () => {} };
 	if (opened.isCold && !opened.isHeldOut && !opened.branch) {
 		const plan = await planInPath(opened, request, editing);
 		const { transcript, paired, keys } = opened;
@@ -65,7 +68,7 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 	}
 	const onError = (error: unknown) => editing.onFault("failed", describe(error));
 	const composed = compose(opened, request, { ...editing, onError });
-	return { composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
+	return { conversation, composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
 }
 
 /** Between the steps of a plan, which take some 50 ms for 1 MB: other requests and pings do not wait for all of them. */

@@ -9,9 +9,10 @@ import type { Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
 import { type ReplayHistory, readHistory } from "../masking/history.ts";
-import { planMask, replayMasking } from "../masking/mask.ts";
+import { planMask } from "../masking/mask.ts";
 import { editsOf } from "../masking/mask-result.ts";
-import { replay, type Schedule } from "../masking/replay.ts";
+import { withStepsIn } from "../masking/price-steps.ts";
+import { replay, roomLeft, type Schedule } from "../masking/replay.ts";
 import { affectedThinking } from "../masking/thinking.ts";
 import { applyAndVerify } from "../operations/conversation.ts";
 import { tokenMeter } from "../operations/count.ts";
@@ -87,8 +88,7 @@ export async function planNext(what: Planning): Promise<Plan> {
 	const { messages } = transcript;
 	await pause();
 	const kept = archive ? "archived" : "not_archived";
-	const prices = terms.prices;
-	const { coldAt } = what;
+	const { coldAt, isForwarded } = what;
 	const common = {
 		wording: wordings(policy, kept),
 		isPlaceholder: placeholdersOf(policy, kept),
@@ -103,27 +103,25 @@ export async function planNext(what: Planning): Promise<Plan> {
 	// Masking is decided on the results as the model saw them: cut.
 	const shown = transcriptShown(what);
 	await pause();
-	const { isForwarded } = what;
-	const replaying = { meter, prices, coldAt, sent, isForwarded, bindsReasoning: reasoningBinding(model) !== "none" };
-	const first = replayMasking({ ...common, transcript: shown, replaying });
+	const bindsReasoning = reasoningBinding(model) !== "none";
+	const cacheTime = { seconds: terms.prices.cache_seconds };
+	const seen = readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning });
 	await pause();
-	const history =
-		shown === transcript
-			? first.history
-			: readHistory({ ...common, transcript, meter, bindsReasoning: replaying.bindsReasoning });
+	const history = shown === transcript ? seen : readHistory({ ...common, transcript, meter, bindsReasoning });
 	await pause();
 
-	const total = first.history.messageTokens.reduce((sum, tokens) => sum + tokens, first.history.surroundingTokens);
+	const total = seen.messageTokens.reduce((sum, tokens) => sum + tokens, seen.surroundingTokens);
 	const tokens = (what.tokensPerChar ?? 0) * charsSent(transcript, paired, (place) => states[place]);
-	const limits = [...terms.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
+	const limits = [...terms.prices.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
 	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * tokens);
 	const counted = tokens > 0 ? total / tokens : 1 / estimate.scale.factor;
-	const again = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number }) =>
-		newPlaces(replay(first.history, { ...replaying, mask: policy.mask, ...more }), states, history);
+	const prices = withStepsIn(terms.prices, counted);
+	const masked = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number } = {}) =>
+		newPlaces(replay(seen, { prices, coldAt, sent, isForwarded, mask: policy.mask, ...more }), states, history);
 	const places = {
-		warm: newPlaces(first.schedule, states, history),
-		cold: again({ coldAt: new Set([...coldAt, messages.length]) }),
-		over: limit === undefined ? [] : again({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
+		warm: masked(),
+		cold: masked({ coldAt: new Set([...coldAt, messages.length]) }),
+		over: limit === undefined ? [] : masked({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
 	};
 	await pause();
 
@@ -131,7 +129,7 @@ export async function planNext(what: Planning): Promise<Plan> {
 	const schedule = Float64Array.from(states, (_, place) =>
 		all.has(place) ? messages.length : Number.POSITIVE_INFINITY,
 	);
-	const masks = planMask({ ...common, transcript, replaying }, { history, schedule }).edits;
+	const masks = planMask({ ...common, transcript, replaying: { meter, prices } }, { history, schedule }).edits;
 	const edits = policy.thinking === "refuse" && affectedThinking(transcript, masks).length > 0 ? [] : masks;
 	await pause();
 	const { error } = applyAndVerify({ source, plan: edits, meter });
@@ -155,8 +153,6 @@ export async function planNext(what: Planning): Promise<Plan> {
 
 /** A price step or a window is in reach if the last request had more than this share of it. */
 const sparedShare = 0.6;
-/** The share of a price step or a window that is filled after masking, so that the next requests stay below it. */
-const roomLeft = 0.8;
 
 async function windowOf(model: string | undefined, { guard }: Policy): Promise<number[]> {
 	const window = guard.context_window_override ?? (model && (await contextWindowOfModel(model))?.tokens);

@@ -1,3 +1,5 @@
+import { pricesSetIn } from "../policy/layers.ts";
+import type { Prices } from "../policy/schema.ts";
 import { type CataloguedPrice, loadCatalogue, versionOfName, withoutProvider } from "./models.ts";
 
 /** The prices of a model. Factors are multiples of the price of an input token. */
@@ -36,6 +38,31 @@ export function pricesOfModel(model: string): ModelPrices | undefined {
 	if (model.length > longestName) return undefined;
 	const name = withoutProvider(/(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model);
 	return pricesInTable(name) ?? catalogued(model, name);
+}
+
+/** `[prices]` with those of a model. Prices that the policy sets itself stay. */
+export function withPricesOf(
+	{ read, write, writeForHour, output, steps, minutes }: ModelPrices,
+	prices: Prices,
+): Prices {
+	const own = ownPrices(prices);
+	const at = (factor: number) => factor * prices.input;
+	return {
+		...prices,
+		cache_read: own.cache_read ?? at(read),
+		cache_write: own.cache_write ?? at(write),
+		cache_write_hour:
+			own.cache_write === undefined ? (own.cache_write_hour ?? at(writeForHour)) : prices.cache_write_hour,
+		output: own.output ?? at(output),
+		steps: own.steps ?? steps,
+		cache_seconds: own.cache_seconds ?? minutes * 60,
+	};
+}
+
+/** Those that the policy sets, as against the defaults. */
+export function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: NonNullable<Prices[Key]> } {
+	const set = pricesSetIn(prices);
+	return Object.fromEntries(Object.entries(prices).filter(([key, value]) => set.has(key) && value !== null));
 }
 
 /** Names come from requests. */

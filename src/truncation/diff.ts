@@ -1,7 +1,8 @@
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
 import type { LineSpan } from "./draft.ts";
-import { indentOf, type LineFeatures, scoreLines, type TextUnits, unitText } from "./lines.ts";
+import { scoreLines } from "./line-worth.ts";
+import { indentOf, type LineFeatures, type TextUnits, unitText } from "./lines.ts";
 
 /** Worth compared with 1 for the best changed line. */
 const worth = { commit: 0.3, other: 0.05, context: 0.75 };

@@ -1,7 +1,8 @@
 import { isSummaryLine } from "./failure-signs.ts";
 import { byForm, type FailureSigns, withoutTimes } from "./failures.ts";
 import type { FocusWords } from "./focus.ts";
-import { lineFeatures, linePattern, scoreLines, type TextUnits, unitText } from "./lines.ts";
+import { scoreLines } from "./line-worth.ts";
+import { lineFeatures, linePattern, type TextUnits, unitText } from "./lines.ts";
 
 const worth = { summary: 60, newFailure: 100, otherFailure: 60, newLikely: 6, otherLikely: 2, warning: 2, fresh: 0.4 };
 /** Worth of the lines around a failure, nearest first. */

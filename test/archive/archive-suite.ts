@@ -56,6 +56,32 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect(illFormed).toBeGreaterThan(10);
 		});
 
+		it("scans every text up to a size, the last used first, and marks none as used", async () => {
+			let clock = 1_900_000_000_000;
+			const archive = await begin({ now: () => clock });
+			const texts = [
+				...Array.from({ length: 70 }, (_, index) => `text ${index} \u{1f600}`),
+				"\ud800 alone",
+				"x".repeat(300),
+			];
+			for (const text of texts) {
+				clock += 10_000;
+				await archive.put([{ text, kind: "result", toolCallId: "one" }]);
+			}
+			clock += 100_000;
+			await archive.get(archive.refOf(texts[3] as string));
+			const { oldestUse } = await archive.stats();
+			const scanned: string[] = [];
+			for await (const { text, ref, listing } of archive.scan(200)) {
+				scanned.push(text);
+				expect(ref).toBe(archive.refOf(text));
+				if (scanned.length === 1) expect(await listing()).toMatchObject({ ref, chars: text.length, kind: "result" });
+			}
+			const wanted = texts.filter((text) => text.length < 200 && text !== texts[3]).toReversed();
+			expect(scanned).toEqual([texts[3], ...wanted]);
+			expect((await archive.stats()).oldestUse).toBe(oldestUse);
+		});
+
 		it("gives equal texts the same ref, of any kind", async () => {
 			const archive = await begin();
 			const [first] = await archive.put([{ text: "same", kind: "result", toolCallId: "a" }]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nothingObserved } from "../../src/billing/observed-caching.ts";
-import { cacheTerms, stepFactors } from "../../src/billing/terms.ts";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import { stepFactors } from "../../src/masking/price-steps.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();
@@ -105,14 +106,14 @@ describe("the terms of a model", () => {
 	it("of Gemini, which names it in the path", () => {
 		const terms = cacheTerms({ contents: [] }, "gemini", prices, { model: "gemini-3.1-pro-preview" });
 		expect(terms).toMatchObject({ reads: 0.1, dollars: { input: 2, output: 12 } });
-		expect(stepFactors(terms, 200_000)).toMatchObject({ input: 1, output: 1 });
-		expect(stepFactors(terms, 200_001)).toMatchObject({ input: 2, output: 1.5 });
+		expect(stepFactors(terms.prices, 200_000)).toMatchObject({ input: 1, output: 1 });
+		expect(stepFactors(terms.prices, 200_001)).toMatchObject({ input: 2, output: 1.5 });
 	});
 
 	it("of Haiku 5.5 cost five times as much over 100 000 tokens, output too", () => {
 		const terms = cacheTerms({ model: "claude-haiku-5-5", messages: conversation() }, "anthropic", prices);
-		expect(stepFactors(terms, 100_000)).toMatchObject({ input: 1, output: 1 });
-		expect(stepFactors(terms, 100_001)).toMatchObject({ input: 5, output: 5 });
+		expect(stepFactors(terms.prices, 100_000)).toMatchObject({ input: 1, output: 1 });
+		expect(stepFactors(terms.prices, 100_001)).toMatchObject({ input: 5, output: 5 });
 		expect(terms.prices.output).toBeCloseTo(5, 9);
 	});
 

@@ -43,6 +43,21 @@ describe("recall", () => {
 		expect(json).toMatchObject({ ref, shown: { lines: { first: 2, last: 3 } }, next: null, tool_call_id: "call_0" });
 	});
 
+	it("finds originals by words or a pattern", async () => {
+		await mask();
+		const { code, text, lines } = await run(["recall", "--search", "FILE line 37"]);
+		expect(code).toBe(0);
+		const [ref = ""] = text.split("\t");
+		expect((await run(["recall", ref])).text).toContain("line 37");
+		expect(text).toMatch(/^\w{12}\tresult\tread_file\t\d+ chars\t.*\n {2}\d+: /);
+		expect(text).toContain("line 37");
+		expect(lines.at(-1)).toMatch(/^palimpsest: found \d+ in \d+ originals; /);
+		const json = JSON.parse((await run(["recall", "--search", "line 3[78]", "--regex", "--json"])).text);
+		expect(json.originals.length).toBeGreaterThan(0);
+		expect(await run(["recall", "--search", "nowhere to be found"])).toMatchObject({ code: 0, text: "" });
+		expect((await run(["recall", "--search", "a", "--tool-call-id", "call_0"])).code).toBe(2);
+	});
+
 	it("prints an original of any size in full", async () => {
 		const text = "all of it, line by line\n".repeat(100_000);
 		await writeFile(join(folder, "log.txt"), text);

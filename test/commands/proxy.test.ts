@@ -51,6 +51,15 @@ describe("palimpsest proxy", () => {
 		return upstream.received.at(-1)?.body.toString() as string;
 	}
 
+	it("lets connections rest with --keep-warm, by which it knows that a program is still there", async () => {
+		const restsFor = async (...options: readonly string[]) => {
+			const { url } = await startCommand(await scratchFolder(), ...options);
+			return (await send(url, { path: "/palimpsest/healthz" })).headers["keep-alive"];
+		};
+		expect(await restsFor()).toBe("timeout=125");
+		expect(await restsFor("--keep-warm")).toBe("timeout=10800");
+	});
+
 	it("masks by the preset balanced, whose originals the command in the placeholder reads", async () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { replayText } from "../../src/commands/replay-table.ts";
-import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import type { PolicyFigures, ReplayedFile } from "../../src/replaying/report.ts";
+import { modelsText, replayText } from "../../src/commands/replay-table.ts";
+import { pricingFigures, ratesOfPrices } from "../../src/operations/replay-rates.ts";
+import type { BilledUnit, PolicyFigures, ReplayedFile, ReplayReport } from "../../src/replaying/report.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const figures: PolicyFigures = {
@@ -21,6 +21,7 @@ const figures: PolicyFigures = {
 	worst_ratio_with_faults: 1.1005,
 	fault_cost_to_raw: 0.07264,
 	billed_output: 1_000_000,
+	output_share: 0.364,
 	ratio_with_output: 0.9126,
 	average_context_ratio: 0.5,
 	peak_context_tokens: 98_765,
@@ -39,7 +40,7 @@ const empty: PolicyFigures = {
 	recall_in_digests: { identifiers: null, lines: null },
 };
 
-const rates = ratesOfPrices(policyOf().prices);
+const prices = [{ ...pricingFigures(ratesOfPrices(policyOf().prices)), conversations: 2 }];
 const masking = {
 	masked_tool_results: 0,
 	tool_chars_before: 0,
@@ -47,16 +48,19 @@ const masking = {
 	tokens_before: 0,
 	tokens_after: 0,
 };
-const tablesOf = (policies: readonly PolicyFigures[], unit = rates.unit) =>
-	replayText({ ...masking, policies, files: [] }, { rates: { ...rates, unit }, eachFile: false });
+const reportOf = (policies: readonly PolicyFigures[], billed_in: BilledUnit = "input_tokens"): ReplayReport => {
+	return { ...masking, billed_in, prices, policies, files: [] };
+};
+const tablesOf = (policies: readonly PolicyFigures[], unit?: BilledUnit) =>
+	replayText(reportOf(policies, unit), { eachFile: false });
 
 describe("the table of policies", () => {
 	it("shows each figure under its heading", () => {
 		expect(tablesOf([empty, figures]).split("\n").slice(2, -7)).toEqual([
-			"                                   faults    with     at           with",
-			"policy       billed  × raw  worst  in 100  faults  least  worst  output",
-			"raw       1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913",
-			"window:8  1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913",
+			"                                   faults    with     at           with    its",
+			"policy       billed  × raw  worst  in 100  faults  least  worst  output  share",
+			"raw       1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913   0.36",
+			"window:8  1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913   0.36",
 			"",
 			"          context            over                                 + in",
 			"            × raw    peak  window  masked  identifiers  lines  digests",
@@ -64,6 +68,30 @@ describe("the table of policies", () => {
 			"window:8    0.500  98 765      12     321        0.913  0.500    0.034",
 			"",
 		]);
+	});
+
+	it("shows the pauses of sessions in which the cache expired", () => {
+		const pauses = {
+			timed_calls: 1_000,
+			expired_calls: 21,
+			expired_share_of_calls: 0.021,
+			expired_share_of_bill: 0.1581,
+			ratio_never_expired: 0.7,
+			ratio_kept_warm: 0.7736,
+			ratio_kept_warm_open: 0.7876,
+			pings: 40,
+		};
+		const text = tablesOf([empty, { ...figures, pauses }]);
+		expect(text.split("\n").slice(11, 16)).toEqual([
+			"",
+			"                   of the    never   kept  stays",
+			"          expired    bill  expired   warm   open",
+			"raw             0       –        –      –      –",
+			"window:8       21   0.158    0.700  0.774  0.788",
+		]);
+		expect(text).toContain("\nexpired: calls after a pause");
+		const lasting = { ...pauses, expired_calls: 0 };
+		expect(tablesOf([{ ...figures, pauses: lasting }])).not.toContain("expired");
 	});
 
 	it.each([
@@ -77,21 +105,44 @@ describe("the table of policies", () => {
 	it("fits 120 columns with large numbers and with long paths cut at their start", () => {
 		const large = { billed: 123_456_789, peak_context_tokens: 1_234_567, masked_tool_results: 123_456 };
 		const text = tablesOf([{ ...figures, ...large, policy: `${"deep/".repeat(20)}my.toml` }]);
-		expect(text).toMatch(/^…deep\/deep\/deep\/deep\/my\.toml /m);
+		expect(text).toMatch(/^….*deep\/my\.toml /m);
 		expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
 	});
 });
 
 describe("the text for people", () => {
-	const fileOf = (file: string): ReplayedFile => ({ ...masking, file, policies: [figures] });
+	const fileOf = (file: string): ReplayedFile => ({ ...masking, file, model: null, policies: [figures] });
 	const textOf = (files: readonly string[], eachFile = false) =>
-		replayText({ ...masking, policies: [figures], files: files.map(fileOf) }, { rates, eachFile });
+		replayText({ ...reportOf([figures]), files: files.map(fileOf) }, { eachFile });
 	const tables = (text: string) => text.match(/^policy /gm)?.length;
 
 	it("names a single file, counts several, and describes the billed tokens", () => {
 		expect(textOf(["a.json"])).toMatch(/^a\.json, 1 234 LLM calls\n/);
 		expect(textOf(["a.json", "b.json"])).toMatch(/^2 conversations, 1 234 LLM calls\n/);
-		expect(textOf(["a.json"])).toMatch(/^billed: in prices of an input token, 0\.1 for .* 1\.25 for /m);
+		expect(textOf(["a.json"])).toMatch(
+			/^billed: input, in prices of an input token, .*: read 0\.1, write 1\.25, output 5$/m,
+		);
+	});
+
+	it("names the models that price the conversations, and says why the sum is not in dollars", () => {
+		const model = { model: "claude-haiku-5.5", cache_read: 0.1, cache_write: 1.25, output: 5, conversations: 3 };
+		const mixed = [...prices, { ...model, steps: [{ over: 100_000, input: 5, output: 4 }] }];
+		const text = replayText({ ...reportOf([figures]), prices: mixed }, { eachFile: false });
+		expect(text).toContain(
+			"in prices of an input token of each conversation's model, since dollars are not known of all",
+		);
+		expect(text).toMatch(
+			/^ {2}3 × claude-haiku-5\.5: .*; over 100 000 tokens 5 ×, output 4 ×\n {2}2 × unknown model, by \[prices\]/m,
+		);
+	});
+
+	it("shows the calls over a price step, model by model", () => {
+		const price_step = { calls_over: 7, raw_calls_over: 90, conversations: 2, ratio_with_faults: 0.4321 };
+		const reports = [reportOf([figures]), reportOf([{ ...figures, price_step }], "us_dollars")];
+		const text = modelsText(reports.map((report) => ({ model: "some-model", report })));
+		expect(tables(text)).toBe(2);
+		expect(text).toMatch(/^some-model: read 0\.1, /m);
+		expect(text).toMatch(/share +step +faults\nwindow:8 .* 0\.36 +7 +0\.432\n/);
 	});
 
 	it("has a table for each file when they are few or requested", () => {

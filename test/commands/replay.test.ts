@@ -81,6 +81,44 @@ it("prints a table for people", async () => {
 	expect(new Set(rows.map((row) => row.length)).size).toBe(1);
 });
 
+it("prices each session by its own model, and says how where that is unknown", async () => {
+	const messages = agentConversation(11);
+	await writeFile(join(folder, "haiku.json"), JSON.stringify({ model: "claude-haiku-5-5", messages }));
+	await writeFile(join(folder, "sonnet.json"), JSON.stringify({ model: "claude-sonnet-5-5", messages }));
+	const replayed = async (...parameters: string[]) =>
+		runCli(["replay", ...parameters, "--policies", "raw,window:2"], { folder });
+	const known = JSON.parse((await replayed("haiku.json", "sonnet.json", "--json")).text);
+	expect(known.billed_in).toBe("us_dollars");
+	expect(known.files.map(({ model }: { model: string }) => model)).toEqual(["claude-haiku-5.5", "claude-sonnet-5.5"]);
+	const [haiku, sonnet] = known.files.map(({ policies }: typeof known) => policies[0].billed);
+	expect(sonnet / haiku).toBeGreaterThan(10);
+	expect(known.policies[0].billed).toBeCloseTo(haiku + sonnet, 9);
+	expect(known.policies[0].ratio_to_raw).toBe(1);
+
+	const { text } = await replayed("haiku.json", "long.json");
+	expect(text).toContain("dollars are not known of all");
+	expect(text).toMatch(/^ {2}1 × claude-haiku-5\.5: /m);
+	expect(text).toMatch(/^ {2}1 × unknown model, by \[prices\]: read 0\.1,/m);
+	expect((await replayed("haiku.json", "long.json", "--model", "claude-opus-5-5")).text).not.toContain("haiku-5.5:");
+});
+
+it("compares several models on the same sessions", async () => {
+	const models = ["--model", "claude-opus-5.5,claude-opus-5", "--policies", "raw,window:2"];
+	const { text } = await runCli(["replay", "long.json", ...models], { folder });
+	expect(text.match(/^claude-opus-.*?: read 0\.\d+/gm)).toEqual([
+		"claude-opus-5.5: read 0.05",
+		"claude-opus-5, priced as claude-opus-4.5: read 0.1",
+	]);
+	expect(text.match(/^window:2 /gm)).toHaveLength(2);
+	const asked = await runCli(["replay", "long.json", ...models, "--json"], { folder });
+	expect(JSON.parse(asked.text).models).toMatchObject([
+		{ model: "claude-opus-5.5", billed_in: "us_dollars" },
+		{ model: "claude-opus-5", prices: [{ model: "claude-opus-4.5" }] },
+	]);
+	const page = await runCli(["replay", "long.json", ...models, "--html", "page.html"], { folder });
+	expect([page.code, page.lines.join()]).toEqual([1, expect.stringContaining("name one with --model")]);
+});
+
 it("shows and bills the reasoning that masking makes invalid, for a model that binds it", async () => {
 	const turns = Array.from({ length: 12 }, (_, turn) => ({ thinking: 2_000, output: 6_000, asks: turn === 5 }));
 	const messages = reasoningSession(turns);

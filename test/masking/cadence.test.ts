@@ -30,8 +30,7 @@ const messageTokens = 700;
 /** The choices of the rule, by its definition: everything is added up anew at each call. */
 function plainChoices({ selection, read, write, results, steps }: Scenario): number[][] {
 	const isByUse = selection === "use";
-	// Four times the cost of rewriting where a cached token costs a tenth; less, by the square, where it costs less.
-	const patience = Math.max(1, 4 * Math.min(1, read / 0.1) ** 2);
+	const patience = 4;
 	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
 	const masked = new Set<number>();
 	/** Calls that carried each result since it last counted anew. */

@@ -50,9 +50,13 @@ interface Now {
 	readonly schedule: readonly number[];
 }
 
-/** Future calls that count, and how often an average tool's results are needed again. */
-const [calls, rate, evidence] = [8, 0.1, 100];
-const aversions = { low: 36_000, medium: 12_000, high: 2_500 };
+/** How often an average tool's results are needed again. */
+const [rate, evidence] = [0.1, 100];
+const aversions = { low: 36_000, medium: 16_000, high: 3_000 };
+
+/** Reads that rewriting a token costs, where 11.5 count as 1. */
+const rewriting = ({ cache_read, cache_write }: Policy["prices"]) =>
+	Math.min(10, Math.max(0.25, (cache_write - cache_read) / cache_read / 11.5));
 
 /** What masking a result saves in the next calls, all of it worked out from nothing. */
 function plainGain(
@@ -64,6 +68,7 @@ function plainGain(
 	const { history, uses, stale } = given;
 	const { results, opensTurn } = history;
 	const one = results[place] as (typeof results)[number];
+	const calls = mask.selection === "age" ? 8 : 8 * rewriting(prices);
 	const carrying = prices.cache_read * calls * one.saves;
 	const since = stale[place];
 	if (mask.selection === "age" || (since !== undefined && since < index)) return carrying;
@@ -104,7 +109,8 @@ function plainGain(
 	}
 	const faults =
 		((rate * evidence + needs) / (evidence + exposure)) * richness(place) * Math.log(1 + calls / ageAt(place, index));
-	const price = prices.output * 120 + prices.cache_write * one.tokens + prices.input * aversions[mask.thrift];
+	const aversion = aversions[mask.thrift] / rewriting(prices);
+	const price = prices.output * 120 + prices.cache_write * one.tokens + prices.input * aversion;
 	return carrying - faults * price;
 }
 
@@ -143,7 +149,11 @@ export function plainReplay(
 		const old = plainCandidates(given, policy, index, gone);
 		for (const place of old) gains.set(place, plainGain(given, { mask, prices }, { index, schedule }, place));
 		const candidates = old.filter((place) => mask.selection === "age" || isAlways(place) || gainOf(place) > 0);
-		const isTooMuch = view.total() > ceiling;
+		const least = old.reduce((total, place) => total - (history.results[place]?.saves ?? 0), view.total());
+		const passed = prices.steps.map(({ over }) => over).filter((over) => view.total() > over && least <= over);
+		const isOverBudget = view.total() > ceiling;
+		const isTooMuch = isOverBudget || passed.length > 0;
+		const limit = isOverBudget ? budget - slack : 0.8 * Math.min(...passed);
 		const turns = history.opensTurn.slice(0, index).reduce((sum, opens) => sum + opens, 0);
 		let first = 0;
 		if (mask.cadence === "break_even" && candidates.length > 0) first = rule.choose(candidates, isTooMuch);
@@ -161,14 +171,14 @@ export function plainReplay(
 		candidates.slice(first).forEach(hide);
 		if (isTooMuch && mask.selection === "use") {
 			const over = old.filter((place) => {
-				const isOver = !gone.has(place) && view.total() > budget - slack;
+				const isOver = !gone.has(place) && view.total() > limit;
 				if (isOver) hide(place);
 				return isOver;
 			});
 			carried = carried.filter((place) => !gone.has(place));
 			rule.masked(over, carried);
 		}
-		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+		if (isOverBudget) ceiling = Math.max(budget, view.total() + slack);
 	};
 	walk(history, {
 		beforeAnswer: act,

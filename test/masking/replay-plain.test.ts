@@ -6,7 +6,7 @@ import { readConversation } from "../../src/formats/detect.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import { findUses } from "../../src/masking/uses.ts";
-import type { MaskPolicy } from "../../src/policy/schema.ts";
+import type { MaskPolicy, Prices } from "../../src/policy/schema.ts";
 import { realTranscripts } from "../real/real-transcripts.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -27,8 +27,14 @@ function compareUses(transcript: Transcript): void {
 	seen.fresh += found.fresh.filter((count) => count > 0).length;
 }
 
-function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budget?: number, input = 1): void {
-	const policy = policyOf({ mask, prices: { input } });
+function compareReplays(
+	transcript: Transcript,
+	mask: Partial<MaskPolicy>,
+	budget?: number,
+	input = 1,
+	steps: Prices["steps"] = [],
+): void {
+	const policy = policyOf({ mask, prices: { input, steps } });
 	const history = historyOf(transcript, policy);
 	const schedule = Array.from(replay(history, { mask: policy.mask, prices: policy.prices, budget }));
 	seen.cold += history.cold.reduce((sum, one) => sum + one, 0);
@@ -54,6 +60,11 @@ const masks: fc.Arbitrary<Partial<MaskPolicy>> = fc.record({
 
 const budgets = fc.constantFrom(undefined, 500, 2_000);
 
+const priceSteps = fc.constantFrom(
+	[],
+	[{ over: 700, input: 5, output: 5 }],
+	[400, 1_500].map((over) => ({ over, input: 2, output: 1.5 })),
+);
 /** At a low price of an input token, results of these small conversations go although they may be needed again. */
 const inputPrices = fc.constantFrom(1, 0.02, 0.002);
 
@@ -85,7 +96,7 @@ const transcripts = fc
 
 test.prop([transcripts], { numRuns: 300 })("uses equal those of a plain search", compareUses);
 
-test.prop([transcripts, masks, budgets, inputPrices], { numRuns: 400 })(
+test.prop([transcripts, masks, budgets, inputPrices, priceSteps], { numRuns: 400 })(
 	"a replay equals a selection computed from scratch at each moment",
 	compareReplays,
 );

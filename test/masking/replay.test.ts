@@ -148,6 +148,34 @@ describe("selections", () => {
 	});
 });
 
+describe("a price step", () => {
+	const messages = turnsOf(outputs(40, 4_000));
+	const replayed = (mask: PolicyLayer["mask"], steps: readonly { over: number; input: number; output: number }[]) => {
+		const policy = policyOf({ mask: { keep_errors: false, window_turns: 2, ...mask }, prices: { steps: [...steps] } });
+		const history = historyOf(transcriptFrom(messages), policy);
+		const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+		const sizes = meterSchedule(history, schedule, policy.prices).calls.map(({ input }) => input);
+		return { schedule: Array.from(schedule), most: Math.max(...sizes) };
+	};
+	const rules = [
+		{ cadence: "stride", stride_turns: 100 },
+		{ cadence: "break_even", selection: "use", thrift: "low" },
+	] as const;
+
+	it.each(rules)("is not passed, and masking because of it makes room for some calls: %o", (mask) => {
+		const { most } = replayed(mask, []);
+		const over = Math.round(most / 2);
+		const below = replayed(mask, [{ over, input: 5, output: 5 }]);
+		expect(below.most).toBeLessThanOrEqual(over);
+		expect(below.most).toBeGreaterThan(0.8 * over);
+		expect(new Set(below.schedule.filter(Number.isFinite)).size).toBeLessThan(8);
+	});
+
+	it.each(rules)("changes nothing where masking everything does not avoid it: %o", (mask) => {
+		expect(replayed(mask, [{ over: 1, input: 5, output: 5 }])).toEqual(replayed(mask, []));
+	});
+});
+
 describe("a provider's cache that had expired", () => {
 	const mask = { window_turns: 3, cadence: "break_even", keep_errors: false } as const;
 	const policy = policyOf({ mask });

@@ -8,12 +8,14 @@ import { toolError } from "../../src/mcp/answer.ts";
 import { toolDefinition } from "../../src/mcp/offer.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { pureTool, type Tool } from "../../src/mcp/tool.ts";
-import { tools } from "../../src/mcp/tools.ts";
+import { tools, toolsNamed } from "../../src/mcp/tools.ts";
 import { policyJsonSchema } from "../../src/policy/check.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { secret } from "../support/agent-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 type JsonSchema = {
+	readonly type?: string;
 	readonly properties?: Readonly<Record<string, JsonSchema>>;
 	readonly additionalProperties?: unknown;
 	readonly description?: string;
@@ -92,39 +94,27 @@ describe("definitions", () => {
 	};
 	const policyOf = (tool: Tool) => (toolDefinition(tool).inputSchema as JsonSchema).properties?.policy;
 
-	it("the conversation tools show the policy fields for media and reasoning, which their reports advise to set", () => {
-		for (const name of ["mask_conversation", "guard_context"]) {
-			const tool = tools.find((one) => one.name === name) as Tool;
-			expect(policyOf(tool)?.properties).toMatchObject({
-				media: { enum: ["keep", "mask"] },
-				thinking: { enum: ["auto", "keep", "strip_after_edit", "refuse"] },
-			});
+	it.each(tools.filter(policyOf))(
+		"$name names the sections of the policy that it reads, and where their fields are",
+		(tool) => {
+			const { type, description = "" } = policyOf(tool) ?? {};
+			const named = /^Overrides of (.*); see policy:\/\/schema\.$/.exec(description)?.[1]?.split(", ") ?? [];
+			expect(type).toBe("object");
+			expect(named).toEqual(expect.arrayContaining(["preset", ...sections[tool.name as keyof typeof sections]]));
+			expect(Object.keys((policyJsonSchema() as JsonSchema).properties ?? {})).toEqual(expect.arrayContaining(named));
+		},
+	);
+
+	it("every argument has a description, and all definitions stay under 1 700 tokens, those for models under 450", async () => {
+		const countTokens = await loadCounter("o200k_base");
+		const tokensOf = (some: readonly Tool[]) => countTokens(JSON.stringify(some.map(toolDefinition)));
+		for (const tool of tools) {
+			for (const [name, field] of Object.entries((toolDefinition(tool).inputSchema as JsonSchema).properties ?? {})) {
+				expect(field.description?.length, `${tool.name} ${name}`).toBeGreaterThan(5);
+			}
 		}
-	});
-
-	const fieldsOf = (schema: JsonSchema | undefined, at = ""): string[] =>
-		Object.entries(schema?.properties ?? {}).flatMap(([name, field]) => [
-			at + name,
-			...fieldsOf(field, `${at}${name}.`),
-		]);
-
-	/** The fields that a policy argument names: sections name theirs in their description. */
-	const namedIn = (schema: JsonSchema | undefined): string[] =>
-		Object.entries(schema?.properties ?? {}).flatMap(([name, { description }]) => [
-			name,
-			...(description?.split(", ").map((field) => `${name}.${field}`) ?? []),
-		]);
-
-	it.each(tools.filter(policyOf))("$name names exactly the fields of its sections of the policy", (tool) => {
-		const ofTool = sections[tool.name as keyof typeof sections];
-		const wanted = fieldsOf(policyJsonSchema() as JsonSchema).filter((field) =>
-			ofTool.includes(field.split(".")[0] ?? ""),
-		);
-		const taken = namedIn(policyOf(tool));
-		expect(wanted.length).toBeGreaterThan(3);
-		expect(taken).toEqual(expect.arrayContaining(["preset", "locale", ...wanted]));
-		expect(fieldsOf(policyJsonSchema() as JsonSchema)).toEqual(expect.arrayContaining(taken));
-		expect(policyOf(tool)).toMatchObject({ type: "object", additionalProperties: false });
+		expect(tokensOf(tools)).toBeLessThan(1_700);
+		expect(tokensOf(toolsNamed(["truncate_output", "recall_original"]))).toBeLessThan(450);
 	});
 
 	it.each(tools)(

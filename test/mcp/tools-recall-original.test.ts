@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { beside } from "../../src/mcp/answer.ts";
 import { toolDefinition } from "../../src/mcp/offer.ts";
-import { recalledAnswer, recallOriginal } from "../../src/mcp/tools.ts";
+import { recalledAnswer } from "../../src/mcp/recalled-answer.ts";
+import { recallOriginal } from "../../src/mcp/tools.ts";
 import type { RecalledPart } from "../../src/operations/recall.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 
@@ -28,10 +31,10 @@ const textOf = (more: Partial<RecalledPart>) =>
 	recalledAnswer({ kind: "part", part: { ...part, ...more } })[beside]?.text;
 
 describe("the definition", () => {
-	it("costs at most 180 tokens and names the contents of a placeholder", async () => {
+	it("costs at most 250 tokens and names the contents of a placeholder", async () => {
 		const definition = toolDefinition(recallOriginal);
 		const countTokens = await loadCounter("o200k_base");
-		expect(countTokens(JSON.stringify(definition))).toBeLessThanOrEqual(180);
+		expect(countTokens(JSON.stringify(definition))).toBeLessThanOrEqual(250);
 		expect(definition.description).toContain("ref=, réf= or #");
 	});
 });
@@ -80,5 +83,26 @@ describe("the answer", () => {
 			"and 4 more",
 		]);
 		expect(recalledAnswer({ kind: "several", originals: [], leftOut: 0 })).not.toHaveProperty("left_out_originals");
+	});
+});
+
+describe("a search", () => {
+	const call = async (input: Record<string, unknown>) => {
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		await archive.put([{ text: "port 80\nother\nport 81", kind: "result", toolCallId: "one", toolName: "read_file" }]);
+		const context = { archive, layers: [], files: undefined, signal: new AbortController().signal } as never;
+		return recallOriginal.handle(input, context);
+	};
+
+	it("names the reference, tool, age, size and matching lines of each original", async () => {
+		const answer = await call({ query: "PORT" });
+		expect(answer).toMatchObject({ searched: 1, stopped: null, originals: [{ kind: "result", matching_lines: 2 }] });
+		expect(answer[beside]?.text).toMatch(
+			/\n\w{12} Original result of "read_file", 0 min old, 21 characters, 2 matching lines:\n {2}1: port 80\n {2}3: port 81\nSearched all of 1 original\.$/,
+		);
+	});
+
+	it("is refused beside a reference or a part", async () => {
+		await expect(call({ query: "port", lines: "1-2" })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 });

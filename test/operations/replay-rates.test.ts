@@ -1,6 +1,6 @@
 import { calcPrice } from "@pydantic/genai-prices";
 import { describe, expect, it } from "vitest";
-import { parsePrices, ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
+import { parsePrices, ratesOfModel, ratesOfPrices, ratesOfSession } from "../../src/operations/replay-rates.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();
@@ -42,14 +42,14 @@ describe("prices by ratio", () => {
 	});
 
 	it("bill cached tokens at the read price, others at the write price, in units of the input price", () => {
-		const { unit, costOf, costOfOutput } = ratesOfPrices({
+		const { dollars, costOf, costOfOutput } = ratesOfPrices({
 			...prices,
 			input: 4,
 			cache_read: 1,
 			cache_write: 5,
 			output: 10,
 		});
-		expect(unit).toBe("input_tokens");
+		expect(dollars).toBeUndefined();
 		expect(costOfOutput(1_000, 500_000)).toBe((1_000 * 10) / 4);
 		expect(costOf({ input: 1_000, cached: 600 })).toBe((600 * 1 + 400 * 5) / 4);
 	});
@@ -72,12 +72,11 @@ describe("the prices of a cache that lasts an hour", () => {
 		expect(rates.lasting(3_600).costOf(call)).toBeCloseTo(cost, 9);
 		expect(rates.lasting(3_600).lasting(300).costOf(call)).toBeCloseTo(rates.costOf(call), 9);
 		expect(ratesOfPrices({ ...prices, ...given, cache_seconds: 3_600 }).costOf(call)).toBeCloseTo(cost, 9);
-		expect(rates.unit).toBe("input_tokens");
 	});
 
-	it("of a model are in dollars", async () => {
+	it("of a model have its price for an hour", async () => {
 		const rates = await ratesOfModel("claude-sonnet-4-5", prices);
-		expect(rates.lasting(3_600).costOf(call)).toBeCloseTo((600 * 0.3 + 400 * 6) / 1e6, 12);
+		expect(rates.lasting(3_600).costOf(call)).toBeCloseTo(600 * 0.1 + 400 * 2, 12);
 		expect((await ratesOfModel("gpt-4o", prices)).lasting(3_600).costOf(call)).toBeCloseTo(
 			(await ratesOfModel("gpt-4o", prices)).costOf(call),
 			12,
@@ -100,10 +99,9 @@ describe("a model's prices", () => {
 		["claude-opus-4-5-20251101", true],
 		["gpt-4o", false],
 		["gemini-2.5-pro", false],
-		["us.anthropic.claude-sonnet-4-5-20250929-v1:0", true],
 	])("%s: a call costs the catalogue price", async (model, hasWritePrice) => {
-		const { unit, prices: priced, costOf, costOfOutput } = await ratesOfModel(model, prices);
-		expect(unit).toBe("us_dollars");
+		const { dollars = 0, prices: priced, costOf, costOfOutput } = await ratesOfModel(model, prices);
+		expect(dollars).toBeGreaterThan(0);
 		expect(priced.cache_read).toBeLessThan(priced.input);
 		expect(priced.cache_write > priced.input).toBe(hasWritePrice);
 		for (const { input, cached } of calls) {
@@ -111,14 +109,37 @@ describe("a model's prices", () => {
 			const usage = { input_tokens: input, cache_read_tokens: cached, ...written };
 			const spoken = { ...usage, output_tokens: 2_000 };
 			const plain = model.split("/").at(-1)?.replaceAll(".", "-") ?? "";
-			const priceOf = (used: typeof usage) =>
-				calcPrice(used, model) ?? calcPrice(used, plain) ?? calcPrice(used, model, { providerId: "aws" });
+			const priceOf = (used: typeof usage) => calcPrice(used, model) ?? calcPrice(used, plain);
 			const expected = priceOf(usage);
 			expect(expected?.total_price).toBeGreaterThan(0);
-			expect(costOf({ input, cached })).toBeCloseTo(expected?.total_price ?? 0, 9);
+			expect(dollars * costOf({ input, cached })).toBeCloseTo(expected?.total_price ?? 0, 9);
 			const withOutput = priceOf(spoken)?.total_price ?? 0;
 			expect(withOutput).toBeGreaterThan(expected?.total_price ?? 0);
-			expect(costOf({ input, cached }) + costOfOutput(2_000, input)).toBeCloseTo(withOutput, 9);
+			expect(dollars * (costOf({ input, cached }) + costOfOutput(2_000, input))).toBeCloseTo(withOutput, 9);
+		}
+	});
+
+	it("are those of the table before those of the catalogue, as for the proxy", async () => {
+		const haiku = await ratesOfModel("claude-haiku-5-5", prices);
+		expect(haiku.model).toBe("claude-haiku-5.5");
+		expect(haiku.dollars).toBeCloseTo(1e-7, 15);
+		const [below, above] = [100_000, 100_001].map((input) => haiku.costOf({ input, cached: 100_000 }));
+		expect(below).toBeCloseTo(10_000, 9);
+		expect(above).toBeCloseTo(5 * 10_001.25, 9);
+		expect(haiku.costOfOutput(10, 100_001)).toBe(250);
+		expect((await ratesOfModel("claude-sonnet-5-5", prices)).prices).toMatchObject({ cache_read: 0.05, output: 5 });
+		expect((await ratesOfModel("gpt-5.6", prices)).prices).toMatchObject({ cache_write: 1.25, cache_seconds: 1_800 });
+	});
+
+	it("give way to those that the policy sets", async () => {
+		const own = policyOf({ prices: { cache_read: 0.3 } }).prices;
+		expect((await ratesOfModel("claude-opus-5-5", own)).prices).toMatchObject({ cache_read: 0.3, cache_write: 1.25 });
+	});
+
+	it("of an unknown session are those of the policy", async () => {
+		for (const model of [undefined, "nope-9"]) {
+			const { model: found, prices: used, dollars } = await ratesOfSession(model, prices);
+			expect([found, used, dollars]).toEqual([undefined, prices, undefined]);
 		}
 	});
 
@@ -130,6 +151,6 @@ describe("a model's prices", () => {
 
 	it("are refused for an unknown model", async () => {
 		await expect(ratesOfModel("nope-9", prices)).rejects.toMatchObject({ code: "invalid_argument" });
-		await expect(ratesOfModel("", prices)).rejects.toThrow(/knows no prices for ""/);
+		await expect(ratesOfModel("", prices)).rejects.toThrow(/No prices are known for ""/);
 	});
 });

@@ -55,11 +55,13 @@ async function run(more: Partial<Parameters<typeof startReplay>[0]> = {}, replay
 
 const { report, policies } = await run({ contextWindow: 3_000 });
 
+const countTokens = await loadCounter("o200k_base");
+const messageTokens = (list: readonly ChatMessage[]) => sumTokens(list, "openai-chat", 4, countTokens);
+
 /** The figures of a policy call by call: each beginning is masked by itself, as a session would have been. */
 async function naively(messages: readonly ChatMessage[], index: number) {
 	const one = policies[index] as (typeof policies)[number];
-	const countTokens = await loadCounter("o200k_base");
-	const tokensOf = (list: readonly ChatMessage[]) => sumTokens(list, "openai-chat", 4, countTokens);
+	const tokensOf = messageTokens;
 	const sums = { calls: 0, input: 0, cached: 0, peak: 0, over: 0, used: 0, inView: 0, masked: 0 };
 	let last: readonly ChatMessage[] = [];
 	const masked = async (end: number) => {
@@ -268,4 +270,52 @@ it("the report has the sums of its files", () => {
 		expect(report[key]).toBe(files.reduce((sum, file) => sum + file[key], 0));
 		expect(report[key]).toBeGreaterThan(0);
 	}
+});
+
+describe("the pauses of a session", () => {
+	/** With the seconds between its messages; mini-swe-agent records times so. */
+	const timed = (messages: readonly ChatMessage[], secondsBefore: (index: number) => number) => {
+		let at = 1_700_000_000;
+		return messages.map((message, index) => {
+			at += secondsBefore(index);
+			return { ...message, extra: { timestamp: at } };
+		});
+	};
+	const long = conversation(60, 5);
+	const pauseBefore = long.findLastIndex(({ role }) => role === "assistant") - 1;
+	const figuresWith = async (seconds: number) => {
+		const messages = timed(long, (index) => (index === pauseBefore ? seconds : 1));
+		const { policies: found } = (await run({}, [{ file: "timed", conversation: messages }])).report;
+		return (name: string) => found.find((one) => one.policy === name) as PolicyFigures;
+	};
+
+	it("cost what the expired cache has to be written again for, and pings cost what they read", async () => {
+		const [paused, busy] = [await figuresWith(400), await figuresWith(1)];
+		const raw = paused("raw");
+		const never = busy("raw").billed;
+		const last = messageTokens(long.slice(0, pauseBefore - 1));
+		expect(last).toBeGreaterThan(20_000);
+		expect(raw.pauses).toMatchObject({ expired_calls: 1, pings: 1 });
+		expect((raw.pauses?.ratio_never_expired ?? 0) * raw.billed).toBeCloseTo(never, 3);
+		expect((raw.pauses?.ratio_kept_warm ?? 0) * raw.billed).toBeCloseTo(never + last * 0.1 + 5, 3);
+		expect((raw.pauses?.ratio_kept_warm ?? 0) * raw.billed).toBeLessThan(raw.billed);
+		expect(busy("raw").pauses).toMatchObject({
+			expired_calls: 0,
+			pings: 0,
+			ratio_never_expired: 1,
+			ratio_kept_warm: 1,
+		});
+	});
+
+	it("let a policy decide as if there were none where pings keep the cache", async () => {
+		const [paused, busy] = [await figuresWith(400), await figuresWith(1)];
+		const ofPaused = paused("break_even:2");
+		const unpaused = busy("break_even:2").billed_with_faults;
+		expect(ofPaused.pauses).toMatchObject({ expired_calls: 1 });
+		expect((ofPaused.pauses?.ratio_never_expired ?? 0) * paused("raw").billed).toBeCloseTo(unpaused, 3);
+	});
+
+	it("are unknown where no times are on record", () => {
+		for (const { pauses } of report.policies) expect(pauses).toBe(undefined);
+	});
 });

@@ -35,9 +35,10 @@ export function replayFixture(conversations: Readonly<Record<string, number>>): 
 		tokens_after: 7_654,
 	};
 	const files = names.map((file) => {
-		return { ...masking, file, policies: figuresOf(series.filter((one) => one.file === file)) };
+		return { ...masking, file, model: null, policies: figuresOf(series.filter((one) => one.file === file)) };
 	});
-	return { report: { ...masking, policies: figuresOf(series), files }, series };
+	const report = { ...masking, billed_in: "input_tokens", prices: [], policies: figuresOf(series), files } as const;
+	return { report, series };
 }
 
 function partsAt(call: number, cut: number, every: number): ContextParts {
@@ -82,6 +83,7 @@ function figures(
 		worst_ratio_with_faults: 1.25,
 		fault_cost_to_raw: 0.05 * place,
 		billed_output: 1_500 * sizes.length,
+		output_share: 0.2,
 		ratio_with_output: 0.901,
 		average_context_ratio: inputOf(own) / inputOf(raw),
 		peak_context_tokens: sizes.reduce((most, size) => Math.max(most, size), 0),

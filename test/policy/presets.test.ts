@@ -174,6 +174,7 @@ describe("presets", () => {
 			cache_read: 0.1,
 			cache_write: 1.25,
 			output: 5,
+			steps: [],
 			thinking_redone: 0.3,
 			fault: 1,
 			cache_seconds: 300,

@@ -39,7 +39,7 @@ function play({ turns, scale, model }: Session) {
 	const terms = cacheTerms({ model, messages }, "anthropic", prices);
 	const priceOf = (parts: readonly SizedPart[], read: number) => {
 		const whole = tokensOf(parts) * scale;
-		const factor = terms.steps.find(({ over }) => whole > over)?.input ?? 1;
+		const factor = terms.prices.steps.find(({ over }) => whole > over)?.input ?? 1;
 		return (read * scale * terms.reads + (whole - read * scale) * terms.prices.cache_write) * factor;
 	};
 	const unedited: SizedPart[] = [{ key: "prompt", tokens: 3_000 }];

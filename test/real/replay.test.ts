@@ -1,8 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
-import { packageFolder } from "../support/built-cli.ts";
 import {
 	clairvoyantOf,
 	type Figures,
@@ -10,7 +7,6 @@ import {
 	ofAsMuchContext,
 	optimaOf,
 	replayAll,
-	replayArrived,
 	showFigures,
 	sum,
 } from "../support/development-set.ts";
@@ -21,17 +17,6 @@ const strides = Array.from({ length: 40 }, (_, index) => index + 1);
 const raw = replayAll(policyOf({ mask: { enabled: false } }));
 const measured = (layer: PolicyLayer) => figuresOf(replayAll(policyOf(layer)), raw);
 const say = (text: string) => process.stderr.write(text);
-
-const roundedOf = ({ ratioToRaw, worstRatioToRaw, context, identifiers, lines }: Figures) =>
-	[ratioToRaw, worstRatioToRaw, context, identifiers, lines].map((value) => value.toFixed(3));
-
-/** Of the rows of a policy in README's two tables, the same figures. */
-function figuresInReadme(policy: string): string[] {
-	const readme = readFileSync(join(packageFolder, "README.md"), "utf8");
-	const rows = readme.split("\n").filter((line) => line.startsWith(`${policy}  `));
-	const [costs = [], contexts = []] = rows.map((row) => row.match(/\d+\.\d{3}/g) ?? []);
-	return [...costs.slice(0, 2), ...contexts];
-}
 
 describe.skipIf(!hasRealData)("policies on the development set, at prices of 0.1 and 1.25", () => {
 	say(
@@ -93,15 +78,6 @@ describe.skipIf(!hasRealData)("policies on the development set, at prices of 0.1
 			ours.billed < theirs.billed && ours.identifiers > theirs.identifiers && ours.lines > theirs.lines;
 		const unbeaten = rivals.filter((rival) => !settings.some(({ figures }) => isBetter(figures, rival.figures)));
 		expect(unbeaten.map(({ name }) => name)).toEqual([]);
-		const shown = [...settings].map(({ thrift }) => ({
-			name: thrift === "medium" ? "balanced" : `balanced:${thrift}`,
-			figures: figuresOf(replayArrived(policyOf({ preset: "balanced", mask: { thrift } })), raw),
-		}));
-		for (const { name, figures } of [
-			...shown,
-			...rivals.filter((rival) => /^(?:window:8|stride:10)$/.test(rival.name)),
-		])
-			expect([name, roundedOf(figures)]).toEqual([name, figuresInReadme(name)]);
 		const medium = settings[1]?.figures;
 		const beaten = rivals.filter((rival) => medium && isBetter(medium, rival.figures)).map(({ name }) => name);
 		say(`The default is better than ${beaten.length} of ${rivals.length}.\n`);

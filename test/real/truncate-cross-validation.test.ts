@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { focusWords } from "../../src/truncation/focus.ts";
-import {
-	endShares,
-	type LineFeatures,
-	lineFeatures,
-	lineWeights,
-	scoreLines,
-	type TextUnits,
-	textUnits,
-} from "../../src/truncation/lines.ts";
+import { endShares, scoreLines } from "../../src/truncation/line-worth.ts";
+import { type LineFeatures, lineFeatures, lineWeights, type TextUnits, textUnits } from "../../src/truncation/lines.ts";
 import { selectUnits } from "../../src/truncation/select.ts";
 import { fitLineWeights, type LineSample, lineSample } from "../support/fit-line-weights.ts";
 import { noticesOf } from "../support/notices-of.ts";

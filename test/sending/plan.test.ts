@@ -11,7 +11,7 @@ import { protocolConversation, protocolSamples } from "../support/text-protocols
 const minute = 60_000;
 
 describe("after a pause longer than the provider's cache lives", () => {
-	const turns = turnsOf(16, 6_000);
+	const turns = turnsOf(16, 15_000);
 	const shown = (texts: readonly string[]) => turns.filter(({ output }) => texts.includes(output)).length;
 
 	it.each(sessionApis)(

@@ -26,7 +26,7 @@ describe.each(sessionApis)("a session of 35 turns through the proxy (%s)", (api)
 	it("is smaller, appended to but for one edit in ten requests, and differs in masked results alone, to the byte", async () => {
 		const session = await startPlayed();
 		const proxy = await session.start();
-		const turns = turnsOf(35, 6_000);
+		const turns = turnsOf(35, 9_000);
 		await play(proxy, turns, { api, from: 0 });
 		const sent = session.bodies();
 		const hosts = sent.map((_, count) => String(requestOf(api, turns.slice(0, count)).body));

@@ -124,6 +124,17 @@ describe("thinking of the type enabled", () => {
 	});
 });
 
+describe("the budget of thinking", () => {
+	it("is below the limit of the answer", () => {
+		const thinking = { type: "enabled", budget_tokens: 2_000 };
+		expect(shapeOf([user(text("a"))], { thinking, max_tokens: 2_001 })).toBeUndefined();
+		expect(shapeOf([user(text("a"))], { thinking, max_tokens: 1 })).toBe(
+			"`max_tokens` must be greater than `thinking.budget_tokens`.",
+		);
+		expect(shapeOf([user(text("a"))], { thinking: { type: "adaptive" }, max_tokens: 1 })).toBeUndefined();
+	});
+});
+
 describe("block_binding", () => {
 	const body = (type: string, prefix_mismatch_behavior: unknown) => {
 		return { thinking: { type, block_binding: { prefix_mismatch_behavior } } };

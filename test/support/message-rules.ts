@@ -16,8 +16,16 @@ export function refusalOfShape(body: Json): string | undefined {
 		emptinessIn(listOf(body.messages)) ??
 		breakpointsIn(body) ??
 		pairingIn(listOf(body.messages)) ??
-		firstOfLastAnswer(body)
+		firstOfLastAnswer(body) ??
+		budgetIn(body)
 	);
+}
+
+/** With thinking of the type `enabled`, its budget is a part of the limit. */
+function budgetIn({ thinking, max_tokens: limit }: Json): string | undefined {
+	const { type, budget_tokens: budget } = (thinking ?? {}) as Json;
+	if (type !== "enabled" || typeof budget !== "number" || typeof limit !== "number" || limit > budget) return undefined;
+	return "`max_tokens` must be greater than `thinking.budget_tokens`.";
 }
 
 /** What a gateway refuses that knows the API as it was at the end of July 2026. */

@@ -87,4 +87,23 @@ describe("logs", () => {
 		const { text } = shorten(lines.join("\n"), 2_000);
 		for (const line of failure.split("\n").filter((one) => one !== "")) expect(text).toContain(line);
 	});
+
+	it("keep the program's own stack frames before those of libraries, and the line before a failure", () => {
+		const libraries = range(20).map((index) => `    at step${index} (node_modules/runner/lib/step.js:${index}:3)`);
+		const own = "    at loadPort (src/settings.ts:41:9)";
+		const lines = range(3_000).map((index) => stamped(index, `INFO tick ${index}`));
+		const failure = ["reading settings.toml", "TypeError: port is not a number", ...libraries.slice(0, 8), own];
+		lines.splice(1_500, 0, ...failure, ...libraries.slice(8));
+		const { text } = shorten(lines.join("\n"), 1_000);
+		for (const line of [...failure.slice(0, 2), own]) expect(text).toContain(line);
+		expect(text).not.toContain(libraries[19]);
+	});
+
+	it("keep lines with the words of the focus before others", () => {
+		const lines = range(2_000).map((index) => stamped(index, `INFO ${index} ${"abcdefgh"[index % 8]} done`));
+		lines[700] = stamped(700, "INFO uploaded invoice batch");
+		const holds = (focus: string) =>
+			shorten(lines.join("\n"), 1_200, { strategy: "log", focus }).text.includes("invoice");
+		expect(holds("why is the invoice missing")).toBe(true);
+	});
 });

@@ -2,7 +2,8 @@ import uPlot from "uplot";
 import { formatCost, formatCount, formatShare } from "../replay-data.ts";
 import { byId, dataTable, element, legendItem } from "./elements.js";
 
-/** @import { BilledUnit, ReplayPageData } from "../replay-data.ts" */
+/** @import { ReplayPageData } from "../replay-data.ts" */
+/** @import { BilledUnit } from "../../replaying/report.ts" */
 
 /** Parts of a context from the bottom of the stack to its top, with their names and colours. */
 const parts = /** @type {const} */ ([
