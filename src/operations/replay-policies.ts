@@ -2,6 +2,7 @@ import { readPolicyFile } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { readTextDocument } from "../json-text/read.ts";
+import { clearedText } from "../masking/placeholder.ts";
 import { checkPolicyLayer } from "../policy/check.ts";
 import { nearestName } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
@@ -31,12 +32,12 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 	return Promise.all(
 		parsed.map(async ([name, policyName]): Promise<ReplayedPolicy> => {
 			if (policyName.kind === "file") {
-				return { name, kind: "replayed", policy: resolvePolicy([await layerOfFile(policyName.file)]) };
+				return { name, kind: "replayed", policy: withClearing(resolvePolicy([await layerOfFile(policyName.file)])) };
 			}
 			const { masking, arrival } = policyName;
 			const policy = resolvePolicy([...configured, layerOf(masking), { truncate: truncateOf(arrival, masking) }]);
 			if (masking.kind === "rival") return { name, kind: "rival", rival: masking.rival, policy };
-			return { name, kind: "replayed", policy };
+			return { name, kind: "replayed", policy: withClearing(policy) };
 		}),
 	);
 }
@@ -57,6 +58,12 @@ function truncateOf(arrival: Arrival | undefined, masking: Masking): NonNullable
 	}
 }
 
+/** Where the provider clears, its own text takes the place of a result. */
+function withClearing(policy: Policy): Policy {
+	if (policy.mask.by !== "provider") return policy;
+	return { ...policy, mask: { ...policy.mask, placeholder_template: clearedText, digest_tokens: 0 } };
+}
+
 function layerOf(name: Masking): PolicyLayer {
 	switch (name.kind) {
 		case "raw":
@@ -70,7 +77,8 @@ function layerOf(name: Masking): PolicyLayer {
 		case "preset": {
 			const { selection, cadence } = byAge;
 			const thrift = name.thrift === undefined ? {} : { thrift: name.thrift };
-			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift };
+			const by = name.isByProvider ? ({ by: "provider" } as const) : {};
+			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift, ...by };
 			return { preset: name.preset, mask };
 		}
 		case "rival": {
@@ -98,7 +106,12 @@ type Masking =
 	| { readonly kind: "raw" }
 	| { readonly kind: "window" | "break_even"; readonly window: number }
 	| { readonly kind: "stride"; readonly stride: number; readonly window: number }
-	| { readonly kind: "preset"; readonly preset: PresetName; readonly thrift: MaskPolicy["thrift"] | undefined }
+	| {
+			readonly kind: "preset";
+			readonly preset: PresetName;
+			readonly thrift: MaskPolicy["thrift"] | undefined;
+			readonly isByProvider: boolean;
+	  }
 	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean };
 
 /** Results over so many characters are cut to them as they arrive. */
@@ -159,7 +172,7 @@ function maskingOf(text: string): Masking {
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, arrival:N, head_tail:N, whole, or a policy file's path.`;
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:provider, arrival:N, head_tail:N, whole, or a file's path.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 
@@ -199,11 +212,17 @@ function rivalOf(name: (typeof rivalNames)[number], parameters: readonly string[
 }
 
 function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): Masking {
-	if (parameters.length === 0) return { kind: "preset", preset, thrift: undefined };
-	const thrift = thrifts.find((one) => one === parameters[0]);
-	if (preset !== "balanced") throw unusable(text, `the preset ${preset} takes nothing after it`);
-	if (!thrift || parameters.length > 1) throw unusable(text, `expected ${thrifts.join(", ")} after balanced`);
-	return { kind: "preset", preset, thrift };
+	if (preset !== "balanced" && parameters.length > 0)
+		throw unusable(text, `the preset ${preset} takes nothing after it`);
+	const isByProvider = parameters.at(-1) === "provider";
+	const rest = isByProvider ? parameters.slice(0, -1) : parameters;
+	const thrift = thrifts.find((one) => one === rest[0]);
+	if (rest.length > 1 || (rest.length === 1 && !thrift))
+		throw unusable(
+			text,
+			`expected ${thrifts.join(", ")} after balanced, and provider at the end if the provider clears`,
+		);
+	return { kind: "preset", preset, thrift, isByProvider };
 }
 
 function unusable(text: string, why: string): PalimpsestError {

@@ -104,6 +104,14 @@ describe("the name of a policy", () => {
 	});
 
 	it.each([
+		["balanced:provider", "medium"],
+		["balanced:high:provider", "high"],
+	] as const)("%s is that of a provider that clears", async (name, thrift) => {
+		const { mask } = (await policyNamed(name))?.policy ?? policyOf();
+		expect(mask).toMatchObject({ by: "provider", thrift, cadence: "break_even", placeholder_template: "[cleared]" });
+	});
+
+	it.each([
 		["windw:8", /Did you mean window:8\?/],
 		["break-evn:8", /Did you mean break_even:8\?/],
 		["balnced", /Did you mean balanced\?/],
@@ -124,6 +132,7 @@ describe("the name of a policy", () => {
 		["raw:8", /raw masks nothing, and takes no number/],
 		["balanced:medum", /expected low, medium, high after balanced/],
 		["balanced:low:high", /expected low, medium, high after balanced/],
+		["balanced:provider:low", /expected low, medium, high after balanced, and provider at the end/],
 		["claer:30000:3:5000", /Did you mean clear:30000:3:5000\?/],
 		["clear:30000:3", /expected three numbers after clear, .* as in clear:30000:3:5000/],
 		["clear-ours:30000:3:x", /expected three numbers after clear-ours, /],
