@@ -8,10 +8,10 @@ import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
 import type { SearchRequest } from "../operations/search-originals.ts";
 import { inTime } from "../sending/archiving.ts";
-import { isShownWhole } from "../sending/cut-on-arrival.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import type { HostRequest } from "../sending/request.ts";
+import { isShownWhole } from "../truncation/shown-whole.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */

@@ -115,7 +115,7 @@ const mask = section("Masking of old tool results.", {
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How readily `use` masks results that may be needed again. `high` saves the most tokens, `low` keeps the most results.",
+		"How readily `use` masks results that may be needed again. `high` saves the most tokens, `low` keeps the most results, and every file that was read is whole when it arrives.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
@@ -220,6 +220,10 @@ const truncate = section("Cutting one large text, and large results in the guard
 		largeNumber,
 		50_000,
 		"Characters (UTF-16 code units) up to which a text stays whole. With a strategy other than `head_tail`, longer texts are cut to this length.",
+	),
+	command_chars: absentOr(
+		largeNumber,
+		"The same for what a command prints that runs something, lists files or writes, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
 	),
 	max_tokens: absentOr(
 		largeNumber.min(1),

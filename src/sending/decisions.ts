@@ -2,11 +2,12 @@ import type { CacheTerms } from "../billing/terms.ts";
 import { type Message, resultCharacters } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { writePlaceholder } from "../masking/placeholder.ts";
+import { mayBeCut, planCuts } from "../operations/cut-on-arrival.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import { archivingOf } from "../restore/originals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import type { Clearing } from "./clearing.ts";
-import { isLarge, planCuts } from "./cut-on-arrival.ts";
 import type { Memory, Remembered } from "./memory.ts";
 import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
@@ -53,20 +54,20 @@ export function cutsOf(
 ): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
 	const { source, transcript, paired } = opened;
 	const places = unsentPlaces(opened).filter(
-		(place) => !known[place] && isLarge((paired[place] as PairedResult).result, policy),
+		(place) => !known[place] && mayBeCut((paired[place] as PairedResult).result, policy),
 	);
 	if (places.length === 0) return [];
 	// Each cut says how its whole is read: the agent may need it at once.
 	const kept = archive ? (recall ? { recalledBy: recall.by } : "archived") : "not_archived";
-	const edits = planCuts({
-		document: source.document,
+	const planned = planCuts({
 		transcript,
 		fresh: places.map((place) => paired[place] as PairedResult),
 		policy,
 		wording: wordings(policy, kept),
 		isPlaceholder: placeholdersOf(policy, kept),
-		archive,
+		archiving: archivingOf(archive, source.document),
 	});
+	const edits = planned.filter(({ unsent }) => !unsent);
 	return places.flatMap((place) => {
 		const { result } = paired[place] as PairedResult;
 		const values = valuesOf(edits, result);
@@ -175,7 +176,7 @@ export function changesOf(
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
 	const leftWhole = paired.flatMap(({ result }, place) => {
-		const mayChange = isLarge(result, policy) || policy.mask.by === "provider";
+		const mayChange = mayBeCut(result, policy) || policy.mask.by === "provider";
 		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && mayChange;
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});
