@@ -9,7 +9,7 @@ export function addGatewayCommand(program: Command): void {
 		.usage("[options] (-- <command> [parameters...] | <url>)")
 		.option(
 			"--max-tokens <count>",
-			"limit of a result in tokens (default: truncate.max_chars of the policy)",
+			"limit of a result in tokens (default: 4000, or the limit of truncate in the configuration)",
 			aboveZero,
 		)
 		.option(

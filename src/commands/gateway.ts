@@ -83,6 +83,8 @@ function headersOf({ header = [] }: GatewayCommandOptions): Record<string, strin
 }
 
 const leastTokens = 100;
+/** As `palimpsest run` does. */
+const usualTokens = 4_000;
 
 async function gatewayOptions(options: GatewayCommandOptions, server: readonly string[]) {
 	const { maxTokens = Number.POSITIVE_INFINITY, only, except, describeMax, recall, log: kind = "text" } = options;
@@ -103,7 +105,7 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 	return {
 		policy,
 		layers,
-		maxTokens: options.maxTokens,
+		maxTokens: options.maxTokens ?? (layers.some(setsLimit) ? undefined : usualTokens),
 		archive: createArchiveSource({
 			location: archiveLocation({ ...options, environment: process.env }),
 			policy: () => policy,
@@ -115,4 +117,8 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		log,
 		onCallEnd: showsCalls ? onCallEnd : undefined,
 	};
+}
+
+function setsLimit({ truncate }: PolicyLayer): boolean {
+	return truncate?.max_chars !== undefined || truncate?.max_tokens !== undefined;
 }
