@@ -2,6 +2,7 @@ import { readPolicyFile } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { readTextDocument } from "../json-text/read.ts";
+import { clearedText } from "../masking/placeholder.ts";
 import { checkPolicyLayer } from "../policy/check.ts";
 import { nearestName } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
@@ -30,14 +31,20 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 	return Promise.all(
 		parsed.map(async ([name, policyName]): Promise<ReplayedPolicy> => {
 			if (policyName.kind === "file") {
-				return { name, kind: "replayed", policy: resolvePolicy([await layerOfFile(policyName.file)]) };
+				return { name, kind: "replayed", policy: withClearing(resolvePolicy([await layerOfFile(policyName.file)])) };
 			}
 			const { kind } = policyName;
 			const policy = resolvePolicy([...configured, layerOf(policyName)]);
 			if (kind === "rival") return { name, kind, rival: policyName.rival, policy };
-			return { name, kind: "replayed", policy };
+			return { name, kind: "replayed", policy: withClearing(policy) };
 		}),
 	);
+}
+
+/** Where the provider clears, its own text takes the place of a result. */
+function withClearing(policy: Policy): Policy {
+	if (policy.mask.by !== "provider") return policy;
+	return { ...policy, mask: { ...policy.mask, placeholder_template: clearedText, digest_tokens: 0 } };
 }
 
 function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
@@ -53,7 +60,8 @@ function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
 		case "preset": {
 			const { selection, cadence } = byAge;
 			const thrift = name.thrift === undefined ? {} : { thrift: name.thrift };
-			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift };
+			const by = name.isByProvider ? ({ by: "provider" } as const) : {};
+			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift, ...by };
 			return { preset: name.preset, mask };
 		}
 		case "rival": {
@@ -77,7 +85,12 @@ type PolicyName =
 	| { readonly kind: "raw" }
 	| { readonly kind: "window" | "break_even"; readonly window: number }
 	| { readonly kind: "stride"; readonly stride: number; readonly window: number }
-	| { readonly kind: "preset"; readonly preset: PresetName; readonly thrift: MaskPolicy["thrift"] | undefined }
+	| {
+			readonly kind: "preset";
+			readonly preset: PresetName;
+			readonly thrift: MaskPolicy["thrift"] | undefined;
+			readonly isByProvider: boolean;
+	  }
 	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean }
 	| { readonly kind: "file"; readonly file: string };
 
@@ -103,7 +116,7 @@ function parsePolicyName(text: string): PolicyName {
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:low, balanced:high, balanced:provider, or the path of a policy file.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 
@@ -143,11 +156,17 @@ function rivalOf(name: (typeof rivalNames)[number], parameters: readonly string[
 }
 
 function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): PolicyName {
-	if (parameters.length === 0) return { kind: "preset", preset, thrift: undefined };
-	const thrift = thrifts.find((one) => one === parameters[0]);
-	if (preset !== "balanced") throw unusable(text, `the preset ${preset} takes nothing after it`);
-	if (!thrift || parameters.length > 1) throw unusable(text, `expected ${thrifts.join(", ")} after balanced`);
-	return { kind: "preset", preset, thrift };
+	if (preset !== "balanced" && parameters.length > 0)
+		throw unusable(text, `the preset ${preset} takes nothing after it`);
+	const isByProvider = parameters.at(-1) === "provider";
+	const rest = isByProvider ? parameters.slice(0, -1) : parameters;
+	const thrift = thrifts.find((one) => one === rest[0]);
+	if (rest.length > 1 || (rest.length === 1 && !thrift))
+		throw unusable(
+			text,
+			`expected ${thrifts.join(", ")} after balanced, and provider at the end if the provider clears`,
+		);
+	return { kind: "preset", preset, thrift, isByProvider };
 }
 
 function unusable(text: string, why: string): PalimpsestError {

@@ -151,7 +151,11 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const { mask } = one.policy;
 		// A rival's thresholds are in tokens of the model.
 		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
-		return replay(histories.counted, { mask, prices: withStepsIn(prices, 1 / factor) });
+		return replay(histories.counted, {
+			mask,
+			prices: withStepsIn(prices, 1 / factor),
+			oldestFirst: mask.by === "provider",
+		});
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, prices);
@@ -196,7 +200,10 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 			billWithFaults(one, { counted: { ...counted, cold }, billed: { ...billed, cold } });
 
 	return policies.map((one) => {
-		const histories = historyUnder(one.policy);
+		const own = historyUnder(one.policy);
+		// The provider checks the reasoning against what was sent, and no edit was.
+		const isCleared = one.policy.mask.by === "provider";
+		const histories = isCleared ? { ...own, billed: { ...own.billed, reasoning: undefined } } : own;
 		const { billed: history } = histories;
 		const { schedule, ...bill } = billWithFaults(one, histories);
 		const { calls, costs, ...figures } = bill;

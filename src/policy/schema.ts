@@ -122,6 +122,10 @@ const mask = section("Masking of old tool results.", {
 		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once keeping them has cost as much as rewriting the cache, at the `[prices]`.",
 	),
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
+	by: choice(
+		["palimpsest", "provider"],
+		"What takes old results out of Anthropic requests in the proxy; everything else ignores it. `palimpsest`: placeholders. `provider`: Anthropic's own clearing, which edits no history, so that all reasoning stays valid; it takes the oldest results, errors too (docs/proxy.md#the-provider-clears).",
+	),
 });
 
 const guard = section("Keeping a conversation within the model's context window.", {

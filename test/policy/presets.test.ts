@@ -41,6 +41,7 @@ describe("presets", () => {
 			thrift: "medium",
 			cadence: "every_turn",
 			stride_turns: 10,
+			by: "palimpsest",
 		});
 		expect(policy.guard).toMatchObject({
 			ladder: ["truncate", "mask", "drop"],
