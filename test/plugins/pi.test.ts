@@ -210,6 +210,16 @@ describe("the tool recall_original", () => {
 		expect(Object.keys(tool?.parameters.properties ?? {})).toEqual(ofServer);
 	});
 
+	it("searches the originals by words", async () => {
+		const { call, recall } = load();
+		const content = [{ type: "text", text: outputOf(2, 60_000) }];
+		await call("tool_result", { toolName: "bash", toolCallId: "call_2", input: {}, content });
+		expect(await recall({ query: "VALUE 2005" })).toMatch(
+			/\n\w{12} Original (?:result|text).* matching lines:\n {2}\d+: /,
+		);
+		expect(await recall({ query: "nowhere to be found" })).toContain("No original was found.");
+	});
+
 	it("reads a head, a tail, characters, and the surroundings of a match", async () => {
 		const { call, recall } = load();
 		const text = outputOf(2, 60_000);
