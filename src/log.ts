@@ -70,8 +70,12 @@ export function createOperatorLog(options: {
 
 function callWords(end: CallEnd): string {
 	const { tool, outcome, code, principal } = end;
-	const tokens = tokensOf(end);
-	const became = tokens === undefined ? "" : `, ${tokens.before} tokens became ${tokens.after}`;
+	const [tokens, chars] = [tokensOf(end), charsOf(end)];
+	const became = tokens
+		? `, ${tokens.before} tokens became ${tokens.after}`
+		: chars
+			? `, ${chars.before} characters became ${chars.after}`
+			: "";
 	const caller = principal === undefined ? "" : `, for ${principal}`;
 	return `${tool}: ${code ?? outcome} in ${tenths(end.milliseconds)} ms${became}${caller}`;
 }
@@ -83,7 +87,7 @@ function levelOf({ outcome, code }: CallEnd): LogLevel {
 /** The session is hashed, so that readers of the log cannot use it. JSON omits unknown values. */
 function factsOf(end: CallEnd) {
 	const { request, session } = end;
-	const tokens = tokensOf(end);
+	const [tokens, chars] = [tokensOf(end), charsOf(end)];
 	return {
 		level: levelOf(end),
 		event: "call",
@@ -98,11 +102,17 @@ function factsOf(end: CallEnd) {
 		bytes_out: end.bytesOut,
 		tokens_before: tokens?.before,
 		tokens_after: tokens?.after,
+		chars_before: chars?.before,
+		chars_after: chars?.after,
 	};
 }
 
 export function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
 	return typeof report?.tokens === "object" ? report.tokens : undefined;
+}
+
+function charsOf({ report }: CallEnd): BeforeAndAfter | undefined {
+	return typeof report?.chars === "object" ? report.chars : undefined;
 }
 
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;

@@ -35,6 +35,7 @@ const rooms: readonly string[] = [
 	"proxy",
 	"plugins",
 	"mcp",
+	"gateway",
 	"commands",
 	"cli.ts",
 ];

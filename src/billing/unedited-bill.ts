@@ -49,7 +49,10 @@ export function billUnedited(request: BilledRequest): UneditedBill {
 	const repeated = isWarm ? commonTokens(parts.sent, before.sent) : 0;
 	const came = isWarm ? commonTokens(parts.unedited, before.unedited) : 0;
 	const read = usage ? usage.cacheRead * (tokensOf(parts.sent) / Math.max(1, promptTokens(usage))) : repeated;
-	const isLost = terms.caching === "never_read" || (repeated * scale >= longRepeat && read < repeated / 2);
+	// Providers keep entries at a few places alone: where an edit has changed what was sent, less than the common start is read.
+	const isChanged = isWarm && repeated < tokensOf(before.sent) && came >= tokensOf(before.unedited);
+	const isUnread = !isChanged && repeated * scale >= longRepeat && read < repeated / 2;
+	const isLost = terms.caching === "never_read" || isUnread;
 	const isMore = read > repeated + tokensOf(parts.sent) * someShare;
 	const reached = () => uneditedUpTo(read, parts, before === undefined);
 	const cached = isLost || !isWarm ? reached() : isMore ? Math.max(came, reached()) : came;

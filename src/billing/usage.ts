@@ -3,7 +3,7 @@ import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { createJoinedChunks } from "../http/body.ts";
-import { listOf, objectOf } from "../json-text/value.ts";
+import { listOf, objectOf, objectsOf } from "../json-text/value.ts";
 import { stepFactors } from "../masking/price-steps.ts";
 import type { Api } from "./observed-caching.ts";
 import type { CacheTerms } from "./terms.ts";
@@ -30,10 +30,12 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	const { "content-type": type = "", "content-encoding": encoding = "identity" } = answer.headers;
 	let found: JsonObject = {};
 	let hasDropped = false;
+	let cleared = nothingCleared;
 	let callsTools = false;
 	const take = (text: string) => {
 		// Anthropic's API lists the reasoning that it has left out, in the first event.
 		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
+		if (text.includes('"applied_edits"')) cleared = clearedIn(parsed(text)) ?? cleared;
 		// Most events are pieces of text.
 		if (!text.includes('"usage')) return;
 		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
@@ -63,9 +65,28 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		},
 		/** Whether the provider has left reasoning out, so that it checks the messages that reasoning is bound to. */
 		hasDroppedReasoning: () => hasDropped,
+		/** The results that the provider has cleared from the input, by `applied_edits`. */
+		cleared: () => cleared,
 		/** Whether an answer of Anthropic's API ends with calls of tools. */
 		callsTools: () => callsTools,
 	};
+}
+
+/** Tool uses whose results a provider has cleared from the input of a request, and their tokens. */
+export interface Cleared {
+	readonly results: number;
+	readonly tokens: number;
+}
+
+const nothingCleared: Cleared = { results: 0, tokens: 0 };
+
+/** In an answer, or in the last event but one of a stream. */
+function clearedIn(value: unknown): Cleared | undefined {
+	const { applied_edits: applied } = objectOf(objectOf(value).context_management);
+	if (!Array.isArray(applied)) return undefined;
+	const edits = objectsOf(applied).filter(({ type }) => /^clear_tool_uses_/.test(String(type)));
+	const sumOf = (key: string) => edits.reduce((sum, edit) => sum + tokensIn(edit[key]), 0);
+	return { results: sumOf("cleared_tool_uses"), tokens: sumOf("cleared_input_tokens") };
 }
 
 function decoderOf(encoding: string) {

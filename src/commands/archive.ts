@@ -11,7 +11,7 @@ import {
 	type RecalledPart,
 	recallOriginal,
 } from "../operations/recall.ts";
-import { type FoundOriginal, searchOriginals } from "../operations/search-originals.ts";
+import { searchOriginals, writeSearch } from "../operations/search-originals.ts";
 import { restoreText } from "../restore/restore.ts";
 import {
 	type ArchiveCommandOptions,
@@ -111,21 +111,10 @@ export async function recall(ref: string | undefined, options: RecallOptions): P
 async function searchArchive(query: string, options: RecallOptions): Promise<void> {
 	const { regex, maxTokens, json } = options;
 	const { policy } = await commandConfig(options);
-	const write = (found: FoundOriginal) => {
-		const { lines, ...listing } = found;
-		return `${row(listing)}${lines.map(({ line, text }) => `  ${line}: ${text}\n`).join("")}`;
-	};
 	await withOwnArchive(options, policy, async (archive) => {
-		const found = await searchOriginals({ archive, policy, query, regex, maxTokens, write });
-		if (json) return printJson(found, 2);
-		show(found.originals.map(write).join(""));
-		const { originals, searched, stopped } = found;
-		const ends = {
-			time: "the search stopped after a second: name rarer words",
-			tokens: "there are more: name further words, or raise --max-tokens",
-			all: "all were searched",
-		};
-		say(`found ${originals.length} in ${searched} originals; ${ends[stopped ?? "all"]}`);
+		const found = await searchOriginals({ archive, policy, query, regex, maxTokens });
+		if (json) printJson(found, 2);
+		else show(`${writeSearch(found, `Read one with ${ownCommandLine()} recall REF.`)}\n`);
 	});
 }
 

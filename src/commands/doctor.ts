@@ -14,7 +14,7 @@ import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { version } from "../version.ts";
-import { type EnteredStart, entryStart, startProblem } from "./entered-starts.ts";
+import { type EnteredStart, entryStart, startProblem, toolsOffered } from "./entered-starts.ts";
 import { type ArchiveCommandOptions, commandConfig, printJson, show } from "./input-output.ts";
 
 interface Finding {
@@ -35,7 +35,7 @@ export async function doctor(
 		await checkArchive(options, policy),
 		await checkTokenizer(),
 		await checkPort(options.http ?? true),
-		await checkHosts(),
+		...(await checkHosts()),
 	];
 	if (options.json) printJson({ version, findings }, 2);
 	else show(findings.map(findingLine).join(""));
@@ -140,13 +140,40 @@ async function checkPort(address: string | true): Promise<Finding> {
 }
 
 /** Starts everything of ours that is entered in the user's settings, as the hosts do. */
-async function checkHosts(): Promise<Finding> {
-	const name = "hosts";
+async function checkHosts(): Promise<readonly Finding[]> {
 	const where = { platform: process.platform, environment: process.env, homeFolder: homedir() };
 	const states = await Promise.all(
 		serverHosts.map(async (host) => (await hostStates(host, where)).map((state) => ({ host: host.name, ...state }))),
 	);
 	const present = states.flat().filter(({ state }) => state !== "no file");
+	return [await checkEntries(present), ...(await checkGateways(present))];
+}
+
+type PresentHost = Awaited<ReturnType<typeof hostStates>>[number] & { readonly host: string };
+
+/** Starts each server that is behind the gateway. */
+async function checkGateways(present: readonly PresentHost[]): Promise<readonly Finding[]> {
+	const entered = present.flatMap(({ host, servers }) =>
+		servers.filter(({ kind }) => kind === "gateway").map(({ name, entry }) => ({ name: `${host} ${name}`, entry })),
+	);
+	if (entered.length === 0) return [];
+	const found = await Promise.all(
+		entered.map(async ({ name, entry }) => {
+			const start = entryStart(entry);
+			if (start?.kind !== "server") return { said: `${name}: not started, since the host fills in its variables` };
+			const offered = await toolsOffered(start);
+			if ("tools" in offered) return { said: `${name}: ${offered.tools} tools` };
+			return { said: `${name}: fails (${offered.problem})`, isBroken: true };
+		}),
+	);
+	const text = found.map(({ said }) => said).join(", ");
+	if (!found.some(({ isBroken }) => isBroken)) return [{ name: "gateway", state: "ok", found: text }];
+	const advice = "palimpsest uninstall HOST --gateway SERVER lets the host start it directly; see whether that works.";
+	return [{ name: "gateway", state: "failed", found: text, advice }];
+}
+
+async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
+	const name = "hosts";
 	const problemOf = oncePerStart();
 	const servers = present.map(({ host, state, entry }) => {
 		return {

@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { compactConversation } from "../operations/compact.ts";
 import { type SummarySource, strategyOfCall } from "../operations/compaction-request.ts";
+import { countingWords } from "../operations/count.ts";
 import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
 import { maskConversation } from "../operations/mask.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
@@ -29,7 +30,9 @@ export async function mask(file: string, options: EditOptions & IdleOptions): Pr
 		maskConversation({ ...call, idleSeconds: options.idleSeconds }),
 	);
 	const { masked_tool_results: masked, tool_results: results, tokens } = report;
-	say(`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens`);
+	say(
+		`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens (${countingWords(report)})`,
+	);
 }
 
 /** `palimpsest guard FILE`. The exit code is 3 if the result does not fit. */
@@ -51,8 +54,9 @@ export async function guard(
 		const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall, compaction: compacted } = report;
 		if (compacted) say(wordsFor(compacted, file));
 		const sizes = `${tokens.before} → ${tokens.after} tokens`;
-		if (fits === null) return say(`unknown whether it fits, since no context window is known: ${sizes}`);
-		say(`${fits ? "fits" : `does not fit, ${shortfall} tokens over`}: ${sizes}, budget ${budget}`);
+		const how = `(${countingWords(report)})`;
+		if (fits === null) return say(`unknown whether it fits, since no context window is known: ${sizes} ${how}`);
+		say(`${fits ? "fits" : `does not fit, ${shortfall} tokens over`}: ${sizes}, budget ${budget} ${how}`);
 		if (!fits) process.exitCode = exitCodes.doesNotFit;
 	} finally {
 		await compaction.close();
@@ -101,7 +105,7 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 		if (outcome === undefined) return;
 		const { result, trigger, tokens } = outcome.report;
 		const what = trigger === "not_due" ? "not due, so nothing was changed (--force compacts anyway)" : result;
-		say(`${what}: ${tokens.before} → ${tokens.after} tokens`);
+		say(`${what}: ${tokens.before} → ${tokens.after} tokens (${countingWords(outcome.report)})`);
 	} finally {
 		await compaction.close();
 	}

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { isJsonObject } from "../conversation/json.ts";
 import type { ServerStart } from "../hosts/host.ts";
+import { listOf, objectOf } from "../json-text/value.ts";
 import { version } from "../version.ts";
 
 /** The ways in which a host starts us: a server, a hook's command line in a shell, or a module that a plugin file imports. */
@@ -28,9 +29,7 @@ export async function startProblem(start: EnteredStart): Promise<string | undefi
 	const cwd = homedir();
 	try {
 		if (start.kind === "server") {
-			const env = { ...process.env, ...start.env };
-			const child = spawn(start.command, start.args, { cwd, stdio: ["pipe", "pipe", "ignore"], env });
-			return await problemOf(child, { input: `${JSON.stringify(initialize)}\n`, isDone: isInitialized });
+			return await problemOf(spawnServer(start, cwd), { input: line(initialize), isDone: isInitialized });
 		}
 		// An event of no tool, to which every hook of ours answers nothing.
 		const child = spawn(start.line, { cwd, stdio: ["pipe", "pipe", "ignore"], shell: true });
@@ -40,6 +39,37 @@ export async function startProblem(start: EnteredStart): Promise<string | undefi
 		return "it cannot be run";
 	}
 }
+
+/** The tools of a server, which is started once; or why it does not start, in a few words. */
+export async function toolsOffered(
+	start: ServerStart,
+): Promise<{ readonly tools: number } | { readonly problem: string }> {
+	let tools = 0;
+	const isDone = (output: string): boolean => {
+		const answer = output
+			.split("\n")
+			.slice(0, -1)
+			.find((one) => /"id"\s*:\s*2\b/.test(one));
+		if (answer === undefined) return false;
+		tools = listOf(objectOf(objectOf(JSON.parse(answer)).result).tools).length;
+		return true;
+	};
+	const input = [initialize, { jsonrpc: "2.0", method: "notifications/initialized" }, listTools].map(line).join("");
+	try {
+		const problem = await problemOf(spawnServer(start, homedir()), { input, isDone });
+		return problem === undefined ? { tools } : { problem };
+	} catch {
+		return { problem: "it cannot be run" };
+	}
+}
+
+function spawnServer({ command, args, env }: ServerStart, cwd: string) {
+	return spawn(command, args, { cwd, stdio: ["pipe", "pipe", "ignore"], env: { ...process.env, ...env } });
+}
+
+const line = (message: object) => `${JSON.stringify(message)}\n`;
+
+const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
 const initialize = {
 	jsonrpc: "2.0",

@@ -11,6 +11,7 @@ import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.
 import { decodeText, readRegularFile } from "../files/access.ts";
 import type { Recording } from "../formats/recording.ts";
 import { readChatLog } from "../formats/vscode-chat.ts";
+import { ownCommandLine, shellArgument } from "../hosts/own-command.ts";
 import { editedPieces, spellingsOf } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
 import { namingRescue, salvageRecords } from "../json-text/salvage.ts";
@@ -133,6 +134,15 @@ export function archiveVariables(options: ArchiveCommandOptions): Record<string,
 		...(name === own ? {} : { PALIMPSEST_ARCHIVE: name }),
 		...(options.namespace === undefined ? {} : { PALIMPSEST_NAMESPACE: options.namespace }),
 	};
+}
+
+/** `palimpsest recall` for an agent's shell, which may run in another folder, without our options. Models read it. */
+export function recallCommandOf({ archive, namespace }: ArchiveCommandOptions): string {
+	const named = [
+		...(archive === undefined ? [] : ["--archive", nameForPrograms({ where: archive })]),
+		...(namespace ? ["--namespace", namespace] : []),
+	];
+	return [ownCommandLine(), "recall", ...named.map(shellArgument)].join(" ");
 }
 
 /** For the programs that get the name of the archive. Where it cannot be saved, the command goes on. */

@@ -20,6 +20,7 @@ import {
 import { enteredCommand, isCheckout, serverStart } from "../hosts/own-command.ts";
 import { presetNames } from "../policy/names.ts";
 import { saveAddressOf, say, show, shownName } from "./input-output.ts";
+import { type GatewayOption, withGateways, withoutGateways } from "./install-gateway.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
 
 interface InstallOptions {
@@ -30,11 +31,14 @@ interface InstallOptions {
 	readonly archive?: string;
 	readonly tools?: string;
 	readonly local?: boolean;
+	readonly list?: boolean;
+	readonly gateway?: GatewayOption;
 }
 
 /** `palimpsest install [HOST]`; without a host, lists the hosts. */
 export async function install(name: string | undefined, options: InstallOptions): Promise<void> {
-	if (name === undefined) return list(options);
+	if (name === undefined || options.list) return list(options);
+	if (options.gateway !== undefined) return installGateway(name, options, options.gateway);
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
 	checkLocale(locale);
@@ -72,8 +76,39 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 		say(`take the lines below ${host.key.join(": ")}: out of ${files.join(", ")}`);
 		return;
 	}
-	const change = (text: string | undefined) => (text === undefined ? undefined : removeServer(text, host));
+	const { gateway } = options;
+	const change = (text: string | undefined) => {
+		if (text === undefined) return undefined;
+		const left = withoutGateways(text, { host, gateway: gateway ?? true });
+		return gateway === undefined ? removeServer(left, host) : left;
+	};
 	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
+}
+
+/** `palimpsest install HOST --gateway [SERVER…]` */
+async function installGateway(name: string, options: InstallOptions, gateway: GatewayOption): Promise<void> {
+	const { preset, locale, archive, local, dryRun } = options;
+	const host = findHost(name);
+	const files = configurationFiles(host, options);
+	if (preset !== undefined && !presetNames.some((known) => known === preset))
+		refuseUnknown("--preset", preset, presetNames);
+	const named = archive === undefined ? undefined : archiveFor(archive, options);
+	if (archive !== undefined && !dryRun) await saveAddressOf({ archive, namespace: "default" });
+	const command = local || isCheckout() ? enteredCommand() : undefined;
+	const start = serverStart({ platform: process.platform, command });
+	if (!isWritable(host)) {
+		const line = [start.command, ...start.args, "gateway", "--", "COMMAND", "ARGUMENTS"].join(" ");
+		say(
+			`change ${files.join(", ")} by hand, since its comments would be lost if we did. The command of a server: ${line}`,
+		);
+		return;
+	}
+	const settings = { preset, locale: checkLocale(locale) };
+	const set = Object.entries(settings).flatMap(([key, value]) => (value ? ["--set", `${key}=${value}`] : []));
+	const ofGateway = [...set, ...(named === undefined ? [] : ["--archive", named])];
+	const how = { host, gateway, start, options: ofGateway };
+	const change = (text: string | undefined) => (text === undefined ? undefined : withGateways(text, how));
+	if (await changeFiles({ files, change, dryRun, done: "installed the gateway" })) say(host.afterwards);
 }
 
 interface HookInstallOptions extends Pick<InstallOptions, "project" | "dryRun" | "locale"> {
@@ -140,8 +175,10 @@ function lineDifference(before = "", after = ""): string {
 async function list(options: InstallOptions): Promise<void> {
 	const width = Math.max(...serverHosts.map(({ name }) => name.length));
 	for (const host of serverHosts) {
-		for (const { file, state } of await hostStates(host, surroundings(options))) {
-			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}\n`);
+		for (const { file, state, servers } of await hostStates(host, surroundings(options))) {
+			const wrapped = servers.filter(({ kind }) => kind === "gateway").map((one) => shownName(one.name));
+			const behind = wrapped.length === 0 ? "" : `  behind the gateway: ${wrapped.join(", ")}`;
+			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}${behind}\n`);
 		}
 	}
 	for (const { name, file } of onlyPlugins) {

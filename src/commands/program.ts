@@ -6,6 +6,8 @@ import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
+import { addGatewayCommand } from "./gateway-options.ts";
+import { addSetupCommands } from "./setup-options.ts";
 import {
 	aboveZero,
 	addArchiving,
@@ -29,6 +31,7 @@ Examples:
   palimpsest                                            serve MCP on standard input and output
   palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
   palimpsest proxy                                      mask what agent programs send, at http://127.0.0.1:8787
+  palimpsest gateway -- npx -y SERVER                   shorten the large results of another MCP server
   palimpsest launch claude                              start Claude Code behind a proxy that keeps its context small
   palimpsest install claude-code                        add the server to a host's configuration
   palimpsest doctor                                     check that everything works
@@ -58,6 +61,7 @@ export function createProgram(): Command {
 		.exitOverride();
 	addServeCommand(program);
 	addProxyCommand(program);
+	addGatewayCommand(program);
 	addConversationCommands(program);
 	addSessionCommands(program);
 	addOutputCommands(program);
@@ -311,30 +315,6 @@ function addReportCommands(program: Command): void {
 			const { replay } = await import("./replay.ts");
 			return replay(files, options);
 		});
-}
-
-function addSetupCommands(program: Command): void {
-	const command = (signature: string, description: string) => program.command(signature).description(description);
-
-	command("install [host]", "Add the server to a host's configuration, or list the hosts.")
-		.option("--project", "for this project only")
-		.option("--dry-run", "show what would change and write nothing")
-		.option("--preset <name>", "policy to start from (default balanced)")
-		.option("--locale <locale>", "language of placeholders (default: the preset's)")
-		.option("--archive <where>", "where originals are kept (default: the user's state folder)")
-		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
-		.option("--local", "start this program, not the published package; a checkout always does")
-		.action(async (host, options) => (await import("./install.ts")).install(host, options));
-
-	command("uninstall <host>", "Remove the server from a host's configuration.")
-		.option("--project", "from this project only")
-		.option("--dry-run", "show what would change and write nothing")
-		.action(async (host, options) => (await import("./install.ts")).uninstall(host, options));
-
-	addArchiving(program, "doctor", "Check the installation and say how to fix what fails.")
-		.option("--http <host:port>", "address for serve --http (default 127.0.0.1:8765)")
-		.option("--json", "as JSON")
-		.action(async (options) => (await import("./doctor.ts")).doctor(options));
 }
 
 function addArchiveCommands(program: Command): void {

@@ -6,13 +6,13 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { Archive } from "../archive/archive.ts";
-import { archiveLocation, nameForPrograms, probeArchive } from "../archive/open.ts";
+import { archiveLocation, probeArchive } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
-import { ownCommand, ownCommandLine, shellArgument, shellWord, windowsWord } from "../hosts/own-command.ts";
+import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
@@ -27,6 +27,7 @@ import {
 	commandConfig,
 	logToStderr,
 	printJson,
+	recallCommandOf,
 	saveAddressOf,
 	say,
 	show,
@@ -102,15 +103,6 @@ async function warnIfUnusable(
 		const message = `${error.message} Until it can be used, no more results are masked.`;
 		log({ level: "warning", message, data: { event: "archive_unavailable", code: error.code } });
 	}
-}
-
-/** The agent's shell may run in another folder, without our options. Models read it. */
-function recallCommandOf({ archive, namespace }: ArchiveCommandOptions): string {
-	const named = [
-		...(archive === undefined ? [] : ["--archive", nameForPrograms({ where: archive })]),
-		...(namespace ? ["--namespace", namespace] : []),
-	];
-	return [ownCommandLine(), "recall", ...named.map(shellArgument)].join(" ");
 }
 
 function upstreamsOf(given: readonly string[]): Upstreams {

@@ -9,6 +9,7 @@ import { shellWord } from "../hosts/own-command.ts";
 import { copySession, requireSession, type SessionCopy } from "../hosts/session-copy.ts";
 import { writeEdits } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
+import { countingWords } from "../operations/count.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";
 import { rescueConversation } from "../operations/rescue.ts";
@@ -52,13 +53,14 @@ export async function rescue(
 	if (error) throw error;
 	const { tokens, budget_tokens: budget, context_window: window, steps } = report;
 	const taken = steps.map(({ step, count }) => `${words[step]} ${count}`).join(", ");
-	const sizes = `${tokens.before} → ${tokens.after} tokens of a window of ${window}`;
+	const how = `(${countingWords(report)})`;
+	const sizes = `${tokens.before} → ${tokens.after} tokens of a window of ${window} ${how}`;
 	if (!report.fits) {
 		process.exitCode = exitCodes.doesNotFit;
 		const over = `${report.shortfall_tokens} tokens over ${budget}`;
 		return say(`does not fit, ${over}: ${sizes}; nothing was written. A larger --target or --context-window may help.`);
 	}
-	if (!report.changed) return say(`has room already: ${tokens.before} tokens of ${budget}; nothing was written`);
+	if (!report.changed) return say(`has room already: ${tokens.before} tokens of ${budget} ${how}; nothing was written`);
 	const { format } = source;
 	await writeSession({ file, document, edits, format, tokens: tokens.after, dryRun, policy });
 	say(`${taken}: ${sizes}`);
@@ -98,7 +100,8 @@ export async function prune(file: string, options: PruneOptions): Promise<void> 
 		const { format } = source;
 		const dryRun = options.dryRun ?? false;
 		await writeSession({ file, document, edits, format, tokens: tokens.after, dryRun, policy });
-		say(`results taken out: ${chosen.length}; ${tokens.before} → ${tokens.after} tokens; ${costOf(economics)}`);
+		const sizes = `${tokens.before} → ${tokens.after} tokens (${countingWords(report)})`;
+		say(`results taken out: ${chosen.length}; ${sizes}; ${costOf(economics)}`);
 	});
 }
 

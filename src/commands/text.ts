@@ -8,7 +8,7 @@ import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { decodeOutput } from "../files/text-encoding.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
-import { countText } from "../operations/count.ts";
+import { countingWords, countText } from "../operations/count.ts";
 import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
 import {
 	cutOfCall,
@@ -87,7 +87,7 @@ export async function count(
 	const counted = await countText({ text, policy, model, encoding });
 	if (options.json) return printJson(counted);
 	process.stdout.write(`${counted.tokens}\n`);
-	if (counted.method !== "exact") say(`${counted.method}: ${counted.low} to ${counted.high} tokens`);
+	if (counted.method !== "exact") say(`${countingWords(counted)}; ${counted.low} to ${counted.high} tokens`);
 }
 
 const usualTokens = 4_000;

@@ -2,6 +2,7 @@ import type { Archive } from "../archive/archive.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ExcerptWordings } from "../policy/wordings.ts";
+import { ownCommands, ownTools } from "../truncation/shown-whole.ts";
 
 // A host waits for its hooks after every tool call, so this file loads nothing that a small result does not need.
 
@@ -40,11 +41,6 @@ export function readToolEvent(json: string, eventName: string): ToolEvent | unde
 	if (typeof toolName !== "string") return undefined;
 	return { toolName, toolCallId: typeof id === "string" ? id : undefined, input, response };
 }
-
-export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
-
-export const ownCommands =
-	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 
 /** A recalled text must stay whole, and a shortened one is short. */
 export function isOwnResult({ toolName, input }: ToolEvent): boolean {

@@ -23,6 +23,8 @@ interface Named {
 }
 
 export type ServerHost = Named & ServerSettings;
+/** YAML would lose its comments. */
+export type WritableHost = ServerHost & { readonly format: "json" | "toml" };
 export type HookHost = Named & (CommandHook | Plugin);
 export type CommandHookHost = Named & CommandHook;
 export type PluginHost = Named & Plugin;

@@ -3,16 +3,15 @@ import { existsSync } from "node:fs";
 import { chmod, constants, copyFile, mkdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { parse, stringify, TomlError } from "smol-toml";
+import { stringify } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readRegularFile, writeNewFile } from "../files/access.ts";
 import { enterJson, entryInJson, refusedSettings, removeFromJson, withValue } from "../json-text/settings.ts";
 import { valueAt } from "../policy/errors.ts";
-import type { HostSurroundings, ServerHost, ServerStart } from "./host.ts";
-
-/** YAML would lose its comments. */
-type WritableHost = ServerHost & { readonly format: "json" | "toml" };
+import { type EnteredServer, enteredServers } from "./gateway-entries.ts";
+import type { HostSurroundings, ServerHost, ServerStart, WritableHost } from "./host.ts";
+import { comparable, readToml } from "./toml.ts";
 
 export function isWritable(host: ServerHost): host is WritableHost {
 	return host.format !== "yaml";
@@ -63,6 +62,7 @@ interface HostState {
 	readonly state: "installed" | "not installed" | "no file" | "unreadable";
 	/** As the host has it; `undefined` in a file that is not read (YAML). */
 	readonly entry?: unknown;
+	readonly servers: readonly EnteredServer[];
 }
 
 export function hostStates(host: ServerHost, where: HostSurroundings): Promise<readonly HostState[]> {
@@ -72,12 +72,13 @@ export function hostStates(host: ServerHost, where: HostSurroundings): Promise<r
 async function findState(host: ServerHost, file: string): Promise<Omit<HostState, "file">> {
 	try {
 		const text = (await readIfThere(file))?.toString("utf8");
-		if (text === undefined) return { state: "no file" };
-		if (!isWritable(host)) return { state: text.includes("palimpsest") ? "installed" : "not installed" };
+		if (text === undefined) return { state: "no file", servers: [] };
+		if (!isWritable(host)) return { state: text.includes("palimpsest") ? "installed" : "not installed", servers: [] };
 		const entry = serverEntry(text, host);
-		return entry === undefined ? { state: "not installed" } : { state: "installed", entry };
+		const servers = enteredServers(text, host);
+		return entry === undefined ? { state: "not installed", servers } : { state: "installed", entry, servers };
 	} catch {
-		return { state: "unreadable" };
+		return { state: "unreadable", servers: [] };
 	}
 }
 
@@ -118,21 +119,6 @@ function withoutTable(text: string, key: readonly string[]): string {
 		else comments = [];
 	}
 	return [...kept, ...comments].join("");
-}
-
-/** Scalars as texts: numbers may be bigints, and dates are classes of the parser. */
-function comparable(value: unknown): unknown {
-	if (Array.isArray(value)) return value.map(comparable);
-	if (value instanceof Date || !isJsonObject(value)) return String(value);
-	return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, comparable(inner)]));
-}
-
-function readToml(text: string, problem: string): JsonObject {
-	try {
-		return parse(text);
-	} catch (error) {
-		throw error instanceof TomlError ? refusedSettings(problem) : error;
-	}
 }
 
 const byteOrderMark = "\uFEFF";

@@ -14,6 +14,7 @@ import {
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { Span } from "./locate.ts";
 import { tokenKinds } from "./read.ts";
 
 /** A host's settings: JSON with comments and trailing commas; `{}` for an empty file. Throws `invalid_json`. */
@@ -81,6 +82,13 @@ export function appendItem(text: string, list: readonly string[], value: unknown
 	const how = { formattingOptions: styleOf(text), isArrayInsertion: true };
 	const after = applyEdits(text, modify(text, [...list, items.length], value, how));
 	return requireChange({ before: text, after, key: list, value: [...items, value] });
+}
+
+/** Where a value and its items or members are in a settings file. Throws as `enterJson`. */
+export function spansAt(text: string, path: Path): { readonly span: Span; readonly items: readonly Span[] } {
+	const spanOf = ({ offset, length }: Node): Span => ({ start: offset, end: offset + length });
+	const node = nodeAt(text, path);
+	return { span: spanOf(node), items: (node.children ?? []).map(spanOf) };
 }
 
 /** Whether the object or list at a path holds nothing, not even a comment. */

@@ -50,12 +50,15 @@ export function startBreakEven(
 		prices,
 		selection,
 		gainOf,
+		oldestFirst = false,
 	}: {
 		readonly view: View;
 		readonly prices: Prices;
 		readonly selection: MaskPolicy["selection"];
 		/** The gain of masking a result in the next calls. */
 		readonly gainOf: (place: number) => number;
+		/** Whether all candidates are masked or none. */
+		readonly oldestFirst?: boolean | undefined;
 	},
 ) {
 	const { cache_read: read, cache_write: write, output, thinking_redone: redoneShare } = prices;
@@ -106,7 +109,12 @@ export function startBreakEven(
 				const message = messages[place] as number;
 				gone += saves[place] as number;
 				gains += (waste[place] as number) + gainOf(place);
-				if (gone < leastFreed || (first > 0 && messages[candidates[first - 1] as number] === message)) continue;
+				if (
+					gone < leastFreed ||
+					(oldestFirst && first > 0) ||
+					(first > 0 && messages[candidates[first - 1] as number] === message)
+				)
+					continue;
 				if (!mayLeaveMore && waiting - gone > mostWaiting * gone) continue;
 				const same = Math.min(view.before(message), prefix);
 				const { all, ofTurn } = reasoningAfter(message);

@@ -40,6 +40,15 @@ export interface ReplayHistory {
 	readonly stale: () => readonly (number | undefined)[];
 	/** Present if the model binds its reasoning to the messages before it, so that masking makes it invalid. */
 	readonly reasoning?: BoundReasoning | undefined;
+	/** Present if results were cut as they arrived. */
+	readonly cut?: CutOnArrival | undefined;
+}
+
+/** What the results of a history were before they were cut. */
+export interface CutOnArrival {
+	readonly whole: ReplayHistory;
+	/** Whether a string of a whole result is in no part of it that is left. */
+	readonly hides: (place: number, kind: "identifiers" | "lines", text: string) => boolean;
 }
 
 export interface ReplayResult {

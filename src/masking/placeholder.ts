@@ -32,6 +32,12 @@ function cleanText(text: string, longest: number, leftOut: string): string {
 	return characters.length <= longest ? cleaned : `${characters.slice(0, longest - 1).join("")}…`;
 }
 
+/**
+ * The text that a provider puts in the place of a result that it clears. Anthropic does not publish its own; this is that of
+ * langchain's imitation (agents/middleware/context_editing.py: DEFAULT_TOOL_PLACEHOLDER).
+ */
+export const clearedText = "[cleared]";
+
 /** For {ref} if nothing is archived, and for an empty {digest}. */
 export const noRef = "-";
 

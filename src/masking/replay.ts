@@ -35,16 +35,19 @@ export interface Replaying {
 	readonly isForwarded?: boolean | undefined;
 	/** Whether the model accepts reasoning only after unchanged messages; as `readHistory` has it. */
 	readonly bindsReasoning?: boolean | undefined;
+	/** Whether a provider clears the results, which can take only the oldest and makes no reasoning invalid. */
+	readonly oldestFirst?: boolean | undefined;
 	/** Input tokens that a fault counts as, in addition to its cost. By default as many as `thrift` says. */
 	readonly addedToFault?: number | undefined;
 }
 
 /** The schedule of a history extends that of its beginning and of `sent`: nothing masked is ever unmasked. */
 export function replay(
-	history: ReplayHistory,
+	whole: ReplayHistory,
 	how: Omit<Replaying, "meter" | "idleSeconds" | "bindsReasoning"> & { readonly mask: MaskPolicy },
 ): Schedule {
-	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault } = how;
+	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault, oldestFirst } = how;
+	const history = oldestFirst ? { ...whole, reasoning: undefined } : whole;
 	const end = history.transcript.messages.length;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	const sent = how.sent && sentMaskings(history, how.sent);
@@ -55,8 +58,8 @@ export function replay(
 	const isColdAt = (index: number) => coldAt?.has(index) === true && !(how.isForwarded && index === end);
 	const cold = history.cold.map((one, index) => (isColdAt(index) ? 1 : one));
 	const view = startView({ ...history, cold }, prices.thinking_redone);
-	const selector = startSelector(history, { mask, prices, addedToFault });
-	const cadence = startCadence({ history, mask, prices, view, selector });
+	const selector = startSelector(history, { mask, prices, addedToFault, oldestFirst });
+	const cadence = startCadence({ history, mask, prices, view, selector, oldestFirst });
 	let ceiling = budget;
 	let nextSent = 0;
 	const act = (index: number) => {
@@ -156,11 +159,13 @@ function startCadence(what: {
 	readonly prices: Prices;
 	readonly view: View;
 	readonly selector: Selector;
+	readonly oldestFirst: boolean | undefined;
 }) {
-	const { history, mask, prices, view, selector } = what;
+	const { history, mask, prices, view, selector, oldestFirst } = what;
 	const isBreakEven = mask.cadence === "break_even";
 	const { selection } = mask;
-	const rule = isBreakEven ? startBreakEven(history, { view, prices, selection, gainOf: selector.gainOf }) : undefined;
+	const { gainOf } = selector;
+	const rule = isBreakEven ? startBreakEven(history, { view, prices, selection, gainOf, oldestFirst }) : undefined;
 	/** At fixed turns, from the first at which a result is older than the window: the same in a masked history. */
 	const stride = () => Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
 	let strides = 0;

@@ -7,13 +7,20 @@ import type { ReplayHistory, ReplayResult } from "./history.ts";
  * Results that the window, a tool's rule or its last K keep, and errors that are not resolved, stay; by use, what people
  * answered and the instructions of skills in use stay too, unless a rule names their tool. By age all others
  * may go; by use those whose room in the next calls costs more than the faults that masking them is expected to cause.
+ * With `oldestFirst`, for a provider that can clear only the oldest, they go up to one of these, all others before it among
+ * them; by use up to where their room costs most more than their faults.
  */
 export function startSelector(
 	history: ReplayHistory,
-	how: { readonly mask: MaskPolicy; readonly prices: Prices; readonly addedToFault?: number | undefined },
+	how: {
+		readonly mask: MaskPolicy;
+		readonly prices: Prices;
+		readonly addedToFault?: number | undefined;
+		readonly oldestFirst?: boolean | undefined;
+	},
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const { mask: policy, prices } = how;
+	const { mask: policy, prices, oldestFirst = false } = how;
 	const calls = foreseenCalls(prices, policy.selection);
 	// The other cadences act at fixed turns, where a masked history must stay unchanged.
 	const learns = policy.cadence === "break_even";
@@ -39,9 +46,10 @@ export function startSelector(
 		const { turn, toolName } = results[place] as ReplayResult;
 		const rule = rules[place];
 		if (turn === undefined || rule === "never") return;
+		if (oldestFirst && isNeverCleared(results[place] as ReplayResult, policy)) return;
 		numbers[place] = ofTool.get(toolName) ?? 0;
 		ofTool.set(toolName, (numbers[place] as number) + 1);
-		if (saves[place] !== 0) kept.push(place);
+		if (saves[place] !== 0 || oldestFirst) kept.push(place);
 	};
 	const isKept = (place: number) => {
 		const { turn = 0, toolName, staysUntil, usedUntil } = results[place] as ReplayResult;
@@ -61,6 +69,16 @@ export function startSelector(
 		if (!isInOrder) old.sort((a, b) => a - b);
 		return old;
 	};
+	/** Those that go if the newest of the released results does, oldest first. */
+	const upToReleased = (): readonly number[] => {
+		const last = released().at(-1);
+		return last === undefined ? old : [...old, ...kept].filter((place) => place <= last).sort((a, b) => a - b);
+	};
+	const gainNow = (place: number) => {
+		const gain = (savings[place] as number) - (costs?.costOf(place) ?? 0);
+		gains[place] = gain;
+		return gain;
+	};
 
 	return {
 		/** Tool turns so far. */
@@ -76,16 +94,13 @@ export function startSelector(
 			costs?.append(message);
 		},
 		/** All results that nothing keeps, oldest first. */
-		released,
+		released: oldestFirst ? upToReleased : released,
 		/** The released results whose masking saves something, oldest first. */
 		candidates(): readonly number[] {
-			const places = released();
+			const places = this.released();
 			if (costs === undefined) return places;
-			return places.filter((place) => {
-				const gain = (savings[place] as number) - costs.costOf(place);
-				gains[place] = gain;
-				return gain > 0 || isAlways[place] === 1;
-			});
+			if (oldestFirst) return places.slice(0, endOfLargestSum(places.map(gainNow)));
+			return places.filter((place) => gainNow(place) > 0 || isAlways[place] === 1);
 		},
 		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {
@@ -95,6 +110,27 @@ export function startSelector(
 			costs?.drop(masked);
 		},
 	};
+}
+
+/** The number of items at the start whose sum is the largest. */
+function endOfLargestSum(numbers: readonly number[]): number {
+	let [sum, largest, end] = [0, 0, 0];
+	for (const [index, number] of numbers.entries()) {
+		sum += number;
+		if (sum <= largest) continue;
+		largest = sum;
+		end = index + 1;
+	}
+	return end;
+}
+
+/** Whether no result of the tool is cleared: a rule says so, or by use, a person answered or the tool loads skills. */
+export function isNeverCleared(
+	{ toolName, usedUntil }: Pick<ReplayResult, "toolName" | "usedUntil">,
+	policy: MaskPolicy,
+): boolean {
+	const rule = ruleOf(policy, toolName);
+	return rule === "never" || (rule === undefined && policy.selection === "use" && usedUntil !== -1);
 }
 
 export type Selector = ReturnType<typeof startSelector>;

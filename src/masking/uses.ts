@@ -72,6 +72,11 @@ export function findUses(transcript: Transcript): Uses {
 	return { ...uses, touches };
 }
 
+/** The strings of a text that an answer may use. */
+export function stringsIn(text: string): Readonly<Record<"identifiers" | "lines", ReadonlySet<string>>> {
+	return { identifiers: namesIn([text]), lines: linesIn([text]) };
+}
+
 function namesIn(texts: readonly string[]): ReadonlySet<string> {
 	return new Set(texts.flatMap((text) => findIdentifiers(text).map((one) => one.text)));
 }

@@ -1,5 +1,5 @@
 import type { Recalled, RecalledListing, RecalledPart } from "../operations/recall.ts";
-import type { FoundOriginal, FoundOriginals } from "../operations/search-originals.ts";
+import { type FoundOriginals, originalNames, writeSearch } from "../operations/search-originals.ts";
 import { type Answer, beside } from "./answer.ts";
 
 /** One line of description, then the unchanged text: hosts that show structured content alone would show it as JSON. */
@@ -49,50 +49,13 @@ export function describePart(part: RecalledPart): string {
 	return `[${describe(part)}: ${facts.join("; ")}]`;
 }
 
-const kinds: Readonly<Record<RecalledListing["kind"], string>> = {
-	result: "Original result",
-	text: "Original text",
-	arguments: "Original arguments",
-	group: "Dropped messages, JSON",
-	media: "Original part, JSON",
-	places: "Places",
-};
-
 function describe({ kind, tool_name, archived_at }: RecalledListing): string {
 	// A tool's name comes from the conversation, so it is quoted and cut.
 	const tool = tool_name === undefined ? "" : ` of ${JSON.stringify(tool_name.slice(0, 64))}`;
-	return `${kinds[kind]}${tool}, kept ${archived_at}`;
+	return `${originalNames[kind]}${tool}, kept ${archived_at}`;
 }
 
-/** `now` is in ms since 1970. */
-export function foundAnswer({ originals, searched, stopped }: FoundOriginals, now: number): Answer {
-	const all = `${searched} ${searched === 1 ? "original" : "originals"}`;
-	const ends = {
-		time: `The search stopped after ${all}, the last used first. Name rarer words.`,
-		tokens: "There are more. Name further words, or raise max_tokens.",
-		all: `Searched all of ${all}.`,
-	};
-	const lines = [
-		originals.length === 0
-			? "No original was found."
-			: "Read one with recall_original and its ref, for instance with lines or grep.",
-		...originals.map((found) => writeFound(found, now)),
-		ends[stopped ?? "all"],
-	];
-	return { originals, searched, stopped, [beside]: { text: lines.join("\n") } };
-}
-
-/** The reference, tool, age and size of an original, then its best matching lines. */
-export function writeFound({ lines, matching_lines: count, ...listing }: FoundOriginal, now: number): string {
-	const tool = listing.tool_name === undefined ? "" : ` of ${JSON.stringify(listing.tool_name.slice(0, 64))}`;
-	const age = ageOf(now - Date.parse(listing.archived_at));
-	const head = `${listing.ref} ${kinds[listing.kind]}${tool}, ${age} old, ${listing.chars} characters, ${count} matching ${count === 1 ? "line" : "lines"}:`;
-	return [head, ...lines.map(({ line, text }) => `  ${line}: ${text}`)].join("\n");
-}
-
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
-
-function ageOf(ms: number): string {
-	if (ms < hour) return `${Math.max(0, Math.floor(ms / minute))} min`;
-	return ms < 2 * day ? `${Math.floor(ms / hour)} h` : `${Math.floor(ms / day)} days`;
+export function foundAnswer(found: FoundOriginals): Answer {
+	const how = "Read one with recall_original and its ref, for instance with lines or grep.";
+	return { ...found, [beside]: { text: writeSearch(found, how) } };
 }

@@ -18,6 +18,18 @@ export function createLineReader(options: {
 	readonly onOversized: (line: OversizedLine) => void;
 }): (chunk: Buffer) => void {
 	const { largest, onLine, onOversized } = options;
+	return createByteLineReader({ largest, onLine: (line) => onLine(line.toString()), onOversized }).read;
+}
+
+/** The same for the bytes of lines, without their line feed. */
+export function createByteLineReader(options: {
+	readonly largest: number;
+	readonly onLine: (line: Buffer) => void;
+	/** Gets a line that is too long in parts, its line feed included. */
+	readonly onPart?: (part: Buffer) => void;
+	readonly onOversized: (line: OversizedLine) => void;
+}) {
+	const { largest, onLine, onPart, onOversized } = options;
 	let chunks = createJoinedChunks();
 	let skipped: { readonly head: Buffer; tail: Buffer; bytes: number } | undefined;
 
@@ -25,39 +37,47 @@ export function createLineReader(options: {
 		if (skipped) {
 			skipped.bytes += part.length;
 			skipped.tail = lastBytes(skipped.tail, part);
+			onPart?.(part);
 		} else if (chunks.length() + part.length < largest) chunks.add(part);
 		else {
 			const held = chunks.bytes();
 			const head = Buffer.concat([held.subarray(0, edgeLength), part.subarray(0, edgeLength)]);
 			skipped = { head, tail: lastBytes(held, part), bytes: held.length + part.length };
 			chunks = createJoinedChunks();
+			onPart?.(held);
+			onPart?.(part);
 		}
 	};
 	const endLine = (): void => {
 		if (skipped) {
 			const { bytes, head, tail } = skipped;
 			skipped = undefined;
+			onPart?.(Buffer.of(lineFeed));
 			onOversized({ bytes: bytes + 1, head: head.toString("utf8", 0, edgeLength), tail: tail.toString() });
 			return;
 		}
-		const line = chunks.bytes().toString();
+		const line = chunks.bytes();
 		chunks = createJoinedChunks();
 		onLine(line);
 	};
 
-	return (chunk) => {
-		let start = 0;
-		for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
-			const part = chunk.subarray(start, at);
-			start = at + 1;
-			// A line within one chunk needs no copy.
-			if (!skipped && chunks.length() === 0 && part.length < largest) onLine(part.toString());
-			else {
-				take(part);
-				endLine();
+	return {
+		read(chunk: Buffer): void {
+			let start = 0;
+			for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
+				const part = chunk.subarray(start, at);
+				start = at + 1;
+				// A line within one chunk needs no copy.
+				if (!skipped && chunks.length() === 0 && part.length < largest) onLine(part);
+				else {
+					take(part);
+					endLine();
+				}
 			}
-		}
-		if (start < chunk.length) take(chunk.subarray(start));
+			if (start < chunk.length) take(chunk.subarray(start));
+		},
+		/** The line that has begun, unless it is too long. */
+		rest: () => chunks.bytes(),
 	};
 }
 

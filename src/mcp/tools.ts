@@ -6,7 +6,6 @@ import { isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answe
 import { commandHookHosts } from "../hosts/hosts.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
-import type { FoundOriginal } from "../operations/search-originals.ts";
 import type { TruncateOutcome } from "../operations/truncate.ts";
 import { quote, suggestion } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
@@ -20,7 +19,7 @@ import {
 	conversationOutput,
 	type EditConversation,
 } from "./conversation-tool.ts";
-import { describePart, foundAnswer, recalledAnswer, writeFound } from "./recalled-answer.ts";
+import { describePart, foundAnswer, recalledAnswer } from "./recalled-answer.ts";
 import { contextReportUri, originalLinks } from "./resources.ts";
 import { callPolicy, defineTool, fileWritingTool, policyInput, pureTool, type Tool, type ToolContext } from "./tool.ts";
 
@@ -227,8 +226,7 @@ export const recallOriginal = defineTool({
 		if (query !== undefined) {
 			refuseBesideQuery({ ...rest, tool_call_id: toolCallId });
 			const { searchOriginals } = await import("../operations/search-originals.ts");
-			const write = (found: FoundOriginal) => writeFound(found, Date.now());
-			return foundAnswer(await searchOriginals({ archive, policy, query, regex, maxTokens, write }), Date.now());
+			return foundAnswer(await searchOriginals({ archive, policy, query, regex, maxTokens }));
 		}
 		const { recallOriginal: recall } = await import("../operations/recall.ts");
 		const how = { showsImages: true, describe: describePart };

@@ -46,6 +46,13 @@ export function countingReport({ encoding, method, scale }: TokenEstimate): Coun
 	return { encoding, method, factor: scale.factor };
 }
 
+/** Says which tokens a figure counts: every command shows it beside its tokens. */
+export function countingWords({ encoding, method, factor }: CountingReport): string {
+	const scaled = `${Math.round(factor * 100) / 100} × the count in ${encoding}`;
+	if (method === "exact") return `counted in ${encoding}`;
+	return method === "estimated" ? `estimated for the model: ${scaled}` : `as the provider counts: ${scaled}`;
+}
+
 /** Adds the tools that were passed along. Throws PalimpsestError `invalid_argument` if the conversation has tools. */
 export function asSent(
 	{ transcript, located }: ReadConversation,

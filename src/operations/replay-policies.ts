@@ -2,6 +2,7 @@ import { readPolicyFile } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { readTextDocument } from "../json-text/read.ts";
+import { clearedText } from "../masking/placeholder.ts";
 import { checkPolicyLayer } from "../policy/check.ts";
 import { nearestName } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
@@ -9,6 +10,7 @@ import { type PresetName, presetNames } from "../policy/names.ts";
 import { byAge, presets } from "../policy/presets.ts";
 import type { MaskPolicy, Policy, PolicyLayer } from "../policy/schema.ts";
 import { type Rival, rivalPlaceholders } from "../replaying/rivals.ts";
+import { arrivesWhole } from "./replay-arrival.ts";
 
 export type ReplayedPolicy = {
 	readonly name: string;
@@ -30,17 +32,39 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 	return Promise.all(
 		parsed.map(async ([name, policyName]): Promise<ReplayedPolicy> => {
 			if (policyName.kind === "file") {
-				return { name, kind: "replayed", policy: resolvePolicy([await layerOfFile(policyName.file)]) };
+				return { name, kind: "replayed", policy: withClearing(resolvePolicy([await layerOfFile(policyName.file)])) };
 			}
-			const { kind } = policyName;
-			const policy = resolvePolicy([...configured, layerOf(policyName)]);
-			if (kind === "rival") return { name, kind, rival: policyName.rival, policy };
-			return { name, kind: "replayed", policy };
+			const { masking, arrival } = policyName;
+			const policy = resolvePolicy([...configured, layerOf(masking), { truncate: truncateOf(arrival, masking) }]);
+			if (masking.kind === "rival") return { name, kind: "rival", rival: masking.rival, policy };
+			return { name, kind: "replayed", policy: withClearing(policy) };
 		}),
 	);
 }
 
-function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
+/** What is cut as it arrives. Without a name it is what a preset cuts; all that is not a preset cuts nothing. */
+function truncateOf(arrival: Arrival | undefined, masking: Masking): NonNullable<PolicyLayer["truncate"]> {
+	switch (arrival?.kind) {
+		case undefined:
+			return masking.kind === "preset" ? (presets[masking.preset].policy.truncate ?? {}) : arrivesWhole;
+		case "whole":
+			return arrivesWhole;
+		case "arrival":
+			return { strategy: "auto", max_chars: arrival.most, command_chars: arrival.ofCommands };
+		case "head_tail": {
+			const [head_chars, tail_chars] = [Math.ceil(arrival.most / 2), Math.floor(arrival.most / 2)];
+			return { strategy: "head_tail", max_chars: arrival.most, command_chars: null, head_chars, tail_chars };
+		}
+	}
+}
+
+/** Where the provider clears, its own text takes the place of a result. */
+function withClearing(policy: Policy): Policy {
+	if (policy.mask.by !== "provider") return policy;
+	return { ...policy, mask: { ...policy.mask, placeholder_template: clearedText, digest_tokens: 0 } };
+}
+
+function layerOf(name: Masking): PolicyLayer {
 	switch (name.kind) {
 		case "raw":
 			return { mask: { enabled: false } };
@@ -53,7 +77,8 @@ function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
 		case "preset": {
 			const { selection, cadence } = byAge;
 			const thrift = name.thrift === undefined ? {} : { thrift: name.thrift };
-			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift };
+			const by = name.isByProvider ? ({ by: "provider" } as const) : {};
+			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift, ...by };
 			return { preset: name.preset, mask };
 		}
 		case "rival": {
@@ -72,25 +97,69 @@ async function layerOfFile(file: string): Promise<PolicyLayer> {
 	return checkPolicyLayer(value, file);
 }
 
-/** Windows and strides are in tool turns. */
 type PolicyName =
+	| { readonly kind: "file"; readonly file: string }
+	| { readonly kind: "named"; readonly masking: Masking; readonly arrival: Arrival | undefined };
+
+/** Windows and strides are in tool turns. */
+type Masking =
 	| { readonly kind: "raw" }
 	| { readonly kind: "window" | "break_even"; readonly window: number }
 	| { readonly kind: "stride"; readonly stride: number; readonly window: number }
-	| { readonly kind: "preset"; readonly preset: PresetName; readonly thrift: MaskPolicy["thrift"] | undefined }
-	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean }
-	| { readonly kind: "file"; readonly file: string };
+	| {
+			readonly kind: "preset";
+			readonly preset: PresetName;
+			readonly thrift: MaskPolicy["thrift"] | undefined;
+			readonly isByProvider: boolean;
+	  }
+	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean };
+
+/** Results over so many characters are cut to them as they arrive. */
+type Arrival =
+	| { readonly kind: "whole" }
+	| { readonly kind: "arrival"; readonly most: number; readonly ofCommands: number }
+	| { readonly kind: "head_tail"; readonly most: number };
 
 const thrifts = ["low", "medium", "high"] as const;
 const withNumber = ["window", "stride", "break_even"] as const;
 const rivalNames = ["clear", "clear-ours", "last", "opencode", "gemini-cli"] as const;
-const names: readonly string[] = ["raw", ...withNumber, ...rivalNames, ...presetNames];
+const names: readonly string[] = ["raw", "whole", "arrival", "head_tail", ...withNumber, ...rivalNames, ...presetNames];
 const windowOfStride = 8;
 const mostTurns = 1_000_000;
 
-/** A stride has a window of 8 turns unless named. Throws PalimpsestError `invalid_argument` with the nearest name. */
+/** `ARRIVAL`, `MASKING` or `ARRIVAL+MASKING`. Throws PalimpsestError `invalid_argument` with the nearest name. */
 function parsePolicyName(text: string): PolicyName {
 	if (/[\\/]|\.(?:toml|json)$/i.test(text)) return { kind: "file", file: text };
+	const [first = "", ...rest] = text.split("+");
+	const arrival = arrivalOf(first, text);
+	const masking = arrival ? rest.join("+") : text;
+	if (arrival && rest.length === 0) return { kind: "named", masking: { kind: "raw" }, arrival };
+	return { kind: "named", masking: maskingOf(masking), arrival };
+}
+
+function arrivalOf(part: string, text: string): Arrival | undefined {
+	const [name, ...parameters] = part.split(":");
+	if (name === "whole" && parameters.length === 0) return { kind: "whole" };
+	if (name !== "arrival" && name !== "head_tail") return undefined;
+	const numbers = parameters.map((one) => (/^\d{1,9}$/.test(one) ? Number(one) : 0));
+	const [most, ofCommands = most] = numbers;
+	if (
+		most === undefined ||
+		ofCommands === undefined ||
+		numbers.includes(0) ||
+		numbers.length > (name === "arrival" ? 2 : 1)
+	) {
+		const expected =
+			name === "arrival"
+				? "the characters that stay of a result, and those of what a command prints, as in arrival:16000:4000"
+				: "the characters that stay of a result, as in head_tail:16000";
+		throw unusable(text, `expected after ${name} ${expected}`);
+	}
+	return name === "arrival" ? { kind: name, most, ofCommands } : { kind: name, most };
+}
+
+/** A stride has a window of 8 turns unless named. */
+function maskingOf(text: string): Masking {
 	const [name = "", ...parameters] = text.split(":");
 	const numbered = withNumber.find((one) => one === name);
 	if (numbered) return numberedPolicy(numbered, parameters, text);
@@ -103,11 +172,11 @@ function parsePolicyName(text: string): PolicyName {
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:provider, arrival:N, head_tail:N, whole, or a file's path.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly string[], text: string): PolicyName {
+function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly string[], text: string): Masking {
 	const most = kind === "stride" ? 2 : 1;
 	const numbers = parameters.map((one) => (/^\d{1,7}$/.test(one) ? Number(one) : 0));
 	const [first] = numbers;
@@ -142,12 +211,18 @@ function rivalOf(name: (typeof rivalNames)[number], parameters: readonly string[
 	}
 }
 
-function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): PolicyName {
-	if (parameters.length === 0) return { kind: "preset", preset, thrift: undefined };
-	const thrift = thrifts.find((one) => one === parameters[0]);
-	if (preset !== "balanced") throw unusable(text, `the preset ${preset} takes nothing after it`);
-	if (!thrift || parameters.length > 1) throw unusable(text, `expected ${thrifts.join(", ")} after balanced`);
-	return { kind: "preset", preset, thrift };
+function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): Masking {
+	if (preset !== "balanced" && parameters.length > 0)
+		throw unusable(text, `the preset ${preset} takes nothing after it`);
+	const isByProvider = parameters.at(-1) === "provider";
+	const rest = isByProvider ? parameters.slice(0, -1) : parameters;
+	const thrift = thrifts.find((one) => one === rest[0]);
+	if (rest.length > 1 || (rest.length === 1 && !thrift))
+		throw unusable(
+			text,
+			`expected ${thrifts.join(", ")} after balanced, and provider at the end if the provider clears`,
+		);
+	return { kind: "preset", preset, thrift, isByProvider };
 }
 
 function unusable(text: string, why: string): PalimpsestError {

@@ -29,6 +29,7 @@ import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
 import { asSent, tokenMeter } from "./count.ts";
 import { maskConversation } from "./mask.ts";
+import { type Arrived, arrivesWhole, startArrivals } from "./replay-arrival.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
 import { pricingFigures, type Rates, ratesOfSession } from "./replay-rates.ts";
 
@@ -64,6 +65,7 @@ export async function startReplay(settings: ReplaySettings) {
 			const replayed = replayConversation(
 				{
 					transcript,
+					arrivedUnder: startArrivals(source),
 					meter,
 					factor,
 					requestOverhead: requestOverhead(meter.countTokens),
@@ -130,6 +132,7 @@ async function windowTokensOf(source: ReadConversation, settings: ReplaySettings
 
 interface ConversationToReplay {
 	readonly transcript: Transcript;
+	readonly arrivedUnder: (policy: Policy) => Arrived | undefined;
 	readonly meter: TokenMeter;
 	/** Tokens of the model for each token that the meter counts. */
 	readonly factor: number;
@@ -151,7 +154,11 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const { mask } = one.policy;
 		// A rival's thresholds are in tokens of the model.
 		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
-		return replay(histories.counted, { mask, prices: withStepsIn(prices, 1 / factor) });
+		return replay(histories.counted, {
+			mask,
+			prices: withStepsIn(prices, 1 / factor),
+			oldestFirst: mask.by === "provider",
+		});
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, prices);
@@ -173,7 +180,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		});
 		return histories.bound;
 	}
-	const whole = historyUnder(configured);
+	const whole = historyUnder(arrivingWhole(configured));
 	const output = outputByCall(whole.billed);
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
 	const step = Math.min(...prices.steps.map(({ over }) => over));
@@ -196,7 +203,10 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 			billWithFaults(one, { counted: { ...counted, cold }, billed: { ...billed, cold } });
 
 	return policies.map((one) => {
-		const histories = historyUnder(one.policy);
+		const own = historyUnder(one.policy);
+		// The provider checks the reasoning against what was sent, and no edit was.
+		const isCleared = one.policy.mask.by === "provider";
+		const histories = isCleared ? { ...own, billed: { ...own.billed, reasoning: undefined } } : own;
 		const { billed: history } = histories;
 		const { schedule, ...bill } = billWithFaults(one, histories);
 		const { calls, costs, ...figures } = bill;
@@ -262,14 +272,16 @@ const penaltiesInTokens = [0, ...Array.from({ length: 10 }, (_, power) => 500 * 
 
 /** Reads a history once for all policies with the same placeholders and kept errors. */
 function startHistories(conversation: ConversationToReplay, cacheSeconds: number) {
-	const { transcript, meter, factor, requestOverhead, bindsReasoning } = conversation;
+	const { arrivedUnder, meter, factor, requestOverhead, bindsReasoning } = conversation;
 	const known = new Map<string, Histories>();
-	const uses = once(() => findUses(transcript));
+	const usesOfWhole = once(() => findUses(conversation.transcript));
 	const { messageOverhead } = meter;
-	return (policy: Policy): Histories => {
+	return function historiesUnder(policy: Policy): Histories {
 		const { keep_errors, error_detection, digest_tokens, placeholder, placeholder_template } = policy.mask;
 		const wording = [policy.locale, placeholder, placeholder_template];
-		const how = [wording, policy.media, keep_errors, error_detection, digest_tokens];
+		const arrived = arrivedUnder(policy);
+		const { transcript, uses } = arrived ?? { transcript: conversation.transcript, uses: usesOfWhole };
+		const how = [wording, policy.media, keep_errors, error_detection, digest_tokens, arrived?.key];
 		const key = JSON.stringify(how);
 		const found = known.get(key);
 		if (found) return found;
@@ -285,13 +297,20 @@ function startHistories(conversation: ConversationToReplay, cacheSeconds: number
 			cacheTime: { seconds: cacheSeconds },
 			bindsReasoning,
 		});
+		const whole = arrived && historiesUnder(arrivingWhole(policy));
+		const cut = (of: "counted" | "billed") => (whole ? { cut: { whole: whole[of], hides: arrived.hides } } : {});
+		const surroundingTokens = counted.surroundingTokens + requestOverhead;
 		const histories: Histories = {
-			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },
-			billed: scaleHistory(counted, { factor, messageOverhead, requestOverhead }),
+			counted: { ...counted, surroundingTokens, ...cut("counted") },
+			billed: { ...scaleHistory(counted, { factor, messageOverhead, requestOverhead }), ...cut("billed") },
 		};
 		known.set(key, histories);
 		return histories;
 	};
+}
+
+function arrivingWhole(policy: Policy): Policy {
+	return { ...policy, truncate: { ...policy.truncate, ...arrivesWhole } };
 }
 
 function rounded(parts: ContextParts): ContextParts {

@@ -1,3 +1,4 @@
+import { countingWords } from "./count.ts";
 import type { ContextReport, PresetOutcome } from "./report.ts";
 
 interface ContextTextStyle {
@@ -46,10 +47,12 @@ export function styleOfStream(
 }
 
 function summary(report: ContextReport, { columns, bars }: ContextTextStyle): string {
-	const { model, method, tokens, messages, tool_turns, context_window: window, budget_tokens: budget } = report;
+	const { model, tokens, messages, tool_turns, context_window: window, budget_tokens: budget } = report;
 	const of = `${counted(messages, "message")}, ${counted(tool_turns, "tool turn")}`;
-	const about = method === "exact" ? "" : ` (${method})`;
-	const lines = [`${model === null ? "" : `${onOneLine(model)}: `}${whole(tokens)} tokens${about}, ${of}`];
+	const lines = [
+		`${model === null ? "" : `${onOneLine(model)}: `}${whole(tokens)} tokens, ${of}`,
+		`tokens ${countingWords(report)}`,
+	];
 	if (window === null || budget === null) {
 		lines.push("The context window is not known: name the model, or give the window.");
 		return lines.join("\n");

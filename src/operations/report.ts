@@ -32,10 +32,9 @@ import { presetNames } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { type Originals, wordings } from "../policy/wordings.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
-import type { CountMethod } from "../tokens/estimate.ts";
 import { budgetOf, calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
 import { completePlan } from "./conversation.ts";
-import { asSent, tokenMeter } from "./count.ts";
+import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { textLibraries } from "./text-libraries.ts";
 
 interface ContextReportRequest extends GivenTokens {
@@ -48,10 +47,8 @@ interface ContextReportRequest extends GivenTokens {
 }
 
 /** Tokens are best guesses; lists begin with the largest, except `presets`. Holds tool names, call ids and targets only. */
-export interface ContextReport {
+export interface ContextReport extends CountingReport {
 	readonly model: string | null;
-	/** `estimated` if the model's tokenizer is not public. */
-	readonly method: CountMethod;
 	/** In tokens; `null` if not known. */
 	readonly context_window: number | null;
 	/** The window without the reserve for the answer; `null` if not known. */
@@ -137,7 +134,7 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
-	const { method, scale, notes } = calibrate(estimate, { transcript, measurement, inputTokens });
+	const calibrated = calibrate(estimate, { transcript, measurement, inputTokens });
 	const window = await knownContextWindow({ contextWindow: request.contextWindow, policy, model });
 	return contextReportOf(
 		{
@@ -145,12 +142,18 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 			transcript,
 			measurement,
 			meter,
-			scale,
+			scale: calibrated.scale,
 			contextWindow: window?.tokens,
 			originals,
 			bindsReasoning: bindsReasoning(request.model, source, policy),
 		},
-		{ model, method, notes: [...(window?.notes ?? []), ...notes], layers, last },
+		{
+			model,
+			counting: countingReport(calibrated),
+			notes: [...(window?.notes ?? []), ...calibrated.notes],
+			layers,
+			last,
+		},
 	);
 }
 
@@ -158,21 +161,21 @@ function contextReportOf(
 	conversation: CountedConversation,
 	settings: {
 		readonly model: string | undefined;
-		readonly method: CountMethod;
+		readonly counting: CountingReport;
 		readonly notes: readonly string[];
 		readonly layers: readonly PolicyLayer[];
 		/** The settings of the call, laid over each preset. */
 		readonly last: PolicyLayer;
 	},
 ): ContextReport {
-	const { model, method, notes, layers, last } = settings;
+	const { model, counting, notes, layers, last } = settings;
 	const { source, transcript, measurement, meter, scale, contextWindow } = conversation;
 	const { guard } = resolvePolicy([...layers, last]);
 	const results = countedResults(transcript, meter.countTokens);
 	const sent = transcript.messages.filter((message) => message.sent !== false);
 	return {
 		model: model ?? null,
-		method,
+		...counting,
 		context_window: contextWindow ?? null,
 		budget_tokens: contextWindow === undefined ? null : budgetOf(contextWindow, guard),
 		tokens: likelyTokens(measurement.total, scale),

@@ -25,7 +25,7 @@ export interface FoundOriginals {
 	readonly stopped: "tokens" | "time" | null;
 }
 
-interface SearchRequest {
+export interface SearchRequest {
 	readonly archive: Archive;
 	readonly policy: Policy;
 	/** Words that an original has to hold, all of them, in any case; with `regex`, a pattern in RE2's syntax. */
@@ -33,8 +33,6 @@ interface SearchRequest {
 	readonly regex?: boolean | undefined;
 	/** At least 10; default 2 000. */
 	readonly maxTokens?: number | undefined;
-	/** How an original is written in the answer. It counts towards `maxTokens`. */
-	readonly write: (found: FoundOriginal) => string;
 	/** Monotonic, in ms. */
 	readonly elapsed?: (() => number) | undefined;
 }
@@ -52,7 +50,7 @@ const longestQuery = 1_000;
  * `invalid_argument` for an empty or long query and a pattern that RE2 does not know.
  */
 export async function searchOriginals(request: SearchRequest): Promise<FoundOriginals> {
-	const { archive, policy, write, maxTokens = usualMaxTokens, elapsed = () => performance.now() } = request;
+	const { archive, policy, maxTokens = usualMaxTokens, elapsed = () => performance.now() } = request;
 	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
 	const matcher = matcherOf(request);
 	const countTokens = await counterOf(policy);
@@ -71,12 +69,50 @@ export async function searchOriginals(request: SearchRequest): Promise<FoundOrig
 		// These are records for restoring, not originals.
 		if (found === undefined || found.kind === "places") continue;
 		const original = { ...describeListing(found), lines: matches.best, matching_lines: matches.count };
-		const tokens = countTokens(write(original));
+		const tokens = countTokens(writeFound(original));
 		if (tokens > left) return { originals, searched, stopped: "tokens" };
 		left -= tokens;
 		originals.push(original);
 	}
 	return { originals, searched, stopped: null };
+}
+
+export const originalNames: Readonly<Record<RecalledListing["kind"], string>> = {
+	result: "Original result",
+	text: "Original text",
+	arguments: "Original arguments",
+	group: "Dropped messages, JSON",
+	media: "Original part, JSON",
+	places: "Places",
+};
+
+/** All of a search as text; `how` says how one of the originals is read. */
+export function writeSearch({ originals, searched, stopped }: FoundOriginals, how: string): string {
+	const all = `${searched} ${searched === 1 ? "original" : "originals"}`;
+	const ends = {
+		time: `The search stopped after ${all}, the last used first. Name rarer words.`,
+		tokens: "There are more. Name further words, or allow more tokens.",
+		all: `Searched all of ${all}.`,
+	};
+	const first = originals.length === 0 ? "No original was found." : how;
+	return [first, ...originals.map(writeFound), ends[stopped ?? "all"]].join("\n");
+}
+
+/** The reference, tool, age and size of an original, then its best matching lines. */
+function writeFound({ lines, matching_lines: count, ...listing }: FoundOriginal): string {
+	// A tool's name comes from the conversation, so it is quoted and cut.
+	const tool = listing.tool_name === undefined ? "" : ` of ${JSON.stringify(listing.tool_name.slice(0, 64))}`;
+	const age = ageOf(Date.now() - Date.parse(listing.archived_at));
+	const matching = `${count} matching ${count === 1 ? "line" : "lines"}`;
+	const head = `${listing.ref} ${originalNames[listing.kind]}${tool}, ${age} old, ${listing.chars} characters, ${matching}:`;
+	return [head, ...lines.map(({ line, text }) => `  ${line}: ${text}`)].join("\n");
+}
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+
+function ageOf(ms: number): string {
+	if (ms < hour) return `${Math.max(0, Math.floor(ms / minute))} min`;
+	return ms < 2 * day ? `${Math.floor(ms / hour)} h` : `${Math.floor(ms / day)} days`;
 }
 
 async function counterOf(policy: Policy): Promise<CountTokens> {

@@ -103,12 +103,13 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 		name: recallTool,
 		label: "Recall",
 		description:
-			"Reads an original that a placeholder or a notice names by its reference, or a part of it. The original is intact.",
+			"Reads an original that a placeholder or a notice names by its reference, or a part of it, or searches all originals. They are intact.",
 		parameters: {
 			type: "object",
-			required: ["ref"],
 			properties: {
 				ref: { type: "string", description: "Copied from the placeholder." },
+				query: { type: "string", description: "Instead of ref: words of the originals to find." },
+				regex: { type: "boolean", description: "The query is a regular expression." },
 				lines: { type: "string", description: "Such as 120-180, from 1 on." },
 				chars: { type: "string", description: "Such as 8000-12000, for long lines." },
 				grep: { type: "string", description: "Shows the lines that match this regular expression." },
@@ -119,10 +120,12 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			},
 		},
 		execute: async (_id: string, input: JsonObject, _signal: unknown, _update: unknown, context: Context) => {
-			const { ref, max_tokens: maxTokens, lines, chars, grep, context: around, head, tail } = input;
+			const { ref, query, regex, max_tokens: maxTokens, lines, chars, grep, context: around, head, tail } = input;
 			const part = { lines, chars, grep, context: around, head, tail, maxTokens } as PartRequest;
 			try {
-				const text = await editorIn(context).recall(String(ref), part);
+				const editor = editorIn(context);
+				const search = { query, regex, maxTokens } as Parameters<SessionEditor["search"]>[0];
+				const text = query === undefined ? await editor.recall(String(ref), part) : await editor.search(search);
 				return { content: [{ type: "text", text }], details: {} };
 			} catch (error) {
 				// pi shows the message to the model.

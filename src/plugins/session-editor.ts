@@ -6,11 +6,12 @@ import { isJsonObject } from "../conversation/json.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
+import type { SearchRequest } from "../operations/search-originals.ts";
 import { inTime } from "../sending/archiving.ts";
-import { isShownWhole } from "../sending/cut-on-arrival.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import type { HostRequest } from "../sending/request.ts";
+import { isShownWhole } from "../truncation/shown-whole.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */
@@ -29,6 +30,8 @@ const usualMostChars = 16_000;
 
 /** The archive may be on another machine. */
 const longestWaitMs = 8_000;
+
+const nothingKept = "Nothing was kept: the archive is off.";
 
 /**
  * The proxy's engine in the process of an agent program, opened at its first use. No fault of ours gets in the way of the
@@ -102,10 +105,17 @@ export function createSessionEditor(what: {
 				return Promise.all(texts.map((text, at) => shortenOne(text, shares[at] as number, { ...call, editing })));
 			});
 		},
+		/** The originals that hold the words of a query, or match it as a pattern. */
+		async search(given: Pick<SearchRequest, "query" | "regex" | "maxTokens">): Promise<string> {
+			const { policy, archive } = await opened();
+			if (!archive) return nothingKept;
+			const { searchOriginals, writeSearch } = await import("../operations/search-originals.ts");
+			return writeSearch(await searchOriginals({ archive, policy, ...given }), "Read one by its ref.");
+		},
 		/** A part of an original, or an error as text: a model reads both. */
 		async recall(ref: string, part: PartRequest): Promise<string> {
 			const { policy, archive } = await opened();
-			if (!archive) return "Nothing was kept: the archive is off.";
+			if (!archive) return nothingKept;
 			const { recallOriginal } = await import("../operations/recall.ts");
 			const recalled = await recallOriginal({ archive, policy, ref, ...part });
 			if (recalled.kind !== "part") return "This original is not text.";

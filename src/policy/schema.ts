@@ -115,13 +115,17 @@ const mask = section("Masking of old tool results.", {
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How readily `use` masks results that may be needed again. `high` saves the most tokens, `low` keeps the most results.",
+		"How readily `use` masks results that may be needed again. `high` saves the most tokens, `low` keeps the most results, and every file that was read is whole when it arrives.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
 		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once keeping them has cost as much as rewriting the cache, at the `[prices]`.",
 	),
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
+	by: choice(
+		["palimpsest", "provider"],
+		"What takes old results out of Anthropic requests in the proxy; everything else ignores it. `palimpsest`: placeholders. `provider`: Anthropic's own clearing, which edits no history, so that all reasoning stays valid; it takes the oldest results, errors too (docs/proxy.md#the-provider-clears).",
+	),
 });
 
 const guard = section("Keeping a conversation within the model's context window.", {
@@ -216,6 +220,10 @@ const truncate = section("Cutting one large text, and large results in the guard
 		largeNumber,
 		50_000,
 		"Characters (UTF-16 code units) up to which a text stays whole. With a strategy other than `head_tail`, longer texts are cut to this length.",
+	),
+	command_chars: absentOr(
+		largeNumber,
+		"The same for what a command prints that runs something, lists files or writes, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
 	),
 	max_tokens: absentOr(
 		largeNumber.min(1),

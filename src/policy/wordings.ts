@@ -96,7 +96,7 @@ type Templates = Readonly<
 > & { readonly notices: NoticeTemplates };
 
 /** The hint follows a placeholder whose reader is offered `recall_original`. */
-type Words = Readonly<Record<"recall_hint" | "unknown_tool", string>>;
+type Words = Readonly<Record<"recall_hint" | "unknown_tool" | "cleared_note", string>>;
 type LocaleWordings = Templates & Words & { readonly archived: Templates };
 
 /** In the templates, ⟨ and ⟩ enclose the part with the reference. */
@@ -146,7 +146,12 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				},
 			},
 		},
-		{ recall_hint: " Intact, pas une erreur : à relire avec recall_original.", unknown_tool: "inconnu" },
+		{
+			recall_hint: " Intact, pas une erreur : à relire avec recall_original.",
+			unknown_tool: "inconnu",
+			cleared_note:
+				"[D'anciens résultats d'outils ont été vidés, sans erreur. Pour en relire un : {command}. Vidés : {results}]",
+		},
 	),
 	en: localeOf(
 		{
@@ -177,7 +182,11 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				kinds: { binary: "Binary data", base64: "Base64 data", hex: "Hexadecimal data", minified: "Minified code" },
 			},
 		},
-		{ recall_hint: " Intact, no error: read it with recall_original.", unknown_tool: "unknown" },
+		{
+			recall_hint: " Intact, no error: read it with recall_original.",
+			unknown_tool: "unknown",
+			cleared_note: "[Old tool results were cleared, which is no error. To read one: {command}. Cleared: {results}]",
+		},
 	),
 	zh: localeOf(
 		{
@@ -206,7 +215,11 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				kinds: { binary: "二进制数据", base64: "Base64 数据", hex: "十六进制数据", minified: "压缩代码" },
 			},
 		},
-		{ recall_hint: " 原文完好，并非错误：用 recall_original 读取。", unknown_tool: "未知" },
+		{
+			recall_hint: " 原文完好，并非错误：用 recall_original 读取。",
+			unknown_tool: "未知",
+			cleared_note: "[较早的工具结果已被清除，并非错误。读取其一：{command}。已清除：{results}]",
+		},
 	),
 };
 

@@ -5,6 +5,7 @@ import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
+import { clearingBeta } from "../sending/clearing.ts";
 import { type Composed, sendAgain } from "../sending/compose.ts";
 import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
 import type { Sent } from "../sending/facts.ts";
@@ -128,7 +129,7 @@ function termsOf(body: unknown, route: Route, { policy, caching }: Pick<Editing,
 /** An answer, and the form of the request that it answers. */
 interface Answered {
 	readonly answer: IncomingMessage;
-	readonly sent: (Sent & { readonly asksToDrop: boolean }) | undefined;
+	readonly sent: (Sent & { readonly asksToDrop: boolean; readonly asksToClear: boolean }) | undefined;
 }
 
 async function askWith(
@@ -143,11 +144,12 @@ async function askWith(
 
 function askedFor(
 	asked: AskedWhole,
-	form: (Pick<Sent, "written"> & { readonly asksToDrop: boolean }) | undefined,
+	form: (Pick<Sent, "written"> & { readonly asksToDrop: boolean; readonly asksToClear: boolean }) | undefined,
 ): Asked & { readonly body: { readonly bytes: Buffer; readonly decoded: boolean } } {
 	const { written } = form ?? {};
 	const { body, rawHeaders } = asked;
-	const headers = form?.asksToDrop ? withBeta(rawHeaders, dropBlocks.beta) : rawHeaders;
+	const betas = [...(form?.asksToDrop ? [dropBlocks.beta] : []), ...(form?.asksToClear ? [clearingBeta] : [])];
+	const headers = betas.reduce<readonly string[]>(withBeta, rawHeaders);
 	if (typeof written !== "string") return { ...asked, body: { bytes: body.bytes, decoded: false } };
 	return { ...asked, rawHeaders: headers, body: { bytes: Buffer.from(written), decoded: true } };
 }
@@ -176,7 +178,7 @@ async function askAgain(
 	});
 	if (form === "no_answer") return undefined;
 	if (form === "refused" || !answer) return { answer: held.again(), sent: composed };
-	const kind = isBinding ? "for its reasoning" : "with its new decisions";
+	const kind = isBinding ? "for its reasoning" : "for an edit";
 	const message = `A request was refused ${kind} and sent again in another form, which was accepted.`;
 	log?.({ level: "warning", message, data: { event: "sent_again" } });
 	return { answer, sent: form };
@@ -205,7 +207,7 @@ async function passAndBill(
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
 	}
 	const known = await facts(sent);
-	const { repeated } = ledger.enter(known, { route, wasEdited, usage });
+	const { repeated } = ledger.enter(known, { route, wasEdited, usage, cleared: reader.cleared() });
 	const { caching: terms, model } = known.terms;
 	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
 	return { terms: known.terms, usage, callsTools: reader.callsTools() };

@@ -1,6 +1,6 @@
 import { setImmediate as othersGoOn } from "node:timers/promises";
 import type { cacheTerms } from "../billing/terms.ts";
-import { isJsonObject } from "../conversation/json.ts";
+import { compactJson, isJsonObject } from "../conversation/json.ts";
 import { decodeText } from "../files/access.ts";
 import { writeGrown } from "../json-text/edit.ts";
 import { hasMoreValues } from "../json-text/locate.ts";
@@ -69,12 +69,20 @@ export async function readRequest(
 		recall: recallCommand === undefined ? undefined : recallOffered(body, recallCommand),
 		decides: route.kind !== "counted",
 		isEnforced,
-		write: (edits, branch) => {
+		canClear: route.api === "anthropic",
+		write: (edits, branch, added) => {
 			branch.writtenText = writeGrown(document, edits, branch.writtenText);
-			return branch.writtenText.written;
+			const { written } = branch.writtenText;
+			return added ? withMembers(written, added) : written;
 		},
 	};
 	return { kind: "conversation", request };
+}
+
+/** Adds members at the start of the text of an object that has others. */
+function withMembers(text: string, members: Readonly<Record<string, unknown>>): string {
+	const start = text.indexOf("{") + 1;
+	return `${text.slice(0, start)}${compactJson(members).slice(1, -1)},${text.slice(start)}`;
 }
 
 function holdsMessages(body: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { CacheTerms } from "../billing/terms.ts";
 import { billUnedited, estimatedBill, type RequestParts, tokensOf } from "../billing/unedited-bill.ts";
-import { inputBill, promptTokens, type Usage } from "../billing/usage.ts";
+import { type Cleared, inputBill, promptTokens, type Usage } from "../billing/usage.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
@@ -104,9 +104,14 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		 */
 		enter(
 			facts: RequestFacts,
-			given: { readonly route: Route; readonly wasEdited: boolean; readonly usage: Usage | undefined },
+			given: {
+				readonly route: Route;
+				readonly wasEdited: boolean;
+				readonly usage: Usage | undefined;
+				readonly cleared?: Cleared | undefined;
+			},
 		): { readonly repeated: number } {
-			const { route, wasEdited, usage } = given;
+			const { route, wasEdited, usage, cleared } = given;
 			const { terms, isCold } = facts;
 			const account = accountOf(facts, route);
 			const { unedited, sent: edited } = facts.parts();
@@ -137,6 +142,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				untold_billed: isTold ? 0 : billed,
 				uncached_requests: terms.caching === "never_read" ? 1 : 0,
 				reasoning_left_out: wasEdited ? facts.reasoningLeftOut : 0,
+				provider_cleared_results: cleared?.results ?? 0,
+				provider_cleared_tokens: cleared?.tokens ?? 0,
 			};
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
@@ -216,7 +223,7 @@ interface Account {
 
 interface ResultEntry {
 	readonly request: number;
-	readonly what: "masked" | "cut";
+	readonly what: EditedResult["reason"];
 	readonly why: Why | "it is large";
 	readonly tool: string | null;
 	readonly ref: string | null;
@@ -254,6 +261,9 @@ const newSums = () => ({
 	uncached_requests: 0,
 	/** Tokens of reasoning that was left out, counted in each request. */
 	reasoning_left_out: 0,
+	/** What the provider has cleared itself, as its answers say, counted in each request. */
+	provider_cleared_results: 0,
+	provider_cleared_tokens: 0,
 });
 
 type Sums = ReturnType<typeof newSums>;
@@ -279,6 +289,7 @@ function figuresOf(sums: Sums) {
 /** The bill and the unedited bill, for people. */
 export function billText(figures: ReturnType<typeof figuresOf>): string {
 	const { billed, billed_unedited: unedited, ratio, untold_requests: untold, uncached_requests: uncached } = figures;
+	const { provider_cleared_tokens: cleared } = figures;
 	const number = (value: number) => value.toLocaleString("en");
 	return [
 		number(billed),
@@ -287,6 +298,7 @@ export function billText(figures: ReturnType<typeof figuresOf>): string {
 		uncached === 0
 			? ""
 			: `; ${number(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
+		cleared === 0 ? "" : `; the provider cleared ${number(cleared)} tokens, counted in each request`,
 	].join("");
 }
 

@@ -1,7 +1,7 @@
 import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
 import { carriedCalls } from "./faults.ts";
-import { callsAfter, usesByCall } from "./recall.ts";
+import { callsAfter, usesByCall, wholeResults } from "./recall.ts";
 
 /** The prices of one token. */
 interface TokenPrices {
@@ -31,7 +31,10 @@ export function leastBills(history: ReplayHistory, prices: TokenPrices, penaltie
 /** A call's answer uses a string that only results hold which can be masked by then. Numbers are places. */
 interface Use {
 	readonly call: number;
+	/** All results that had it. */
 	readonly holders: readonly number[];
+	/** Those that show it until they are masked; none if it was cut from all of them. */
+	readonly shownBy: readonly number[];
 	/** Calls whose fault may bring it into view: its own, and those that recall one of its holders. */
 	readonly recalls: readonly number[];
 }
@@ -72,8 +75,9 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 		return (results[place] as ReplayResult).saves > 0 ? Math.min(first + 1, calls.length) : calls.length;
 	});
 	const uses = usesOf(history, maskableFrom);
+	const wholes = wholeResults(history);
 	const usedAt = results.map(() => new Set<number>());
-	for (const { call, holders } of uses) for (const place of holders) (usedAt[place] as Set<number>).add(call);
+	for (const { call, shownBy } of uses) for (const place of shownBy) (usedAt[place] as Set<number>).add(call);
 
 	/** Masking from one of these on rewrites nothing. The last is the end, which masks in no call. */
 	const nextCold = [calls.length];
@@ -100,7 +104,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 			gone[from] = (gone[from] as number) + (results[place] as ReplayResult).saves;
 		});
 		for (const { call, holders } of uses) {
-			const { tokens } = results[smallestOf(holders, results)] as ReplayResult;
+			const { tokens } = wholes[smallestOf(holders, wholes)] as ReplayResult;
 			recalled[call] = Math.min(recalled[call] as number, tokens);
 		}
 		let masked = 0;
@@ -116,20 +120,20 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 
 /** Those of which no holder is sure to be in view, each once. */
 function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] {
-	const { results } = history;
-	const found = new Map<string, { readonly call: number; readonly holders: readonly number[] }>();
-	for (const { call, holders } of [...usesByCall(history, "identifiers"), ...usesByCall(history, "lines")]) {
-		const canFault = holders.every((place) => (maskableFrom[place] as number) <= call);
-		if (canFault) found.set(`${call}:${holders}`, { call, holders });
+	const results = wholeResults(history);
+	const found = new Map<string, Omit<Use, "recalls">>();
+	for (const { call, holders, shownBy } of [...usesByCall(history, "identifiers"), ...usesByCall(history, "lines")]) {
+		const canFault = shownBy.every((place) => (maskableFrom[place] as number) <= call);
+		if (canFault) found.set(`${call}:${holders}:${shownBy}`, { call, holders, shownBy });
 	}
 	const uses = Array.from(found.values());
 	/** For each result, the calls that may recall it. */
 	const recalls = results.map(() => new Set<number>());
 	for (const { call, holders } of uses) (recalls[smallestOf(holders, results)] as Set<number>).add(call);
-	return uses.map(({ call, holders }) => {
+	return uses.map(({ call, holders, shownBy }) => {
 		const some = holders.flatMap((place) => Array.from(recalls[place] as Set<number>));
 		const near = some.filter((other) => other <= call && call - other <= carriedCalls);
-		return { call, holders, recalls: [...new Set(near)] };
+		return { call, holders, shownBy, recalls: [...new Set(near)] };
 	});
 }
 
@@ -165,16 +169,18 @@ function ascend(
 	{ penalty, prices }: { readonly penalty: number; readonly prices: Float64Array },
 ): number {
 	const ofResult = options.map((): number[] => []);
-	uses.forEach(({ holders }, use) => {
-		for (const place of holders) (ofResult[place] as number[]).push(use);
+	uses.forEach(({ shownBy }, use) => {
+		for (const place of shownBy) (ofResult[place] as number[]).push(use);
 	});
 	for (const some of ofResult) some.sort((a, b) => (uses[a] as Use).call - (uses[b] as Use).call);
-	// A schedule without faults: each result stays until its last use.
+	const forced = new Set(uses.flatMap(({ call, shownBy }) => (shownBy.length === 0 ? [call] : [])));
+	const ofForced = Array.from(forced).reduce((sum, call) => sum + (faultCosts[call] as number) + penalty, 0);
+	// A schedule without faults but those of what was cut: each result stays until its last use.
 	const feasible = options.reduce((sum, some, place) => {
 		const last = (ofResult[place] as number[]).at(-1);
 		const call = last === undefined ? -1 : (uses[last] as Use).call;
 		return sum + Math.min(...some.map(({ from, saves }) => (from > call ? -saves : 0)));
-	}, 0);
+	}, ofForced);
 	const slope = new Float64Array(uses.length);
 	const earned = new Float64Array(faultCosts.length);
 	let best = Number.NEGATIVE_INFINITY;

@@ -2,7 +2,7 @@ import { groupBy } from "../conversation/lists.ts";
 import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
-import { usesByCall } from "./recall.ts";
+import { usesByCall, wholeResults } from "./recall.ts";
 
 /** How the calls of a replay are priced. Costs are in one unit: prices of an input token, or US dollars. */
 export interface CallCosts {
@@ -15,7 +15,7 @@ export interface CallCosts {
 
 /** The faults of a conversation under a schedule, and its bill with all that they cost. */
 interface FaultBill {
-	/** LLM calls that needed a masked result. */
+	/** LLM calls that needed a masked result, or what was cut from one. */
 	readonly faults: number;
 	readonly billed: number;
 }
@@ -24,7 +24,8 @@ interface FaultBill {
 export const carriedCalls = 20;
 
 /**
- * Counts the faults of a schedule (docs/replay.md#faults): calls whose answer uses a string that is only in masked results.
+ * Counts the faults of a schedule (docs/replay.md#faults): calls whose answer uses a string that is only in masked results,
+ * or was only in what was cut.
  * A fault costs a call more, which recalls for each such string the smallest result that holds it.
  */
 export function meterFaults(
@@ -32,9 +33,9 @@ export function meterFaults(
 	schedule: Schedule,
 	{ costOf, costOfOutput, thinkingRedone }: CallCosts,
 ): FaultBill {
-	const { results } = history;
+	const results = wholeResults(history);
 	const needed = neededByCall(history, schedule);
-	const masked = groupBy(results.keys(), (place) => schedule[place]);
+	const masked = groupBy(history.results.keys(), (place) => schedule[place]);
 	const view = startView(history, thinkingRedone);
 	let copies: Copy[] = [];
 	let [faults, billed, call] = [0, 0, 0];
@@ -77,13 +78,13 @@ function tokensOf(copies: readonly Copy[]): number {
 	return copies.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** For each call, the holders of each string that its answer uses and that only masked results hold. */
+/** For each call, the holders of each string that its answer uses and that is not in view. */
 function neededByCall(history: ReplayHistory, schedule: Schedule): (readonly number[])[][] {
 	const { calls } = history;
 	const needed: (readonly number[])[][] = calls.map(() => []);
-	for (const { call, holders } of [...usesByCall(history, "identifiers"), ...usesByCall(history, "lines")]) {
-		const isMasked = holders.every((place) => (schedule[place] as number) <= (calls[call] as number));
-		if (isMasked) (needed[call] as (readonly number[])[]).push(holders);
+	for (const { call, holders, shownBy } of [...usesByCall(history, "identifiers"), ...usesByCall(history, "lines")]) {
+		const isMissing = shownBy.every((place) => (schedule[place] as number) <= (calls[call] as number));
+		if (isMissing) (needed[call] as (readonly number[])[]).push(holders);
 	}
 	return needed;
 }

@@ -2,16 +2,27 @@ import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
 import type { Taken } from "../masking/uses.ts";
 
-/** The strings of `findUses` in their order, each with the place in `calls` of the call whose answer uses it. */
-export function usesByCall(
-	{ calls, uses }: ReplayHistory,
-	kind: "identifiers" | "lines",
-): (Taken & { call: number })[] {
+interface UseByCall extends Taken {
+	/** Place in `calls` of the call whose answer uses the string. */
+	readonly call: number;
+	/** The holders that show it while they are not masked: it may have been cut from the others as they arrived. */
+	readonly shownBy: readonly number[];
+}
+
+/** The strings of `findUses` in their order. Holders are the results that had the string before any cut. */
+export function usesByCall({ calls, uses, cut }: ReplayHistory, kind: "identifiers" | "lines"): UseByCall[] {
 	let call = 0;
-	return uses()[kind].flatMap((ofMessage, message) => {
+	return (cut?.whole.uses ?? uses)()[kind].flatMap((ofMessage, message) => {
 		if (calls[call + 1] === message) call += 1;
-		return ofMessage.map(({ text, holders }) => ({ call, text, holders }));
+		return ofMessage.map(({ text, holders }) => {
+			return { call, text, holders, shownBy: cut ? holders.filter((place) => !cut.hides(place, kind, text)) : holders };
+		});
 	});
+}
+
+/** The results as a recall brings them back. */
+export function wholeResults({ cut, results }: ReplayHistory): readonly ReplayResult[] {
+	return cut?.whole.results ?? results;
 }
 
 /** For each result, the place in `calls` of the first call that has it. */
@@ -35,8 +46,8 @@ export function measureRecall(history: ReplayHistory, schedule: Schedule) {
 	const { calls, results } = history;
 	const countOf = (kind: "identifiers" | "lines"): RecallCount => {
 		const used = usesByCall(history, kind);
-		const isInView = ({ call, holders }: (typeof used)[number]) =>
-			holders.some((place) => (schedule[place] as number) > (calls[call] as number));
+		const isInView = ({ call, shownBy }: UseByCall) =>
+			shownBy.some((place) => (schedule[place] as number) > (calls[call] as number));
 		const masked = used.filter((use) => !isInView(use));
 		const inDigest = masked.filter(({ text, holders }) =>
 			holders.some((place) => (results[place] as ReplayResult).digest.includes(text)),

@@ -72,7 +72,7 @@ function boundAt(bound: PolicyTotals["bound"], penalty: number): number {
 
 /** Bills and penalties in another unit, of which one of theirs is `factor`. */
 function scaleBills(totals: PolicyTotals, factor: number): PolicyTotals {
-	const { raw, bound, priceStep } = totals;
+	const { raw, bound, priceStep, pauses } = totals;
 	return {
 		...totals,
 		billed: totals.billed * factor,
@@ -85,6 +85,13 @@ function scaleBills(totals: PolicyTotals, factor: number): PolicyTotals {
 			...priceStep,
 			billedWithFaults: priceStep.billedWithFaults * factor,
 			rawBilled: priceStep.rawBilled * factor,
+		},
+		pauses: {
+			...pauses,
+			billedExpired: pauses.billedExpired * factor,
+			billedForever: pauses.billedForever * factor,
+			billedKeptWarm: pauses.billedKeptWarm * factor,
+			billedAtEnd: pauses.billedAtEnd * factor,
 		},
 	};
 }

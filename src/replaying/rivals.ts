@@ -1,5 +1,6 @@
 import type { Message, ToolResult } from "../conversation/transcript.ts";
 import { type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
+import { clearedText } from "../masking/placeholder.ts";
 import type { Schedule } from "../masking/replay.ts";
 
 /** A rule that another program ships, so that its bill can be compared on the same conversations (docs/replay.md#rivals). */
@@ -18,8 +19,7 @@ export type Rival =
 
 /** The text that each program puts in the place of a result. */
 export const rivalPlaceholders: Readonly<Record<Rival["kind"], string>> = {
-	// langchain, agents/middleware/context_editing.py: DEFAULT_TOOL_PLACEHOLDER.
-	clear: "[cleared]",
+	clear: clearedText,
 	// SWE-agent, sweagent/agent/history_processors.py: LastNObservations. The number of lines is an example.
 	last: "Old environment output: (40 lines omitted)",
 	// opencode, session/message-v2.ts.

@@ -15,6 +15,8 @@ interface Replaced {
 	readonly paired: PairedResult;
 	readonly values: Values;
 	readonly ref: string | undefined;
+	/** Whether the provider takes all of it out, whatever is sent. */
+	readonly isCleared?: boolean | undefined;
 }
 
 /** Archiving an original again marks it as used, so that the retention keeps it as long as its placeholder is sent. */
@@ -76,9 +78,10 @@ export function createOriginals({
 	};
 }
 
-function originalsOf(document: unknown, { paired, values, ref }: Replaced, archive: Archive) {
+function originalsOf(document: unknown, { paired, values, ref, isCleared }: Replaced, archive: Archive) {
 	const { result, call } = paired;
-	return Array.from(values.keys()).flatMap((place) => {
+	const places = isCleared ? (["whole"] as const) : Array.from(values.keys());
+	return places.flatMap((place) => {
 		const number = Number(place.slice(place.indexOf(" ") + 1));
 		const isMedia = place.startsWith("media");
 		const medium = isMedia ? result.media[number] : undefined;
@@ -90,7 +93,7 @@ function originalsOf(document: unknown, { paired, values, ref }: Replaced, archi
 		if (text === undefined || ref === undefined) return [];
 		const own = archive.refOf(text);
 		// A hook has archived the whole of a result that it had shortened.
-		if (values.size === 1 && !formsOfRef(own).includes(ref)) return [];
+		if (places.length === 1 && !formsOfRef(own).includes(ref)) return [];
 		const kind = isMedia ? ("media" as const) : ("result" as const);
 		return [{ own, original: { kind, text, toolCallId: result.callId, toolName: call?.name } }];
 	});

@@ -1,8 +1,11 @@
 import { once } from "../conversation/lists.ts";
 import type { Message } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
+import { objectOf } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
+import { clearingFor, contextManagement, mayClear, uncleared } from "./clearing.ts";
+import { addClearingNote, withoutNote } from "./clearing-note.ts";
 import {
 	addHint,
 	changesOf,
@@ -37,6 +40,8 @@ export interface Composed<Written> {
 	readonly charsSent: () => number;
 	/** Whether the request asks the API to leave out invalid reasoning. */
 	readonly asksToDrop: boolean;
+	/** Whether it asks the API to clear results. */
+	readonly asksToClear: boolean;
 	readonly variants: Variants<Written>;
 }
 
@@ -52,6 +57,8 @@ interface Variants<Written> {
 	/** The API leaves out reasoning that no longer fits; `undefined` if the request cannot ask for that. */
 	readonly dropping: () => Variant<Written> | undefined;
 	readonly withoutReasoning: () => Variant<Written> | undefined;
+	/** The provider clears nothing, now and in later requests; `undefined` if it was not asked to. */
+	readonly withoutClearing: () => Variant<Written> | undefined;
 	/** Without the decisions of this request, which are then taken back; `undefined` if there are none. */
 	readonly earlier: () => Variant<Written> | undefined;
 	/** As the host sent it. */
@@ -77,7 +84,8 @@ export function compose<Written>(
 	const leftOutBefore = new Map(remembered.leftOut);
 	const { messages } = transcript;
 	const began = { since: number, at: messages.length, changed: 0 };
-	const known = isHeldOut ? keys.map(() => undefined) : knownStates(opened, remembered, memory);
+	const remain = isHeldOut ? keys.map(() => undefined) : knownStates(opened, remembered, memory);
+	const known = mayClear(request, remembered) ? remain : remain.map(uncleared);
 
 	let noDecision = reasonAgainst(opened, number <= remembered.frozenUntil, shared);
 	const fresh = new Map<number, ResultState>();
@@ -99,7 +107,9 @@ export function compose<Written>(
 	const invalidAmong = (among: readonly Block[], stateAt: (place: number) => ResultState | undefined): Block[] => {
 		if (among.length === 0) return [];
 		const changes = paired.flatMap(({ result, message }, place) => {
-			const { changed = 0 } = stateAt(place) ?? {};
+			const { changed = 0, kind } = stateAt(place) ?? {};
+			// What the provider clears is sent as before.
+			if (kind === "cleared") return [];
 			const path = changed > 0 ? (result.whole ?? result.texts[0] ?? result.media[0])?.path : undefined;
 			return path ? [{ message, path, changed }] : [];
 		});
@@ -146,13 +156,19 @@ export function compose<Written>(
 	const drops = remembered.dropsBlocks ? dropBlocks.edit(body) : undefined;
 	const writtenBefore: Pick<Branch, "writtenText"> = opened.branch ?? {};
 	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
+		const clearing = contextManagement(body, paired, stateAt);
+		const isThere = objectOf(body).context_management !== undefined;
 		const edits: WrittenEdit[] = paired.flatMap(({ result }, place) => {
 			const state = stateAt(place);
 			return state ? valueEdits(state.values, result) : [];
 		});
 		edits.push(...removals(body, left), ...(drop ? [drop] : []));
+		if (clearing && isThere) edits.push({ kind: "replace", path: ["context_management"], replacement: clearing });
+		if (clearing && !isThere) return request.write(edits, writtenBefore, { context_management: clearing });
 		return edits.length === 0 ? undefined : request.write(edits, writtenBefore);
 	};
+	const clears = (stateAt: (place: number) => ResultState | undefined) =>
+		paired.some((_, place) => stateAt(place)?.kind === "cleared");
 	const composed: Omit<Composed<Written>, "variants"> = {
 		number,
 		written: write(stateOf, out),
@@ -163,6 +179,7 @@ export function compose<Written>(
 		leftOut: out,
 		charsSent: once(() => charsSent(transcript, paired, stateOf)),
 		asksToDrop: drops !== undefined,
+		asksToClear: clears(stateOf),
 		branch: decides
 			? Object.assign(histories.keep(conversation, { transcript, paired, keys }, opened.branch), writtenBefore)
 			: undefined,
@@ -200,6 +217,21 @@ export function compose<Written>(
 				const all = allBlocks();
 				return all.length === 0 ? undefined : variant(write(stateOf, all), all, noteLeftOut(all));
 			},
+			withoutClearing() {
+				if (!composed.asksToClear) return undefined;
+				const sent = (place: number) => {
+					const state = stateOf(place);
+					// The note of this request names what is cleared.
+					const isNote = state?.kind === "noted" && fresh.has(place);
+					return isNote ? withoutNote(state) : uncleared(state);
+				};
+				const states = Array.from(fresh.keys(), (place) => {
+					return { key: keys[place] as string, result: (paired[place] as PairedResult).result, state: sent(place) };
+				});
+				const note = { ...(decides ? { states } : {}), refusesClearing: true } as const;
+				const unclear = { states: paired.map((_, place) => sent(place)), asksToClear: false, why: undefined };
+				return { ...variant(write(sent, out), out, note), ...unclear };
+			},
 			earlier() {
 				if (fresh.size === 0) return undefined;
 				const before = (place: number) => known[place];
@@ -213,12 +245,18 @@ export function compose<Written>(
 				const putBack = keysOf(out).filter((key) => !stays.has(key));
 				// A request that only counts tokens has noted nothing.
 				const note = decides ? { states, putBack, frozenUntil: number + frozenFor } : {};
-				return { ...variant(write(before, left), left, note), states: [...known], decided: new Set(), why: undefined };
+				const earlier = { states: [...known], decided: new Set<number>(), why: undefined, asksToClear: clears(before) };
+				return { ...variant(write(before, left), left, note), ...earlier };
 			},
 			own() {
 				if (composed.written === undefined) return undefined;
 				const sent = { states: known.map(() => undefined), decided: new Set<number>(), why: undefined };
-				return { ...variant(undefined, [], { frozenUntil: number + frozenFor }), ...sent, asksToDrop: false };
+				return {
+					...variant(undefined, [], { frozenUntil: number + frozenFor }),
+					...sent,
+					asksToDrop: false,
+					asksToClear: false,
+				};
 			},
 		},
 	};
@@ -239,15 +277,22 @@ export async function sendAgain<Written>(
 	ask: (form: Variant<Written>) => Promise<"accepted" | RefusedFor | "no_answer">,
 ): Promise<Variant<Written> | "refused" | "no_answer"> {
 	if (noDecision === "held_out" || (written === undefined && first !== "reasoning")) return "refused";
-	const { withoutInvalid, dropping, withoutReasoning, earlier, own } = variants;
+	const { withoutInvalid, withoutClearing, dropping, withoutReasoning, earlier, own } = variants;
 	const ofReasoning = [withoutInvalid, dropping, withoutReasoning];
 	const ofDecisions = [earlier, own];
 	let refusedFor = first;
+	let hasAskedToClear = false;
 	for (;;) {
-		// A gateway refuses the request to drop blocks: that says nothing of the decisions.
+		// A gateway refuses the request to drop blocks: that says nothing of the decisions. If no reasoning is invalid by the
+		// provider's rules, the clearing may have made it so.
+		const isNextReasoning = refusedFor === "reasoning" && ofReasoning.length === 3;
 		const formOf =
-			(refusedFor === "reasoning" ? ofReasoning.shift() : undefined) ?? ofDecisions.shift() ?? ofReasoning.shift();
+			(!hasAskedToClear && !isNextReasoning ? withoutClearing : undefined) ??
+			(refusedFor === "reasoning" ? ofReasoning.shift() : undefined) ??
+			ofDecisions.shift() ??
+			ofReasoning.shift();
 		if (!formOf) return "refused";
+		if (formOf === withoutClearing) hasAskedToClear = true;
 		const form = formOf();
 		if (!form) continue;
 		const outcome = await ask(form);
@@ -275,12 +320,14 @@ function decide(
 	const { remembered } = opened;
 	const { recall, decides, terms } = request;
 	for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
-	const chosen = decides ? choose(opened, known, { remembered, terms }) : undefined;
-	for (const [place, { values, ref }] of chosen?.decisions ?? []) {
+	const clearing = clearingFor(request, shared.policy, remembered);
+	const chosen = decides && clearing !== "refused" ? choose(opened, known, { remembered, terms, clearing }) : undefined;
+	for (const [place, { kind, values, ref }] of chosen?.decisions ?? []) {
 		const before = known[place];
-		const cut = before?.kind === "cut" ? { cut: before.values } : {};
-		fresh.set(place, { ...began, kind: "masked", changed: began.since, values, ref, ...cut });
+		const cut = before?.kind === "cut" ? before.values : before?.cut;
+		fresh.set(place, { ...began, kind, changed: began.since, values, ref, ...(cut ? { cut } : {}) });
 	}
+	if (recall && decides) addClearingNote(opened, { known, fresh, recall, policy: shared.policy, began });
 	if (recall && decides) addHint(opened, { known, fresh, recall, policy: shared.policy, number: began.since });
 	return chosen?.why;
 }

@@ -2,15 +2,17 @@ import type { CacheTerms } from "../billing/terms.ts";
 import { type Message, resultCharacters } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { writePlaceholder } from "../masking/placeholder.ts";
+import { mayBeCut, planCuts } from "../operations/cut-on-arrival.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import { archivingOf } from "../restore/originals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
-import { isLarge, planCuts } from "./cut-on-arrival.ts";
+import type { Clearing } from "./clearing.ts";
 import type { Memory, Remembered } from "./memory.ts";
 import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
-import { charsSent, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+import { charsSent, isGone, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 
 /** Why a request got no new decisions, if there is a reason other than that none was due. */
 export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed";
@@ -40,7 +42,7 @@ export function knownStates({ transcript, paired, keys }: OpenedConversation, re
 		const adopted = stateAnywhere(key);
 		const isUnread = (paired[place] as PairedResult).message > answered;
 		// The same call can come again in another conversation, where it was never read.
-		return adopted && !(isUnread && adopted.kind === "masked") ? { ...adopted, changed: 0 } : undefined;
+		return adopted && !(isUnread && isGone(adopted)) ? { ...adopted, changed: 0 } : undefined;
 	});
 }
 
@@ -52,20 +54,20 @@ export function cutsOf(
 ): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
 	const { source, transcript, paired } = opened;
 	const places = unsentPlaces(opened).filter(
-		(place) => !known[place] && isLarge((paired[place] as PairedResult).result, policy),
+		(place) => !known[place] && mayBeCut((paired[place] as PairedResult).result, policy),
 	);
 	if (places.length === 0) return [];
 	// Each cut says how its whole is read: the agent may need it at once.
 	const kept = archive ? (recall ? { recalledBy: recall.by } : "archived") : "not_archived";
-	const edits = planCuts({
-		document: source.document,
+	const planned = planCuts({
 		transcript,
 		fresh: places.map((place) => paired[place] as PairedResult),
 		policy,
 		wording: wordings(policy, kept),
 		isPlaceholder: placeholdersOf(policy, kept),
-		archive,
+		archiving: archivingOf(archive, source.document),
 	});
+	const edits = planned.filter(({ unsent }) => !unsent);
 	return places.flatMap((place) => {
 		const { result } = paired[place] as PairedResult;
 		const values = valuesOf(edits, result);
@@ -78,16 +80,19 @@ export function cutsOf(
 export function choose(
 	{ branch, paired, keys, isCold, transcript }: OpenedConversation,
 	known: readonly (ResultState | undefined)[],
-	{ remembered, terms }: { readonly remembered: Remembered; readonly terms: CacheTerms },
+	{
+		remembered,
+		terms,
+		clearing,
+	}: { readonly remembered: Remembered; readonly terms: CacheTerms; readonly clearing: Clearing },
 ): { readonly why: Why; readonly decisions: ReadonlyMap<number, Decision> } | undefined {
 	const plan = branch?.plan;
 	if (!plan || plan.maskings !== remembered.maskings) return undefined;
+	const kind = clearing === "on" ? "cleared" : "masked";
+	const counts = ({ place, key, ...one }: Decision) =>
+		one.kind === kind && keys[place] === key && !isGone(known[place]);
 	const applicable = (decisions: readonly Decision[]) =>
-		new Map(
-			decisions
-				.filter(({ place, key }) => keys[place] === key && known[place]?.kind !== "masked")
-				.map((one) => [one.place, one]),
-		);
+		new Map(decisions.filter(counts).map((one) => [one.place, one]));
 	const all = isCold ? applicable(plan.cold) : applicable(plan.warm);
 	const usual = { why: isCold ? ("the cache had expired" as const) : ("it pays" as const), decisions: all };
 	const over = applicable(plan.over);
@@ -147,7 +152,10 @@ export function addHint(
 	}
 }
 
-/** New states, those that another conversation has brought, and large results that are sent whole, so that they stay so. */
+/**
+ * New states, those that another conversation has brought, and results that are sent whole and could have been sent cut, or
+ * with a note, so that they stay so.
+ */
 export function changesOf(
 	fresh: ReadonlyMap<number, ResultState>,
 	opened: OpenedConversation,
@@ -168,14 +176,15 @@ export function changesOf(
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
 	const leftWhole = paired.flatMap(({ result }, place) => {
-		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && isLarge(result, policy);
+		const mayChange = mayBeCut(result, policy) || policy.mask.by === "provider";
+		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && mayChange;
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});
 	return [...Array.from(fresh, ([place, state]) => change(place, state)), ...adopted, ...leftWhole];
 }
 
 /** Results that no request has had and no answer follows. Others were sent whole, also where that did not pass here. */
-function unsentPlaces({ transcript, paired, sent }: OpenedConversation): number[] {
+export function unsentPlaces({ transcript, paired, sent }: OpenedConversation): number[] {
 	const answered = lastAnswer(transcript.messages);
 	return paired.flatMap(({ message }, place) => (message > answered && place >= sent ? [place] : []));
 }

@@ -3,6 +3,7 @@ import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
+import { clearingFor } from "./clearing.ts";
 import { type Composed, compose } from "./compose.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, planOn } from "./histories.ts";
@@ -99,14 +100,17 @@ async function planAhead<Written>(
 	if (!branch || opened.isHeldOut) return;
 	const replaced = states.flatMap((state, place) => {
 		const one = paired[place];
-		return state && one && state.values.size > 0 ? [{ paired: one, values: state.values, ref: state.ref }] : [];
+		const isCleared = state?.kind === "cleared";
+		const isReplaced = isCleared || (state?.values.size ?? 0) > 0;
+		return state && one && isReplaced ? [{ paired: one, values: state.values, ref: state.ref, isCleared }] : [];
 	});
 	try {
 		await originals.keep(source.document, replaced);
 	} catch (error) {
 		onFault("archive", describe(error));
 	}
-	if (composed.noDecision === "frozen") return;
+	const { remembered } = opened;
+	if (composed.noDecision === "frozen" || clearingFor(request, editing.policy, remembered) === "refused") return;
 	const { tokensPerChar } = branch;
 	const planning = planningOf(opened, {
 		states,
@@ -136,10 +140,12 @@ function planningOf<Written>(
 ): Planning {
 	const { states, request, editing, tokensPerChar, isForwarded, pause } = what;
 	const { policy, archive, originals, memory } = editing;
-	const { maskings, coldAt } = memory.recall(conversation);
+	const remembered = memory.recall(conversation);
+	const { maskings, coldAt } = remembered;
+	const clears = clearingFor(request, policy, remembered) === "on";
 	const { model, terms } = request;
 	const about = { source, paired, keys, states, maskings, coldAt: new Set(coldAt) };
-	return { ...about, model, terms, policy, archive, originals, tokensPerChar, isForwarded, pause };
+	return { ...about, model, terms, policy, archive, originals, clears, tokensPerChar, isForwarded, pause };
 }
 
 /** The work that the first request after a pause may wait for. */
@@ -160,6 +166,7 @@ async function planInPath<Written>(
 		if (isOver || editing.worked() - start > mostWorkMs) throw tooLong;
 	};
 	const { states } = editing.memory.recall(opened.conversation);
+	if (clearingFor(request, editing.policy, opened.remembered) === "refused") return undefined;
 	const known = opened.keys.map((key) => states.get(key));
 	const work = editing.planner(planningOf(opened, { states: known, request, editing, isForwarded: false, pause }));
 	const plan = await inTime(work, longestWaitMs).catch((error: unknown) => {

@@ -3,6 +3,7 @@ import type { RequestParts } from "../billing/unedited-bill.ts";
 import { once } from "../conversation/lists.ts";
 import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
 import type { ThinkingBlock, ToolResult } from "../conversation/transcript.ts";
+import { clearedText } from "../masking/placeholder.ts";
 import { asSent, tokenMeter } from "../operations/count.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Composed } from "./compose.ts";
@@ -10,7 +11,7 @@ import type { Why } from "./decisions.ts";
 import { messageKey } from "./identity.ts";
 import { type PartChange, partsAfter, partsOf } from "./parts.ts";
 import type { HostRequest, Opened, OpenedConversation } from "./request.ts";
-import { type ResultState, valueEdits } from "./states.ts";
+import { isGone, type ResultState, valueEdits } from "./states.ts";
 
 /** The record that the ledger keeps of a request. Tokens are counted in the nearest public encoding. */
 export interface RequestFacts {
@@ -32,7 +33,7 @@ export interface RequestFacts {
 /** A result that is not sent as the host sent it. Names and ids are untrusted. */
 export interface EditedResult {
 	readonly key: string;
-	readonly reason: "masked" | "cut";
+	readonly reason: "masked" | "cut" | "cleared";
 	/** Why it changed with this request; `undefined` if it was so before. */
 	readonly why: Why | undefined;
 	readonly toolName: string | undefined;
@@ -67,7 +68,7 @@ export async function factsOf(what: {
 		why: whyOf(sent),
 		isCold: opened.conversation !== undefined && opened.isCold,
 		start: messageKey(user ?? noMessage),
-		results: edited.map(({ result }) => result),
+		results: edited.flatMap(({ result }) => result ?? []),
 		reasoningLeftOut: thoughts.reduce((sum, { saved }) => sum + saved, 0),
 		parts: once(() => {
 			const unedited = partsOf(transcript, meter, requestOverhead(meter.countTokens));
@@ -86,16 +87,20 @@ function editedResults(
 	{ paired, keys }: OpenedConversation,
 	{ states, decided, why }: Sent,
 	countTokens: CountTokens,
-): (PartChange & { readonly result: EditedResult })[] {
-	return paired.flatMap(({ result, call, message }, place) => {
+): (PartChange & { readonly result: EditedResult | undefined })[] {
+	return paired.flatMap(({ result, call, message }, place): (PartChange & { result: EditedResult | undefined })[] => {
 		const state = states[place];
 		if (!state || state.kind === "whole") return [];
 		const tokensBefore = sizeOfResult(result, countTokens).tokens;
-		const tokensAfter = Math.min(tokensBefore, tokensIn(state, result, countTokens));
+		const written = state.kind === "cleared" ? countTokens(clearedText) : tokensIn(state, result, countTokens);
+		const name = `${state.kind} ${state.since}`;
+		// A note may make it longer.
+		if (state.kind === "noted") return [{ message, name, saved: tokensBefore - written, result: undefined }];
+		const tokensAfter = Math.min(tokensBefore, written);
 		const named = { key: keys[place] as string, reason: state.kind, toolName: call?.name, ref: state.ref };
-		const isNew = decided.has(place) && state.kind === "masked";
+		const isNew = decided.has(place) && isGone(state);
 		const about = { ...named, why: isNew ? why : undefined, tokensBefore, tokensAfter };
-		return [{ message, name: `${state.kind} ${state.since}`, saved: tokensBefore - tokensAfter, result: about }];
+		return [{ message, name, saved: tokensBefore - tokensAfter, result: about }];
 	});
 }
 

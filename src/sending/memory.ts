@@ -10,7 +10,7 @@ import { decideSweep, type Holding, readIntent } from "../archive/retention.ts";
 import { nameWithoutCredentials } from "../archive/saved-address.ts";
 import { namesIn } from "../files/disk.ts";
 import { lineOf, type Note, readLine } from "./notes.ts";
-import type { ResultState } from "./states.ts";
+import { isGone, type ResultState } from "./states.ts";
 
 /** The memory of a conversation: how each result was last sent, and the messages that its reasoning is bound to. */
 export interface Remembered {
@@ -20,7 +20,7 @@ export interface Remembered {
 	readonly requests: number;
 	/** Messages of that request; 0 before the first one that decides. A file alone tells of none: a fault may have left it. */
 	readonly messages: number;
-	/** How often results were masked: a plan that was made before the last time is out of date. */
+	/** How often results were masked or cleared: a plan that was made before the last time is out of date. */
 	readonly maskings: number;
 	/** Numbers of messages at which the provider's cache had expired. */
 	readonly coldAt: ReadonlySet<number>;
@@ -38,6 +38,8 @@ export interface Remembered {
 	readonly isEnforced: boolean;
 	/** Whether the provider is asked to leave out invalid reasoning itself. */
 	readonly dropsBlocks: boolean;
+	/** Whether the provider has refused to clear results. */
+	readonly refusesClearing: boolean;
 	/** The time of its last request, in ms since 1970, also of other processes. */
 	readonly lastCall: number | undefined;
 	/** Notes of this process that could not be written. */
@@ -97,7 +99,7 @@ export function createMemory({
 			}
 			entry.states.set(key, state);
 			results.set(key, state);
-			if (state.kind === "masked" && state.changed > entry.lastMasking) {
+			if (isGone(state) && state.changed > entry.lastMasking) {
 				entry.maskings += 1;
 				entry.lastMasking = state.changed;
 			}
@@ -116,6 +118,7 @@ export function createMemory({
 		entry.frozenUntil = Math.max(entry.frozenUntil, note.frozenUntil ?? 0);
 		entry.isEnforced ||= note.isEnforced === true;
 		entry.dropsBlocks ||= note.dropsBlocks === true;
+		entry.refusesClearing ||= note.refusesClearing === true;
 	};
 
 	const readNew = (entry: Entry, file: string): void => {
@@ -293,6 +296,7 @@ interface Entry extends Remembered {
 	frozenUntil: number;
 	isEnforced: boolean;
 	dropsBlocks: boolean;
+	refusesClearing: boolean;
 	lastCall: number | undefined;
 	/** Bytes of its file that were read. */
 	read: number;
@@ -314,6 +318,7 @@ function newEntry(): Entry {
 		frozenUntil: 0,
 		isEnforced: false,
 		dropsBlocks: false,
+		refusesClearing: false,
 		lastCall: undefined,
 		read: 0,
 		unwritten: [],

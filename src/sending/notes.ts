@@ -20,6 +20,7 @@ export interface Note {
 	readonly frozenUntil?: number | undefined;
 	readonly isEnforced?: true | undefined;
 	readonly dropsBlocks?: true | undefined;
+	readonly refusesClearing?: true | undefined;
 }
 
 export interface StateChange {
@@ -49,6 +50,7 @@ export function lineOf(note: Note, isStorable: (text: string) => boolean): strin
 		frozen_until: note.frozenUntil,
 		enforced: note.isEnforced,
 		drops_blocks: note.dropsBlocks,
+		refuses_clearing: note.refusesClearing,
 	});
 }
 
@@ -78,6 +80,7 @@ export function readLine(line: string) {
 		frozenUntil: numberOf(frozen_until),
 		...(read.enforced === true ? { isEnforced: true } : {}),
 		...(read.drops_blocks === true ? { dropsBlocks: true } : {}),
+		...(read.refuses_clearing === true ? { refusesClearing: true } : {}),
 	};
 	const decoded = pairsIn(states).flatMap(([key, value]) => {
 		const state = decodeState(value);
@@ -86,13 +89,16 @@ export function readLine(line: string) {
 	return { note, states: decoded };
 }
 
+const stateKinds = ["whole", "cut", "noted", "masked", "cleared"] as const;
+
 function decodeState(value: unknown): ResultState | undefined {
 	if (!isJsonObject(value)) return undefined;
 	const { kind, cut } = value;
-	if (kind !== "whole" && kind !== "cut" && kind !== "masked") return undefined;
+	const known = stateKinds.find((one) => one === kind);
+	if (known === undefined) return undefined;
 	const ref = stringAt(value, "ref");
 	return {
-		kind,
+		kind: known,
 		since: numberOf(value.since) ?? 0,
 		at: numberOf(value.at) ?? 0,
 		changed: numberOf(value.changed) ?? 0,

@@ -2,17 +2,20 @@ import type { Archive } from "../archive/archive.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import { applyPlan } from "../conversation/apply.ts";
 import { groupBy } from "../conversation/lists.ts";
+import type { TokenMeter } from "../conversation/measure.ts";
 import { jsonPointer } from "../conversation/paths.ts";
 import { noSize, type ReplaceEdit } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { resultText, type Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
-import { type ReplayHistory, readHistory } from "../masking/history.ts";
+import { type ReplayHistory, type ReplayResult, readHistory } from "../masking/history.ts";
 import { planMask } from "../masking/mask.ts";
 import { editsOf } from "../masking/mask-result.ts";
+import { clearedText } from "../masking/placeholder.ts";
 import { withStepsIn } from "../masking/price-steps.ts";
 import { replay, roomLeft, type Schedule } from "../masking/replay.ts";
+import { isNeverCleared } from "../masking/selection.ts";
 import { affectedThinking } from "../masking/thinking.ts";
 import { applyAndVerify } from "../operations/conversation.ts";
 import { tokenMeter } from "../operations/count.ts";
@@ -23,9 +26,11 @@ import { placeholdersOf, shortenedRef } from "../restore/recognise.ts";
 import { contextWindowOfModel } from "../tokens/models.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import type { Originals } from "./archiving.ts";
+import { clearablePlaces } from "./clearing.ts";
 import {
 	charsOfState,
 	charsSent,
+	isGone,
 	type PlacedValue,
 	type ResultState,
 	type Values,
@@ -33,8 +38,9 @@ import {
 	valuesOf,
 } from "./states.ts";
 
-/** A result that is masked from the next request on. Its original is archived. */
+/** A result that is masked, or that the provider clears, from the next request on. Its original is archived. */
 export interface Decision {
+	readonly kind: "masked" | "cleared";
 	readonly place: number;
 	readonly key: string;
 	readonly values: Values;
@@ -68,6 +74,8 @@ export interface Planning {
 	readonly policy: Policy;
 	readonly archive: Archive | undefined;
 	readonly originals: Originals;
+	/** Whether the provider clears results. */
+	readonly clears: boolean;
 	/** Tokens of the provider for each character that was sent, if an answer has told them. */
 	readonly tokensPerChar: number | undefined;
 	/** Whether the request has been forwarded, so that a decision counts from the next one on. */
@@ -77,37 +85,37 @@ export interface Planning {
 }
 
 /**
- * Plans the maskings of the next request: a replay of the sent history, with one decision at its end.
- * Every promise on the edited conversation is checked, and the originals are archived, before it returns. Throws if one
- * of both fails; then nothing is decided.
+ * Plans the maskings of the next request, or what the provider clears with it: a replay of the sent history, with one decision
+ * at its end. Every promise on the edited conversation is checked, and the originals are archived, before it returns. Throws
+ * if one of both fails; then nothing is decided.
  */
 export async function planNext(what: Planning): Promise<Plan> {
-	const { source, paired, keys, states, policy, archive, model, terms, pause } = what;
+	const { source, paired, states, policy, archive, model, terms, clears, pause } = what;
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const { transcript, document } = source;
-	const { messages } = transcript;
 	await pause();
 	const kept = archive ? "archived" : "not_archived";
 	const { coldAt, isForwarded } = what;
 	const common = {
-		wording: wordings(policy, kept),
+		wording: clears ? { ...wordings(policy, kept), ...clearedWording } : wordings(policy, kept),
 		isPlaceholder: placeholdersOf(policy, kept),
 		policy: policy.mask,
 		media: policy.media,
 		countTokens: meter.countTokens,
 		archiving: await namingWholes(archivingOf(archive, document), paired, archive),
 	};
+	const { messages } = transcript;
 	const sent: Schedule = Float64Array.from(states, (state) =>
-		state?.kind === "masked" ? Math.min(state.at, messages.length) : Number.POSITIVE_INFINITY,
+		state && isGone(state) ? Math.min(state.at, messages.length) : Number.POSITIVE_INFINITY,
 	);
 	// Masking is decided on the results as the model saw them: cut.
 	const shown = transcriptShown(what);
 	await pause();
-	const bindsReasoning = reasoningBinding(model) !== "none";
+	const bindsReasoning = !clears && reasoningBinding(model) !== "none";
 	const cacheTime = { seconds: terms.prices.cache_seconds };
 	const seen = readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning });
 	await pause();
-	const history = shown === transcript ? seen : readHistory({ ...common, transcript, meter, bindsReasoning });
+	const history = shown === transcript || clears ? seen : readHistory({ ...common, transcript, meter, bindsReasoning });
 	await pause();
 
 	const total = seen.messageTokens.reduce((sum, tokens) => sum + tokens, seen.surroundingTokens);
@@ -116,20 +124,54 @@ export async function planNext(what: Planning): Promise<Plan> {
 	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * tokens);
 	const counted = tokens > 0 ? total / tokens : 1 / estimate.scale.factor;
 	const prices = withStepsIn(terms.prices, counted);
-	const masked = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number } = {}) =>
-		newPlaces(replay(seen, { prices, coldAt, sent, isForwarded, mask: policy.mask, ...more }), states, history);
+	const replaying = { prices, coldAt, sent, isForwarded, mask: policy.mask, oldestFirst: clears };
+	const wanted = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number } = {}) => {
+		const places = newPlaces(replay(seen, { ...replaying, ...more }), states, history);
+		return clears ? oldestUpTo(places, what, history) : places;
+	};
 	const places = {
-		warm: masked(),
-		cold: masked({ coldAt: new Set([...coldAt, messages.length]) }),
-		over: limit === undefined ? [] : masked({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
+		warm: wanted(),
+		cold: wanted({ coldAt: new Set([...coldAt, messages.length]) }),
+		over: limit === undefined ? [] : wanted({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
 	};
 	await pause();
 
 	const all = new Set(Object.values(places).flat());
+	const decisions = clears
+		? await clearings(what, all, { isPlaceholder: common.isPlaceholder, archiving: common.archiving })
+		: await maskings(what, all, { common, replaying: { meter, prices }, history, meter });
+	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
+	return {
+		maskings: what.maskings,
+		warm: decided(places.warm),
+		cold: decided(places.cold),
+		over: decided(places.over),
+		limits,
+	};
+}
+
+/** The decisions to mask the results at some places, by place. */
+async function maskings(
+	what: Planning,
+	all: ReadonlySet<number>,
+	{
+		common,
+		replaying,
+		history,
+		meter,
+	}: {
+		readonly common: Omit<Parameters<typeof planMask>[0], "transcript" | "replaying">;
+		readonly replaying: Parameters<typeof planMask>[0]["replaying"];
+		readonly history: ReplayHistory;
+		readonly meter: TokenMeter;
+	},
+): Promise<ReadonlyMap<number, Decision>> {
+	const { source, paired, keys, states, policy, pause } = what;
+	const { transcript, document } = source;
 	const schedule = Float64Array.from(states, (_, place) =>
-		all.has(place) ? messages.length : Number.POSITIVE_INFINITY,
+		all.has(place) ? transcript.messages.length : Number.POSITIVE_INFINITY,
 	);
-	const masks = planMask({ ...common, transcript, replaying: { meter, prices } }, { history, schedule }).edits;
+	const { edits: masks } = planMask({ ...common, transcript, replaying }, { history, schedule });
 	const edits = policy.thinking === "refuse" && affectedThinking(transcript, masks).length > 0 ? [] : masks;
 	await pause();
 	const { error } = applyAndVerify({ source, plan: edits, meter });
@@ -141,15 +183,44 @@ export async function planNext(what: Planning): Promise<Plan> {
 		paired: paired[place] as PairedResult,
 	}));
 	await what.originals.archive(document, replaced);
-	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
-	return {
-		maskings: what.maskings,
-		warm: decided(places.warm),
-		cold: decided(places.cold),
-		over: decided(places.over),
-		limits,
-	};
+	return decisions;
 }
+
+/** The provider clears in the order of the calls, in which the results of calls in parallel need not come. */
+function oldestUpTo(
+	places: readonly number[],
+	{ source, paired, states, policy }: Planning,
+	{ results }: ReplayHistory,
+): number[] {
+	const clearable = clearablePlaces(source.document, paired);
+	const last = clearable.findLastIndex((place) => places.includes(place));
+	const stays = (place: number) => isNeverCleared(results[place] as ReplayResult, policy.mask);
+	return clearable.slice(0, last + 1).filter((place) => !isGone(states[place]) && !stays(place));
+}
+
+/** The decisions to let the provider clear the results at some places, by place. Errors go too, and what has no text. */
+async function clearings(
+	what: Planning,
+	all: ReadonlySet<number>,
+	how: { readonly isPlaceholder: (text: string) => boolean; readonly archiving: Archiving | undefined },
+): Promise<ReadonlyMap<number, Decision>> {
+	const { source, paired, keys, states } = what;
+	const decisions = Array.from(all, (place): Decision => {
+		const { result } = paired[place] as PairedResult;
+		const text = resultText(result);
+		const ref = text === "" || how.isPlaceholder(text) ? undefined : how.archiving?.refOf(text);
+		const values: Values = new Map(states[place]?.values);
+		const savedChars = charsOfState(states[place], result) - charsOfState({ kind: "cleared", values }, result);
+		return { kind: "cleared", place, key: keys[place] as string, values, ref, savedChars };
+	});
+	const replaced = decisions.map(({ place, ...one }) => {
+		return { ...one, paired: paired[place] as PairedResult, isCleared: true };
+	});
+	await what.originals.archive(source.document, replaced);
+	return new Map(decisions.map((one) => [one.place, one]));
+}
+
+const clearedWording = { placeholder: clearedText, digestPlaceholder: clearedText, mediaPlaceholder: clearedText };
 
 /** A price step or a window is in reach if the last request had more than this share of it. */
 const sparedShare = 0.6;
@@ -180,7 +251,7 @@ function newPlaces(
 ): number[] {
 	const lastCall = calls.at(-1) ?? -1;
 	return results.flatMap(({ message }, place) => {
-		const isNew = schedule[place] !== Number.POSITIVE_INFINITY && states[place]?.kind !== "masked";
+		const isNew = schedule[place] !== Number.POSITIVE_INFINITY && !isGone(states[place]);
 		return isNew && message <= lastCall ? [place] : [];
 	});
 }
@@ -205,7 +276,7 @@ function decisionsOf(
 			const values = valuesOf(ofPlace, result);
 			const savedChars = charsOfState(states[place], result) - charsOfState({ values }, result);
 			const ref = ofPlace.find(({ takenOut }) => takenOut)?.takenOut?.ref;
-			return [place, { place, key: keys[place] as string, values, ref, savedChars }];
+			return [place, { kind: "masked" as const, place, key: keys[place] as string, values, ref, savedChars }];
 		}),
 	);
 }

@@ -36,8 +36,17 @@ export interface HostRequest<Written> {
 	readonly decides: boolean;
 	/** Whether the account is known to check the messages that reasoning is bound to. */
 	readonly isEnforced: boolean;
-	/** Composes the request that is sent. `branch` keeps the text written for the request before. */
-	readonly write: (edits: readonly WrittenEdit[], branch: Pick<Branch, "writtenText">) => Written;
+	/** Whether the API can clear results itself. */
+	readonly canClear?: boolean | undefined;
+	/**
+	 * Composes the request that is sent. `branch` keeps the text written for the request before; `added` are members that the
+	 * body has not.
+	 */
+	readonly write: (
+		edits: readonly WrittenEdit[],
+		branch: Pick<Branch, "writtenText">,
+		added?: Readonly<Record<string, unknown>>,
+	) => Written;
 }
 
 export type WrittenEdit = PlacedValue | ReturnType<typeof removals>[number];

@@ -4,13 +4,15 @@ import { jsonPointer, type Path } from "../conversation/paths.ts";
 import type { ReplaceEdit } from "../conversation/plan.ts";
 import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
+import { clearedText } from "../masking/placeholder.ts";
 
 /**
- * How a result was last sent. The provider's cache and the model's reasoning hang on it, so it stays until a decision
- * changes it, and its values never change.
+ * How a result was last sent: `noted` with a note on results that the provider clears behind it; `cleared` as it was sent before,
+ * since the provider takes it out. The provider's cache and the model's reasoning hang on it, so it stays until a
+ * decision changes it, and its values never change.
  */
 export interface ResultState {
-	readonly kind: "whole" | "cut" | "masked";
+	readonly kind: "whole" | "cut" | "noted" | "masked" | "cleared";
 	/** Number of the request with which it began. */
 	readonly since: number;
 	/** Messages of that request. */
@@ -22,6 +24,11 @@ export interface ResultState {
 	readonly cut?: Values | undefined;
 	/** Of the original; `undefined` if none is archived. */
 	readonly ref?: string | undefined;
+}
+
+/** Whether the model no longer sees the text of a result. */
+export function isGone(state: Pick<ResultState, "kind"> | undefined): boolean {
+	return state?.kind === "masked" || state?.kind === "cleared";
 }
 
 /** The JSON value that is sent at each place. The text of the place is needed for values that were read from a file. */
@@ -57,7 +64,7 @@ export function valueEdits(values: Values, result: ToolResult): PlacedValue[] {
 	return edits;
 }
 
-/** Characters of the sent request: the conversation with the states of its results. */
+/** Characters of the request as the model is shown it: the conversation with the states of its results. */
 export function charsSent(
 	{ messages, surroundings }: Transcript,
 	paired: readonly PairedResult[],
@@ -71,7 +78,12 @@ export function charsSent(
 	return chars;
 }
 
-export function charsOfState(state: Pick<ResultState, "values"> | undefined, result: ToolResult): number {
+/** As the model is shown it. */
+export function charsOfState(
+	state: (Pick<ResultState, "values"> & Partial<Pick<ResultState, "kind">>) | undefined,
+	result: ToolResult,
+): number {
+	if (state?.kind === "cleared") return clearedText.length;
 	const written = state ? valueEdits(state.values, result).map(({ replacement }) => replacement) : [];
 	if (written.length === 0) return resultCharacters(result);
 	return written.reduce<number>((sum, value) => {

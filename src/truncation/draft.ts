@@ -173,7 +173,9 @@ export function assembleUnits({ units, kept, marks, notice, isLike, markOf }: As
 			if (parts.length > 0) parts.push("\n");
 			const isAlike = before >= 0 && isLike?.(before, first, last);
 			const template = isAlike ? marks.wording.folded : marks.wording.gap;
-			mark(markOf ? markOf(first, last, lines) : fillTemplate(template, lines));
+			const data = last - first === 1 ? units.encoded.get(first) : undefined;
+			const plain = () => (data ? encodedMark(data, marks.wording) : fillTemplate(template, lines));
+			mark(markOf ? markOf(first, last, lines) : plain());
 		}
 		if (parts.length > 0 && to < count && lineBefore !== lineBehind) parts.push("\n");
 		if (last < to) insideMark(last, to - 1);
@@ -225,12 +227,13 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 	const { chars, lines } = units;
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
 	const lengthOf = (template: string) => fillTemplate(template, { ...most, from: lines, to: lines }).length + 1;
+	const largest = (one: number, other: number) => Math.max(one, other);
 	const ofEncoded = [...units.encoded.values()].map((data) => encodedMark(data, wording).length + 1);
 	return {
 		full: lengthOf(fullNotice(marks)),
 		short: lengthOf(shortNotice(marks)),
-		gap: Math.max(lengthOf(wording.gap), lengthOf(wording.folded)),
-		inside: ofEncoded.reduce((most, one) => Math.max(most, one), lengthOf(wording.inside)),
+		gap: ofEncoded.reduce(largest, Math.max(lengthOf(wording.gap), lengthOf(wording.folded))),
+		inside: ofEncoded.reduce(largest, lengthOf(wording.inside)),
 	};
 }
 

@@ -45,16 +45,20 @@ describe("recall", () => {
 
 	it("finds originals by words or a pattern", async () => {
 		await mask();
-		const { code, text, lines } = await run(["recall", "--search", "FILE line 37"]);
+		const { code, text } = await run(["recall", "--search", "FILE line 37"]);
 		expect(code).toBe(0);
-		const [ref = ""] = text.split("\t");
-		expect((await run(["recall", ref])).text).toContain("line 37");
-		expect(text).toMatch(/^\w{12}\tresult\tread_file\t\d+ chars\t.*\n {2}\d+: /);
-		expect(text).toContain("line 37");
-		expect(lines.at(-1)).toMatch(/^palimpsest: found \d+ in \d+ originals; /);
+		const ref = /^(\w{12}) Original result of "read_file", 0 min old, \d+ characters, \d+ matching lines:$/m.exec(
+			text,
+		)?.[1];
+		expect((await run(["recall", ref ?? ""])).text).toContain("line 37");
+		expect(text).toMatch(/^ {2}\d+: .*line 37/m);
+		expect(text).toMatch(/\n(?:Searched all of \d+ originals|There are more).*\n$/);
 		const json = JSON.parse((await run(["recall", "--search", "line 3[78]", "--regex", "--json"])).text);
 		expect(json.originals.length).toBeGreaterThan(0);
-		expect(await run(["recall", "--search", "nowhere to be found"])).toMatchObject({ code: 0, text: "" });
+		expect(await run(["recall", "--search", "nowhere to be found"])).toMatchObject({
+			code: 0,
+			text: expect.stringMatching(/^No original was found\.\n/),
+		});
 		expect((await run(["recall", "--search", "a", "--tool-call-id", "call_0"])).code).toBe(2);
 	});
 

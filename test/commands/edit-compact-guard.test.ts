@@ -45,7 +45,7 @@ describe.concurrent("palimpsest guard", () => {
 		]);
 		expect(lines.slice(-2)).toEqual([
 			"palimpsest: compacted first: summarised",
-			expect.stringMatching(/^palimpsest: fits: \d+ → \d+ tokens, budget 21808$/),
+			expect.stringMatching(/^palimpsest: fits: \d+ → \d+ tokens, budget 21808 \(counted in o200k_base\)$/),
 		]);
 	});
 

@@ -46,7 +46,7 @@ describe.concurrent("palimpsest compact", () => {
 			"palimpsest: retry 1 of 3 in 0.05 s (rate_limit)",
 			"palimpsest: asking",
 			expect.stringMatching(/^palimpsest warning: Compaction: replaced 22 old messages /),
-			expect.stringMatching(/^palimpsest: summarised: \d+ → \d+ tokens$/),
+			expect.stringMatching(/^palimpsest: summarised: \d+ → \d+ tokens \(counted in o200k_base\)$/),
 		]);
 		expect(endpoint.requestsOf("asked")[0]?.headers.authorization).toBe(`Bearer ${key}`);
 	});
@@ -84,7 +84,7 @@ describe.concurrent("palimpsest compact", () => {
 		const { code, text, lines } = await compact(conversationNamed("hidden"), [], asking());
 		expect(code).toBe(0);
 		expect(text.match(/Observation masquée/g)).toHaveLength(7);
-		expect(lines.at(-1)).toMatch(/^palimpsest: hidden: \d+ → \d+ tokens$/);
+		expect(lines.at(-1)).toMatch(/^palimpsest: hidden: \d+ → \d+ tokens \(counted in o200k_base\)$/);
 		expect(endpoint.requestsOf("hidden")).toEqual([]);
 	});
 

@@ -29,7 +29,9 @@ describe("mask", () => {
 		await writeFile(join(folder, "chat.json"), source);
 		const { code, text, lines } = await run(["mask", "chat.json"]);
 		expect(code).toBe(0);
-		expect(lines).toEqual([expect.stringMatching(/^palimpsest: masked 2 of 10 tool results, \d+ → \d+ tokens$/)]);
+		expect(lines).toEqual([
+			expect.stringMatching(/^palimpsest: masked 2 of 10 tool results, \d+ → \d+ tokens \(counted in o200k_base\)$/),
+		]);
 		const [before, after] = [source.split(secret), text.split(secret)];
 		expect(after.length).toBeLessThan(before.length);
 		expect(text).toBe(`${JSON.stringify(JSON.parse(text), null, indentation)}\n`);
@@ -61,7 +63,7 @@ describe("mask", () => {
 	it("prints a conversation that it cannot shrink unchanged", async () => {
 		const { code, text, lines } = await run(["mask", "-"], "[]");
 		expect([code, text]).toEqual([0, "[]"]);
-		expect(lines).toEqual(["palimpsest: masked 0 of 0 tool results, 0 → 0 tokens"]);
+		expect(lines).toEqual(["palimpsest: masked 0 of 0 tool results, 0 → 0 tokens (counted in o200k_base)"]);
 	});
 
 	it("exits quietly when the reader closes the pipe early", async () => {
@@ -85,7 +87,7 @@ describe("guard", () => {
 		const parameters = ["guard", "-", "--context-window", "4000", "--reserve-tokens", "300"];
 		const { code, text, lines } = await run(parameters, JSON.stringify(body));
 		expect(code).toBe(0);
-		expect(lines.at(-1)).toMatch(/^palimpsest: fits: \d+ → \d+ tokens, budget 3700$/);
+		expect(lines.at(-1)).toMatch(/^palimpsest: fits: \d+ → \d+ tokens, budget 3700 \(counted in o200k_base\)$/);
 		const tokens = Number(/→ (\d+) tokens/.exec(lines.at(-1) ?? "")?.[1]);
 		expect(tokens).toBeLessThanOrEqual(3_700);
 		expect(JSON.parse(text)).toMatchObject({ model: "gpt-4o", tools: body.tools });
@@ -96,7 +98,7 @@ describe("guard", () => {
 		const byBody = await run(["guard", "-"], JSON.stringify(body));
 		for (const { code, lines } of [byOption, byBody]) {
 			expect(code).toBe(0);
-			expect(lines).toEqual([expect.stringMatching(/fits: .* budget 119808$/)]);
+			expect(lines).toEqual([expect.stringMatching(/fits: .* budget 119808 \(counted in o200k_base\)$/)]);
 		}
 	});
 
@@ -141,7 +143,9 @@ describe("guard", () => {
 		expect(assumed).toMatchObject({ code: 0, text });
 		expect(assumed.lines).toEqual([
 			expect.stringMatching(/^palimpsest warning: .*"nope-9", so 200000 tokens are assumed/),
-			expect.stringMatching(/^palimpsest: fits: .* budget 191808$/),
+			expect.stringMatching(
+				/^palimpsest: fits: .* budget 191808 \(estimated for the model: 1.2 × the count in o200k_base\)$/,
+			),
 		]);
 		const unknown = await run(preset("context-trim"), text);
 		expect(unknown).toMatchObject({ code: 0, text });

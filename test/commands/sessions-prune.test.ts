@@ -26,7 +26,7 @@ describe("palimpsest prune", () => {
 		const stale = await prune("--stale");
 		expect([stale.code, await maskedIn(stale.text)]).toEqual([0, [0]]);
 		expect(stale.lines.at(-1)).toMatch(
-			/^palimpsest: results taken out: 1; \d+ → \d+ tokens; the next call writes [\d ]+ tokens/,
+			/^palimpsest: results taken out: 1; \d+ → \d+ tokens \(estimated for the model: 1\.2 × the count in o200k_base\); the next call writes [\d ]+ tokens/,
 		);
 		const biggest = await prune("--biggest", "2", "--stale");
 		expect(await maskedIn(biggest.text)).toHaveLength(2);

@@ -30,7 +30,9 @@ describe("palimpsest rescue", () => {
 		const { value } = readTextDocument(written, "it");
 		expect((value as { sessionId: string }[]).every(({ sessionId }) => sessionId === id)).toBe(true);
 		expect(readConversation(value).transcript.messages).toHaveLength(41);
-		expect(lines[1]).toMatch(/results masked: \d+: \d+ → \d+ tokens of a window of 16000$/);
+		expect(lines[1]).toMatch(
+			/results masked: \d+: \d+ → \d+ tokens of a window of 16000 \(estimated for the model: 1\.2 × the count in o200k_base\)$/,
+		);
 
 		// Every original is kept.
 		const options = { folder, environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") } };

@@ -29,7 +29,9 @@ it("counts in the requested encoding or that of the model", async () => {
 it("prints the band of an estimate for people", async () => {
 	const { text, lines } = await run(["-", "--model", "claude-sonnet-4-5"], outputOf("a"));
 	expect(Number(text)).toBeGreaterThan(400);
-	expect(lines).toEqual([expect.stringMatching(/^palimpsest: estimated: \d+ to \d+ tokens$/)]);
+	expect(lines).toEqual([
+		expect.stringMatching(/^palimpsest: estimated for the model: 1.2 × the count in o200k_base; \d+ to \d+ tokens$/),
+	]);
 });
 
 it("prints all fields for programs", async () => {

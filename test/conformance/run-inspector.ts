@@ -15,8 +15,10 @@ export function waysTo(url: string, nodes: Readonly<Record<string, string>>): Wa
 	const stdio = Object.entries(nodes).map(([name, node], index) => {
 		return { name: `stdio, ${name}`, target: [node, builtCli], isBrief: index > 0 };
 	});
+	const [node = process.execPath] = Object.values(nodes);
 	return [
 		...stdio,
+		{ name: "the gateway, /mcp", target: [node, builtCli, "gateway", `${url}/mcp`] },
 		{ name: "/mcp", target: [`${url}/mcp`, "--transport", "http"] },
 		{ name: "/sse", target: [`${url}/sse`, "--transport", "sse"] },
 	];

@@ -47,10 +47,12 @@ export async function runProgram(run: {
 	/** A folder that keeps the bodies of the requests. */
 	readonly bodies?: string | undefined;
 	readonly limitSeconds: number;
+	/** For the policy of the proxy, such as `mask.by=provider`. */
+	readonly settings?: readonly string[];
 	/** The stand-in refuses what Anthropic's API refuses, and the program is told to use this model. */
 	readonly strict?: { readonly model: string; readonly thinking: StandInThinking } | undefined;
 }): Promise<ProgramRun> {
-	const { program, script, way, bodies, limitSeconds, strict } = run;
+	const { program, script, way, bodies, limitSeconds, strict, settings = [] } = run;
 	const provider = await startStandInProvider({
 		script,
 		...(bodies === undefined ? {} : { folder: bodies }),
@@ -72,8 +74,9 @@ export async function runProgram(run: {
 			const locale = inside.kind === "hook" ? ["--locale", "en"] : [];
 			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
 		}
-		const launched =
-			way === "proxy" ? [process.execPath, builtCli, "launch", program.name, "--", ...command.slice(1)] : command;
+		const policy = settings.flatMap((one) => ["--set", one]);
+		const launch = [process.execPath, builtCli, "launch", program.name, ...policy, "--", ...command.slice(1)];
+		const launched = way === "proxy" ? launch : command;
 		const { code, output } = await runToEnd(launched, how);
 		const isRight = output.includes(finalText(script));
 		const hasRecalled = output.includes(`${finalText(script)} ${recallText}`);

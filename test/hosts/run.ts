@@ -30,6 +30,8 @@ const { values, positionals } = parseArgs({
 		strict: { type: "boolean", default: false },
 		/** Of a strict run, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
 		model: { type: "string", default: process.env.PALIMPSEST_HOSTS_MODEL ?? "claude-opus-5-5" },
+		/** Settings of the proxy's policy, as of `palimpsest launch --set`. */
+		set: { type: "string", multiple: true, default: [] },
 		/** Lets the program compact by itself, with and without our hook. */
 		compaction: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
@@ -111,7 +113,9 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 	const strict = values.strict ? { model: values.model, thinking: strictThinking } : undefined;
 	const run = (way: Way, played: SessionScript) => {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
-		return runProgram({ program, binFolder: installed.binFolder, script: played, way, bodies, limitSeconds, strict });
+		const { binFolder } = installed;
+		const settings = values.set;
+		return runProgram({ program, binFolder, script: played, way, bodies, limitSeconds, strict, settings });
 	};
 	if (strict) {
 		const alone = await run("alone", script);

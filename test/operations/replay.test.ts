@@ -67,6 +67,28 @@ describe("the name of a policy", () => {
 		expect(found?.kind === "rival" && found.rival).toEqual(rival);
 	});
 
+	const uncut = { max_chars: 1_000_000_000, command_chars: null };
+	const ofBalanced = { strategy: "auto" as const, max_chars: 16_000, command_chars: 4_000 };
+
+	it.each<[string, PolicyLayer["truncate"], PolicyLayer["mask"]]>([
+		["raw", uncut, { enabled: false }],
+		["clear-ours:0:0:0", uncut, { enabled: true }],
+		["balanced", ofBalanced, { thrift: "medium" }],
+		["balanced:low", ofBalanced, { thrift: "low" }],
+		["whole+balanced:low", uncut, { thrift: "low" }],
+		["context-guard", { max_chars: 50_000, head_chars: 2_000 }, { enabled: false }],
+		["arrival:8000", { strategy: "auto", max_chars: 8_000, command_chars: 8_000 }, { enabled: false }],
+		["arrival:8000:2000+balanced", { ...ofBalanced, max_chars: 8_000, command_chars: 2_000 }, { enabled: true }],
+		[
+			"head_tail:9001+balanced",
+			{ strategy: "head_tail", max_chars: 9_001, command_chars: null, head_chars: 4_501, tail_chars: 4_500 },
+			{ enabled: true },
+		],
+		["arrival:8000+last:5:10", { max_chars: 8_000 }, { keep_errors: false }],
+	])("%s says what is cut as it arrives", async (name, truncate, mask) => {
+		expect((await policyNamed(name))?.policy).toMatchObject({ truncate, mask });
+	});
+
 	it.each(["./no.toml", "no.toml", "no.JSON", "no-policies/raw", "C:\\policies\\mine"])(
 		"%s is the path of a file",
 		async (name) => {
@@ -79,6 +101,14 @@ describe("the name of a policy", () => {
 			const { mask: _, ...own } = policyOf({ preset });
 			expect((await policyNamed(preset))?.policy).toMatchObject(own);
 		}
+	});
+
+	it.each([
+		["balanced:provider", "medium"],
+		["balanced:high:provider", "high"],
+	] as const)("%s is that of a provider that clears", async (name, thrift) => {
+		const { mask } = (await policyNamed(name))?.policy ?? policyOf();
+		expect(mask).toMatchObject({ by: "provider", thrift, cadence: "break_even", placeholder_template: "[cleared]" });
 	});
 
 	it.each([
@@ -102,6 +132,7 @@ describe("the name of a policy", () => {
 		["raw:8", /raw masks nothing, and takes no number/],
 		["balanced:medum", /expected low, medium, high after balanced/],
 		["balanced:low:high", /expected low, medium, high after balanced/],
+		["balanced:provider:low", /expected low, medium, high after balanced, and provider at the end/],
 		["claer:30000:3:5000", /Did you mean clear:30000:3:5000\?/],
 		["clear:30000:3", /expected three numbers after clear, .* as in clear:30000:3:5000/],
 		["clear-ours:30000:3:x", /expected three numbers after clear-ours, /],
@@ -111,6 +142,13 @@ describe("the name of a policy", () => {
 		["last:5:0", /expected two numbers after last/],
 		["opencode:40000", /opencode takes no number/],
 		["context-guard:low", /context-guard takes nothing after it/],
+		["arrival", /expected after arrival the characters .* as in arrival:16000:4000/],
+		["arrival:0", /expected after arrival/],
+		["arrival:1:2:3", /expected after arrival/],
+		["arrival:8000+windw:8", /Did you mean window:8\?/],
+		["arrival:8000+", /^Unknown policy ""/],
+		["head_tail:16000:4000", /expected after head_tail the characters .* as in head_tail:16000/],
+		["balanced+raw", /Unknown policy "balanced\+raw"|after balanced/],
 	])("%s is refused", (text, words) => {
 		let error: unknown;
 		try {

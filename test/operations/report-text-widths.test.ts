@@ -22,6 +22,8 @@ const tools = Array.from({ length: 13 }, (_, place) => ({ tool: `t${place}`, tok
 const report: ContextReport = {
 	model: "gpt-4o",
 	method: "exact",
+	encoding: "o200k_base",
+	factor: 1,
 	context_window: 100_000,
 	budget_tokens: 90_000,
 	notes: [],
@@ -56,22 +58,23 @@ const lineOf = (start: string, columns: number, bars: Bars, given: Partial<Conte
 
 describe("the text of a report", () => {
 	it("counts one of a thing and millions of another, and fills the bar of an overfull window", () => {
-		expect(linesOf(120, "blocks").slice(0, 5)).toEqual([
+		expect(linesOf(120, "blocks").slice(0, 6)).toEqual([
 			"gpt-4o: 120 000 tokens, 1 message, 1 234 567 tool turns",
+			"tokens counted in o200k_base",
 			"120.0 % of a window of 100 000; budget 90 000, 30 000 too many",
 			"█".repeat(60),
 			"",
 			"By role  tokens   share  messages",
 		]);
-		expect(linesOf(40, "blocks", { tokens: 33_333 }).slice(1, 4)).toEqual([
+		expect(linesOf(40, "blocks", { tokens: 33_333 }).slice(2, 5)).toEqual([
 			"33.3 % of a window of 100 000; budget 90 000, 56 667 left",
 			`${"█".repeat(13)}▍${"░".repeat(26)}`,
 			"",
 		]);
-		expect(linesOf(120, "none")[2]).toBe("");
-		expect(linesOf(120, "none", { tokens: 90_000 })[1]).toContain("budget 90 000, 0 left");
+		expect(linesOf(120, "none")[3]).toBe("");
+		expect(linesOf(120, "none", { tokens: 90_000 })[2]).toContain("budget 90 000, 0 left");
 		for (const given of [{ context_window: null }, { budget_tokens: null }]) {
-			expect(linesOf(80, "none", given)[1]).toMatch(/^The context window is not known/);
+			expect(linesOf(80, "none", given)[2]).toMatch(/^The context window is not known/);
 		}
 	});
 

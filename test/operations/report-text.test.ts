@@ -5,6 +5,8 @@ import { contextText, styleOfStream } from "../../src/operations/report-text.ts"
 const report: ContextReport = {
 	model: "claude-sonnet-4-5",
 	method: "estimated",
+	encoding: "o200k_base",
+	factor: 1.2,
 	context_window: 200_000,
 	budget_tokens: 184_000,
 	notes: [],
@@ -73,7 +75,8 @@ const linesOf = (columns: number, bars: "blocks" | "ascii" | "none", given = rep
 describe("a context report as text", () => {
 	it("shows each figure under its heading", () => {
 		expect(linesOf(100, "ascii")).toEqual([
-			"claude-sonnet-4-5: 100 000 tokens (estimated), 1 009 messages, 1 tool turn",
+			"claude-sonnet-4-5: 100 000 tokens, 1 009 messages, 1 tool turn",
+			"tokens estimated for the model: 1.2 × the count in o200k_base",
 			"50.0 % of a window of 200 000; budget 184 000, 84 000 left",
 			`${"#".repeat(30)}${".".repeat(30)}`,
 			"",
@@ -126,9 +129,17 @@ describe("a context report as text", () => {
 	});
 
 	it("handles unknown values, nothing, and many tools", () => {
-		const unknown = { ...report, model: null, method: "exact", context_window: null, budget_tokens: null } as const;
-		expect(linesOf(80, "ascii", unknown).slice(0, 3)).toEqual([
+		const unknown = {
+			...report,
+			model: null,
+			method: "exact",
+			factor: 1,
+			context_window: null,
+			budget_tokens: null,
+		} as const;
+		expect(linesOf(80, "ascii", unknown).slice(0, 4)).toEqual([
 			"100 000 tokens, 1 009 messages, 1 tool turn",
+			"tokens counted in o200k_base",
 			"The context window is not known: name the model, or give the window.",
 			"",
 		]);
@@ -140,7 +151,7 @@ describe("a context report as text", () => {
 		expect(many).toContain("tool_11      100  0.1 %        2");
 		expect(many).toContain("8 others     800  0.8 %       16");
 		const over = linesOf(80, "none", { ...report, tokens: 190_000 });
-		expect(over[1]).toBe("95.0 % of a window of 200 000; budget 184 000, 6 000 too many");
+		expect(over[2]).toBe("95.0 % of a window of 200 000; budget 184 000, 6 000 too many");
 	});
 
 	it("prints no name that a terminal would read as a command", () => {
@@ -156,7 +167,7 @@ describe("a bar", () => {
 		// The bar of the window is 40 characters long here.
 		const barOf = (fortieths: number, bars: "blocks" | "ascii" | "none") => {
 			const window = { tokens: fortieths, context_window: Number.isNaN(fortieths) ? 0 : 40 };
-			const line = contextText({ ...report, ...window }, { columns: 40, bars }).split("\n")[2];
+			const line = contextText({ ...report, ...window }, { columns: 40, bars }).split("\n")[3];
 			return line?.replace(/[░.]+$/, "");
 		};
 		const full = "█".repeat(40);

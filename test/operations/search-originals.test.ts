@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { type FoundOriginal, searchOriginals } from "../../src/operations/search-originals.ts";
+import { searchOriginals, writeSearch } from "../../src/operations/search-originals.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const policy = policyOf({});
-const write = ({ ref, lines }: FoundOriginal) => [ref, ...lines.map(({ text }) => text)].join("\n");
 
 let clock = 1_000_000;
 
@@ -19,7 +18,7 @@ async function archiveOf(texts: readonly string[]): Promise<Archive> {
 }
 
 async function found(archive: Archive, query: string, more: object = {}) {
-	return searchOriginals({ archive, policy, query, write, ...more });
+	return searchOriginals({ archive, policy, query, ...more });
 }
 
 describe("searchOriginals", () => {
@@ -66,7 +65,7 @@ describe("searchOriginals", () => {
 		const archive = await archiveOf(Array.from({ length: 50 }, (_, index) => `needle number ${index}`));
 		const some = await found(archive, "needle", { maxTokens: 100 });
 		expect(some.stopped).toBe("tokens");
-		expect(some.originals.length).toBeGreaterThan(2);
+		expect(some.originals.length).toBeGreaterThan(1);
 		expect(some.originals.length).toBeLessThan(20);
 		expect(some.originals[0]?.lines[0]?.text).toBe("needle number 49");
 	});
@@ -105,5 +104,15 @@ describe("searchOriginals", () => {
 		["many words", "a b c d e f g h i j k l m n o p q r s t u"],
 	])("refuses %s", async (_, query) => {
 		await expect(found(await archiveOf(["a"]), query)).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+
+	it("is written with the reference, tool, age, size and lines of each original, and how it ended", async () => {
+		const archive = await archiveOf(["port 80\nother\nport 81"]);
+		expect(writeSearch(await found(archive, "port"), "Read one by its ref.")).toMatch(
+			/^Read one by its ref\.\n\w{12} Original result of "read_file", \d+ days old, 21 characters, 2 matching lines:\n {2}1: port 80\n {2}3: port 81\nSearched all of 1 original\.$/,
+		);
+		expect(writeSearch(await found(archive, "nothing"), "")).toBe(
+			"No original was found.\nSearched all of 1 original.",
+		);
 	});
 });

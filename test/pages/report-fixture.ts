@@ -15,6 +15,8 @@ export function reportFixture(changed: Partial<ContextReport> = {}): ContextRepo
 	return {
 		model: "claude-sonnet-4-5",
 		method: "estimated",
+		encoding: "o200k_base",
+		factor: 1.2,
 		context_window: 200_000,
 		budget_tokens: 184_000,
 		notes: [],

@@ -195,7 +195,7 @@ describe("a result", () => {
 
 	it.each([
 		["is small", result("small")],
-		["is a file that was read", result(outputOf(1, 60_000), { toolName: "read" })],
+		["is a plan", result(outputOf(1, 60_000), { toolName: "todo" })],
 		["was recalled", result(outputOf(1, 60_000), { toolName: "recall_original" })],
 		["was recalled by command", result(outputOf(1, 60_000), { input: { command: "palimpsest recall ku193 --all" } })],
 	])("that %s stays", async (_, event) => {
@@ -208,6 +208,16 @@ describe("the tool recall_original", () => {
 		const [tool] = load().tools;
 		const ofServer = Object.keys(recallOriginal.inputSchema.shape).filter((name) => name !== "tool_call_id");
 		expect(Object.keys(tool?.parameters.properties ?? {})).toEqual(ofServer);
+	});
+
+	it("searches the originals by words", async () => {
+		const { call, recall } = load();
+		const content = [{ type: "text", text: outputOf(2, 60_000) }];
+		await call("tool_result", { toolName: "bash", toolCallId: "call_2", input: {}, content });
+		expect(await recall({ query: "VALUE 2005" })).toMatch(
+			/\n\w{12} Original (?:result|text).* matching lines:\n {2}\d+: /,
+		);
+		expect(await recall({ query: "nowhere to be found" })).toContain("No original was found.");
 	});
 
 	it("reads a head, a tail, characters, and the surroundings of a match", async () => {

@@ -41,6 +41,7 @@ describe("presets", () => {
 			thrift: "medium",
 			cadence: "every_turn",
 			stride_turns: 10,
+			by: "palimpsest",
 		});
 		expect(policy.guard).toMatchObject({
 			ladder: ["truncate", "mask", "drop"],
@@ -97,6 +98,7 @@ describe("presets", () => {
 		expect(policy.truncate).toEqual({
 			strategy: "head_tail",
 			max_chars: 50_000,
+			command_chars: null,
 			max_tokens: null,
 			head_chars: 2000,
 			tail_chars: 2000,
@@ -134,6 +136,7 @@ describe("presets", () => {
 		expect(policy.truncate).toEqual({
 			strategy: "head_tail",
 			max_chars: 8000,
+			command_chars: null,
 			max_tokens: null,
 			head_chars: 4000,
 			tail_chars: 4000,
@@ -161,7 +164,12 @@ describe("presets", () => {
 			observations: true,
 		});
 		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7, max_tool_result_chars: 16_000 });
-		expect(policy.truncate).toEqual({ ...defaults.truncate, strategy: "auto", max_chars: 16_000 });
+		expect(policy.truncate).toEqual({
+			...defaults.truncate,
+			strategy: "auto",
+			max_chars: 16_000,
+			command_chars: 4_000,
+		});
 		expect(policy.prices).toEqual({
 			input: 1,
 			cache_read: 0.1,

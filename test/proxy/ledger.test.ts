@@ -92,7 +92,7 @@ describe.each(sessionApis)("the ledger of a session (%s)", (api) => {
 		const { conversations, requests, edited } = await status(proxy.url);
 		expect(conversations).toHaveLength(1);
 		expect(conversations[0]).toMatchObject({ requests: 31, output_tokens: 7 * 31, state: "edited" });
-		expect(requests.edited).toBeGreaterThan(10);
+		expect(requests.edited).toBeGreaterThan(5);
 		expect(edited.ratio).toBeCloseTo(totals.billed / totals.billedUnedited, 2);
 		expect(edited.ratio).toBeLessThan(0.95);
 	});

@@ -6,7 +6,7 @@ import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import type { ReplayReport } from "../../src/replaying/report.ts";
-import { developmentSet, figuresOf, replayAll } from "../support/development-set.ts";
+import { developmentSet, figuresOf, replayAll, replayArrived } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
@@ -39,7 +39,7 @@ describe.skipIf(!hasRealData)("palimpsest replay on real conversations", () => {
 		expect(files).toHaveLength(developmentSet.length);
 		const raw = replayAll(policyOf({ mask: { enabled: false } }));
 		for (const [index, [name, layer]] of measured.entries()) {
-			const own = replayAll(policyOf(layer));
+			const own = layer.preset ? replayArrived(policyOf(layer)) : replayAll(policyOf(layer));
 			const expected = figuresOf(own, raw);
 			const figures = policies[index];
 			expect(figures?.policy).toBe(name);

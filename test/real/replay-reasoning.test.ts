@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Transcript } from "../../src/conversation/transcript.ts";
 import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
+import { clearedText } from "../../src/masking/placeholder.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { findUses } from "../../src/masking/uses.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
@@ -34,8 +35,12 @@ const uses = developmentSet.map((transcript) => {
 	};
 });
 
-function historiesOf(reasoning: number, thrift: "low" | "medium" | "high"): readonly ReplayHistory[] {
-	const policy = policyOf({ preset: "balanced", mask: { thrift } });
+function historiesOf(
+	reasoning: number,
+	thrift: "low" | "medium" | "high",
+	placeholder: string | null = null,
+): readonly ReplayHistory[] {
+	const policy = policyOf({ preset: "balanced", mask: { thrift, placeholder_template: placeholder } });
 	return developmentSet.map((transcript, index) =>
 		readHistory({
 			transcript: withReasoning(transcript, reasoning),
@@ -52,16 +57,22 @@ function historiesOf(reasoning: number, thrift: "low" | "medium" | "high"): read
 	);
 }
 
-/** The sums over all conversations, at the prices of Opus 5.5. */
-function figures(histories: readonly ReplayHistory[], thrift: "low" | "medium" | "high", share: number) {
+/** The sums over all conversations, at the prices of Opus 5.5 unless a read costs otherwise. */
+function figures(
+	histories: readonly ReplayHistory[],
+	thrift: "low" | "medium" | "high",
+	share: number,
+	{ oldestFirst = false, read = 0.05 } = {},
+) {
 	const policy = policyOf({
 		preset: "balanced",
 		mask: { thrift },
-		prices: { cache_read: 0.05, thinking_redone: share },
+		prices: { cache_read: read, thinking_redone: share },
 	});
 	const { mask, prices } = policy;
 	const sum = {
 		billed: 0,
+		withFaults: 0,
 		raw: 0,
 		output: 0,
 		faults: 0,
@@ -73,15 +84,18 @@ function figures(histories: readonly ReplayHistory[], thrift: "low" | "medium" |
 		all: 0,
 	};
 	let redone = 0;
-	for (const history of histories) {
-		const { transcript } = history;
-		const schedule = replay(history, { mask, prices });
+	for (const whole of histories) {
+		const { transcript } = whole;
+		const schedule = replay(whole, { mask, prices, oldestFirst });
+		// What the provider clears leaves all reasoning valid.
+		const history = oldestFirst ? { ...whole, reasoning: undefined } : whole;
 		const bill = meterSchedule(history, schedule, prices);
-		const { faults } = meterFaults(history, schedule, { ...ratesOfPrices(prices), thinkingRedone: share });
+		const { faults, billed } = meterFaults(history, schedule, { ...ratesOfPrices(prices), thinkingRedone: share });
 		const never = history.results.map(() => Number.POSITIVE_INFINITY);
 		const moments = new Set(Array.from(schedule).filter((moment) => moment !== Number.POSITIVE_INFINITY));
 		sum.raw += meterSchedule(history, never, prices).billed;
 		sum.billed += bill.billed;
+		sum.withFaults += billed;
 		sum.faults += faults;
 		sum.calls += bill.calls.length;
 		sum.masked += bill.maskedResults;
@@ -96,6 +110,7 @@ function figures(histories: readonly ReplayHistory[], thrift: "low" | "medium" |
 	}
 	return {
 		ratio: sum.billed / sum.raw,
+		withFaults: sum.withFaults / sum.raw,
 		faults: (100 * sum.faults) / sum.calls,
 		masked: sum.masked,
 		maskings: sum.maskings,
@@ -134,6 +149,27 @@ describe.skipIf(!hasRealData)("reasoning that masking makes invalid", () => {
 				expect(dear?.masked).toBeLessThanOrEqual(usual?.masked ?? 0);
 				expect(dear?.leftOut).toBeLessThanOrEqual(free?.leftOut ?? 0);
 				for (const { ratio } of rows) expect(ratio).toBeLessThan(1);
+			}
+		}
+		process.stderr.write(`${lines.join("\n")}\n`);
+	});
+
+	it("is kept where the provider clears, whose bill no share changes", () => {
+		const lines = ["price of a read, reasoning, thrift, share | ours with faults | faults | the provider's | faults"];
+		for (const reasoning of [0, 100, 500]) {
+			for (const thrift of ["low", "medium", "high"] as const) {
+				const own = historiesOf(reasoning, thrift);
+				const cleared = historiesOf(reasoning, thrift, clearedText);
+				for (const read of [0.05, 0.025]) {
+					for (const share of reasoning === 0 ? [0] : [0, 0.3, 1]) {
+						const ours = figures(own, thrift, share, { read });
+						const theirs = figures(cleared, thrift, share, { read, oldestFirst: true });
+						const numbers = [ours, theirs].map((one) => `${one.withFaults.toFixed(3)} | ${one.faults.toFixed(2)}`);
+						lines.push(`${read} ${reasoning} ${thrift} ${share} | ${numbers.join(" | ")}`);
+						expect(theirs.leftOut).not.toBeGreaterThan(0);
+						expect(theirs.withFaults).toBeLessThan(1);
+					}
+				}
 			}
 		}
 		process.stderr.write(`${lines.join("\n")}\n`);

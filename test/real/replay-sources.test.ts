@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { chooseWithout, leftOut, type Point, type Setting } from "../../lab/left-out.ts";
 import { type Replayed, replayAll, replayRival, sources, sum } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";
@@ -14,25 +15,13 @@ const leastSizes = [0, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000];
 const limits = [2.4, 0.8, 0.4];
 const margins = [1, 0.8, 0.7, 0.35];
 
-/** A setting of a rule, with its sums of each source. */
-interface Setting {
-	readonly name: string;
-	readonly bills: readonly number[];
-	readonly faults: readonly number[];
-}
-
-interface Point {
-	/** With faults, against masking nothing. */
-	readonly ratio: number;
-	readonly faults: number;
-}
-
 const names = [...new Set(sources)];
 const bySource = (replayed: readonly Replayed[], of: (one: Replayed) => number) =>
 	names.map((name) => sum(replayed.filter((_, index) => sources[index] === name).map(of)));
 const raw = replayAll(policyOf({ mask: { enabled: false } }));
 const rawBills = bySource(raw, ({ billed }) => billed);
 const calls = bySource(raw, (one) => one.calls);
+const measured = { rawBills, calls };
 
 function settingOf(name: string, replayed: readonly Replayed[]): Setting {
 	return {
@@ -40,28 +29,6 @@ function settingOf(name: string, replayed: readonly Replayed[]): Setting {
 		bills: bySource(replayed, (one) => one.billedWithFaults),
 		faults: bySource(replayed, (one) => one.faults),
 	};
-}
-
-/** The figures of a setting on all sources but one. */
-function without(left: number, { bills, faults }: Omit<Setting, "name">): Point {
-	const others = (values: readonly number[]) => sum(values.toSpliced(left, 1));
-	return { ratio: others(bills) / others(rawBills), faults: (100 * others(faults)) / others(calls) };
-}
-
-/** For each source, the setting with the least bill of those within the limit on all others; if none is, that of least faults. */
-function chooseWithout(settings: readonly Setting[], limit: number): readonly Setting[] {
-	return names.map((_, left) => {
-		const points = settings.map((setting) => ({ setting, ...without(left, setting) }));
-		const allowed = points.filter(({ faults }) => faults <= limit);
-		const order = allowed.length > 0 ? allowed : points.toSorted((a, b) => a.faults - b.faults).slice(0, 1);
-		return order.reduce((best, one) => (one.ratio < best.ratio ? one : best)).setting;
-	});
-}
-
-/** Each source under the setting that was chosen without it, added up. */
-function leftOut(chosen: readonly Setting[]): Point {
-	const own = (of: "bills" | "faults") => sum(chosen.map((setting, source) => setting[of][source] as number));
-	return { ratio: own("bills") / sum(rawBills), faults: (100 * own("faults")) / sum(calls) };
 }
 
 /** The least bill at so many faults of any of the points, or of two in turns. */
@@ -87,7 +54,9 @@ describe.skipIf(!hasRealData)("the price of a fault, chosen on all sources but o
 		),
 	);
 	const many = Array.from({ length: 40 }, (_, step) => 0.12 * 1.1 ** step);
-	const clearsLeftOut = hasRealData ? many.map((limit) => leftOut(chooseWithout(clears, limit))) : [];
+	const clearsLeftOut = hasRealData
+		? many.map((limit) => leftOut(measured, chooseWithout(measured, clears, limit)))
+		: [];
 	const shown = ({ ratio, faults }: Point) => `${ratio.toFixed(3)} at ${faults.toFixed(2)}`;
 	const say = (...cells: readonly string[]) => process.stderr.write(`| ${cells.join(" | ")} |\n`);
 	const titles = ["at most", "share used", "prices chosen", "balanced", "clear-ours, chosen", "at as many faults"];
@@ -95,11 +64,11 @@ describe.skipIf(!hasRealData)("the price of a fault, chosen on all sources but o
 	say(...titles.map(() => "---"));
 	const rows = (hasRealData ? limits : []).flatMap((limit) =>
 		margins.map((margin) => {
-			const chosen = chooseWithout(ours, limit * margin);
-			const point = leftOut(chosen);
+			const chosen = chooseWithout(measured, ours, limit * margin);
+			const point = leftOut(measured, chosen);
 			const rival = atFaults(clearsLeftOut, point.faults);
 			const range = chosen.map(({ name }) => Number(name)).sort((a, b) => a - b);
-			const clear = leftOut(chooseWithout(clears, limit * margin));
+			const clear = leftOut(measured, chooseWithout(measured, clears, limit * margin));
 			const ends = `${range[0]} to ${range.at(-1)}`;
 			say(`${limit}`, `${margin}`, ends, shown(point), shown(clear), rival.toFixed(3));
 			return { limit, margin, point, rival };

@@ -1,8 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
+import { resultText } from "../../src/conversation/transcript.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
 import { outputOfRecall } from "../../src/masking/fault-cost.ts";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
+import { stringsIn } from "../../src/masking/uses.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
 import { type CallCosts, meterFaults } from "../../src/replaying/faults.ts";
 import { rivalSchedule } from "../../src/replaying/rivals.ts";
@@ -87,6 +90,39 @@ test.prop([histories, moments], { numRuns: numberOfCases(500) })(
 		compare(history, schedule);
 	},
 );
+
+const numbersOfWords = fc.array(fc.option(fc.integer({ min: 0, max: 6 }), { freq: 2 }), {
+	minLength: 30,
+	maxLength: 30,
+});
+
+test.prop([histories, moments, numbersOfWords], { numRuns: numberOfCases(200) })(
+	"agrees with requests that are written out where results are cut as they arrive",
+	(whole, delays, kept) => {
+		const schedule = whole.results.map(({ message }, place) => {
+			const next = whole.calls.findIndex((call) => call > message);
+			return whole.calls[next + (delays[place] ?? 0)] ?? Number.POSITIVE_INFINITY;
+		});
+		compare(cutTo(whole, kept), schedule);
+	},
+);
+
+/** A history whose results keep so many words, and lose all lines. */
+function cutTo(whole: ReplayHistory, kept: readonly (number | null)[]): ReplayHistory {
+	let place = 0;
+	const messages = whole.transcript.messages.map((message) => {
+		const results = message.results.map((result) => {
+			const words = kept[place++] ?? undefined;
+			const texts = result.texts.map((one) => ({ ...one, text: one.text.split(" ").slice(0, words).join(" ") }));
+			return words === undefined ? result : { ...result, texts };
+		});
+		return { ...message, results };
+	});
+	const transcript = { ...whole.transcript, messages };
+	const cut = historyOf(transcript, policyOf({ mask: { window_turns: 1 } }));
+	const left = pairResults(transcript).map(({ result }) => stringsIn(resultText(result)));
+	return { ...cut, cut: { whole, hides: (at, kind, text) => left[at]?.[kind].has(text) === false } };
+}
 
 describe.skipIf(!hasRealData)("on real conversations", () => {
 	const real = Array.from(realTranscripts())

@@ -8,9 +8,10 @@ import { type CallCosts, carriedCalls } from "../../src/replaying/faults.ts";
  * messages, and takes as cached those that it has in common with the start of the request before.
  */
 export function plainFaults(history: ReplayHistory, schedule: Schedule, { costOf, costOfOutput }: CallCosts) {
-	const { calls, results, messageTokens, surroundingTokens } = history;
+	const { calls, results, messageTokens, surroundingTokens, cut } = history;
+	const whole = cut?.whole ?? history;
 	const isMasked = (place: number, end: number) => (schedule[place] as number) <= end;
-	const sizeOf = (place: number) => results[place]?.tokens ?? 0;
+	const sizeOf = (place: number) => whole.results[place]?.tokens ?? 0;
 	const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
 	const request = (end: number) =>
 		messageTokens.slice(0, end).map((tokens, message) => {
@@ -33,12 +34,13 @@ export function plainFaults(history: ReplayHistory, schedule: Schedule, { costOf
 		const kept = before === undefined || isCold(end) ? 0 : surroundingTokens + sum(same.map(({ tokens }) => tokens));
 		billed += costOf({ input, cached: kept + copies });
 		const answer = Array.from({ length: (calls[call + 1] ?? messageTokens.length) - end }, (_, index) => end + index);
-		const used = answer.flatMap((message) => [
-			...(history.uses().identifiers[message] ?? []),
-			...(history.uses().lines[message] ?? []),
-		]);
-		const inView = (place: number) => !isMasked(place, end) || carried.includes(place);
-		const missing = used.filter(({ holders }) => !holders.some(inView));
+		const missing = (["identifiers", "lines"] as const).flatMap((kind) => {
+			const used = answer.flatMap((message) => whole.uses()[kind][message] ?? []);
+			return used.filter(({ text, holders }) => {
+				const isLeft = (place: number) => !isMasked(place, end) && !cut?.hides(place, kind, text);
+				return !holders.some((place) => isLeft(place) || carried.includes(place));
+			});
+		});
 		if (missing.length === 0) return;
 		const smallest = missing.map(({ holders }) => {
 			const least = Math.min(...holders.map(sizeOf));

@@ -224,6 +224,18 @@ describe("the report of sessions of different models", () => {
 		expect(policies[0]).toMatchObject({ billed: 5.9, ratio_to_raw: 5.9 / 11, faults_per_100_calls: 7.5 });
 	});
 
+	it("has the same ratios in dollars as in input tokens, those of pauses and price steps among them", () => {
+		const ratiosOf = (dollars: number | undefined) => {
+			const [figures] = reportOfSessions([
+				{ ...session("some", dollars), totals: [["window:8", { ...one, pauses: paused }]] },
+			]).policies;
+			return { pauses: figures?.pauses, price_step: figures?.price_step, share: figures?.output_share };
+		};
+		const [inDollars, inTokens] = [ratiosOf(0.25), ratiosOf(undefined)];
+		expect(inDollars).toEqual(inTokens);
+		expect(inDollars.pauses).toBeDefined();
+	});
+
 	it("bounds the sum from below, by penalties that are the same in dollars", () => {
 		const { policies } = reportOfSessions([session("dear", 0.01), session("cheap", 0.001)]);
 		// Of the cheap one the bounds at 0, 0.1 and 0.5 dollars are 0.41, and 0.46 from 0.05 on.

@@ -117,7 +117,7 @@ describe("a large result", () => {
 		expect([second, third]).toEqual([before, before]);
 	});
 
-	it.each(["Read", "read_file", "view", "apply_patch", "TodoWrite", "update_plan", "mcp__palimpsest__recall_original"])(
+	it.each(["TodoWrite", "update_plan", "Task", "Skill", "mcp__palimpsest__recall_original"])(
 		"of %s goes out as the host sent it",
 		async (name) => {
 			const session = await startPlayed();
@@ -127,6 +127,35 @@ describe("a large result", () => {
 			expect(session.lastBody()).toBe(request.body);
 		},
 	);
+
+	it.each([
+		["npm test", 4_000],
+		["ls -R", 4_000],
+		["cat src/a.ts", 16_000],
+		["grep -rn value src", 16_000],
+	])("of the command %s is cut to %i characters", async (command, most) => {
+		const session = await startPlayed();
+		const proxy = await session.start();
+		const turns = [most, most + 1_000].map((chars, index) => ({ ...(turnsOf(2, chars)[index] as Turn), command }));
+		await play(proxy, turns);
+		const texts = textsIn(JSON.parse(session.lastBody()));
+		expect(texts).toContain(turns[0]?.output);
+		const cut = texts.filter((text) => text.includes(session.archive.refOf(turns[1]?.output as string)));
+		expect(cut.map(({ length }) => length <= most)).toEqual([true]);
+	});
+
+	it.each([
+		["cat src/a.ts", 40_000],
+		["npm test", 15_000],
+	])("of the command %s of %i characters is not cut with thrift low", async (command, chars) => {
+		const session = await startPlayed({ policy: policyOf({ preset: "balanced", mask: { thrift: "low" } }) });
+		const request = requestOf(
+			"anthropic",
+			turnsOf(1, chars).map((turn) => ({ ...turn, command })),
+		);
+		await sendSettled(await session.start(), request);
+		expect(session.lastBody()).toBe(request.body);
+	});
 
 	it("that a command has read from the archive goes out as the host sent it", async () => {
 		const session = await startPlayed();

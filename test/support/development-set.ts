@@ -4,11 +4,13 @@ import { clairvoyantRecall } from "../../lab/clairvoyant.ts";
 import { optimalSchedule } from "../../lab/optimum.ts";
 import type { Transcript } from "../../src/conversation/transcript.ts";
 import { toolTurns } from "../../src/conversation/turns.ts";
-import { readConversation } from "../../src/formats/detect.ts";
+import { type ReadConversation, readConversation } from "../../src/formats/detect.ts";
 import { cacheSecondsOf, pricesFor } from "../../src/masking/cache-time.ts";
 import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
 import { replay, type Schedule } from "../../src/masking/replay.ts";
+import type { Uses } from "../../src/masking/uses.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
+import { startArrivals } from "../../src/operations/replay-arrival.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { Policy, Prices } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
@@ -35,17 +37,19 @@ export interface Replayed {
 const { meter } = await tokenMeter(policyOf(), undefined);
 const histories = new Map<Transcript, Map<string, ReplayHistory>>();
 
-const found: readonly (readonly [source: string, Transcript])[] = hasRealData
+const found: readonly (readonly [source: string, ReadConversation])[] = hasRealData
 	? readdirSync(join(realDataFolder, "conversations"), { recursive: true, encoding: "utf8" })
 			.filter((name) => name.endsWith(".json"))
 			.sort()
 			.map((name) => [name, readFileSync(join(realDataFolder, "conversations", name), "utf8")] as const)
-			.map(([name, text]) => [dirname(name), readConversation(JSON.parse(text)).transcript] as const)
-			.filter(([, transcript]) => toolTurns(transcript).length >= 20)
+			.map(([name, text]) => [dirname(name), readConversation(JSON.parse(text))] as const)
+			.filter(([, { transcript }]) => toolTurns(transcript).length >= 20)
 	: [];
 
 /** The conversations that policies are measured on: all real ones with at least 20 tool turns. */
-export const developmentSet: readonly Transcript[] = found.map(([, transcript]) => transcript);
+export const conversations: readonly ReadConversation[] = found.map(([, read]) => read);
+
+export const developmentSet: readonly Transcript[] = conversations.map(({ transcript }) => transcript);
 
 /** The folder of each of them: a program, or a set of runs. */
 export const sources: readonly string[] = found.map(([source]) => source);
@@ -56,25 +60,27 @@ export function historyUnder(transcript: Transcript, policy: Policy): ReplayHist
 	const key = JSON.stringify([policy.locale, keep_errors, error_detection, digest_tokens, placeholder]);
 	const known = histories.get(transcript) ?? new Map<string, ReplayHistory>();
 	histories.set(transcript, known);
-	const history =
-		known.get(key) ??
-		readHistory({
-			transcript,
-			policy: policy.mask,
-			media: policy.media,
-			wording: wordings(policy, "archived"),
-			isPlaceholder: placeholdersOf(policy),
-			countTokens: meter.countTokens,
-			meter,
-			uses: known.values().next().value?.uses,
-			cacheTime: { seconds: policy.prices.cache_seconds },
-		});
+	const history = known.get(key) ?? readUnder(transcript, policy, known.values().next().value?.uses);
 	known.set(key, history);
 	return history;
 }
 
+function readUnder(transcript: Transcript, policy: Policy, uses?: () => Uses): ReplayHistory {
+	return readHistory({
+		transcript,
+		policy: policy.mask,
+		media: policy.media,
+		wording: wordings(policy, "archived"),
+		isPlaceholder: placeholdersOf(policy),
+		countTokens: meter.countTokens,
+		meter,
+		uses,
+		cacheTime: { seconds: policy.prices.cache_seconds },
+	});
+}
+
 /** Some sessions record that their cache lasted an hour. */
-function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
+export function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
 	return pricesFor(prices, cacheSecondsOf(messages, prices));
 }
 
@@ -87,6 +93,23 @@ export function replayAll(policy: Policy, addedToFault?: number): readonly Repla
 		const history = historyUnder(transcript, policy);
 		const schedule = replay(history, { mask: policy.mask, prices: policy.prices, addedToFault });
 		return measure(history, schedule, pricesOf(transcript, policy));
+	});
+}
+
+/** The history of a conversation whose results are cut as they arrive, as the proxy does under the policy. */
+export function historyArriving(read: ReadConversation, policy: Policy): ReplayHistory {
+	const whole = historyUnder(read.transcript, policy);
+	const arrived = startArrivals(read)(policy);
+	if (!arrived) return whole;
+	return { ...readUnder(arrived.transcript, policy, arrived.uses), cut: { whole, hides: arrived.hides } };
+}
+
+/** Replays a policy over the set with its cuts on arrival. */
+export function replayArrived(policy: Policy): readonly Replayed[] {
+	return conversations.map((read) => {
+		const history = historyArriving(read, policy);
+		const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+		return measure(history, schedule, pricesOf(read.transcript, policy));
 	});
 }
 

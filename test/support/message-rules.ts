@@ -38,6 +38,14 @@ export function refusalOfGateway(body: Json, betas: readonly string[]): string |
 	return bindingField(body) === undefined ? undefined : extraField(body);
 }
 
+/** What a gateway refuses that knows no edit of the context but `clear_thinking_20251015`. */
+export function refusalOfClearing({ context_management: management }: Json): string | undefined {
+	const edits = listOf((management as Json | undefined)?.edits);
+	const index = edits.findIndex(({ type }) => type !== "clear_thinking_20251015");
+	if (index === -1) return undefined;
+	return `context_management.edits.${index}: Input tag '${edits[index]?.type}' found using 'type' does not match any of the expected tags: 'clear_thinking_20251015'`;
+}
+
 /** `block_binding` without the beta header is a 400, and so is a value that the API does not know. */
 export function refusalOfBinding(body: Json, betas: readonly string[]): string | undefined {
 	const binding = bindingField(body);

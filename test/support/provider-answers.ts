@@ -18,6 +18,8 @@ export interface AnthropicParts {
 	readonly thinkingTokens: number;
 	/** What the API tells of the input, where the client asked for it. */
 	readonly input_transformations?: readonly unknown[] | undefined;
+	/** The edits of the context that the API made, where the client asked for some. */
+	readonly context_management?: { readonly applied_edits: readonly unknown[] } | undefined;
 }
 
 type Block = Readonly<Record<string, unknown>>;
@@ -54,7 +56,7 @@ function inputTokens({ uncached, cacheRead, written, writtenForAnHour }: InputUs
 }
 
 function anthropicMessage(parts: AnswerParts, content: readonly unknown[]) {
-	const { input_transformations } = parts.anthropic ?? {};
+	const { input_transformations, context_management } = parts.anthropic ?? {};
 	return {
 		id: idOf("msg", parts),
 		type: "message",
@@ -65,6 +67,7 @@ function anthropicMessage(parts: AnswerParts, content: readonly unknown[]) {
 		stop_sequence: null,
 		usage: anthropicUsage(parts),
 		...(input_transformations ? { input_transformations } : {}),
+		...(context_management ? { context_management } : {}),
 	};
 }
 
@@ -96,7 +99,8 @@ function anthropicOutput({ thinkingTokens: thinking_tokens }: Partial<AnthropicP
 
 function anthropicEvents(parts: AnswerParts): string[] {
 	const content = parts.anthropic?.content ?? anthropicContent(parts);
-	const message = anthropicMessage(parts, []);
+	// A stream tells of the edits at its end.
+	const { context_management, ...message } = { context_management: undefined, ...anthropicMessage(parts, []) };
 	return [
 		event({ type: "message_start", message: { ...message, stop_reason: null } }),
 		...content.flatMap((block, index) => [
@@ -108,6 +112,7 @@ function anthropicEvents(parts: AnswerParts): string[] {
 			type: "message_delta",
 			delta: { stop_reason: message.stop_reason, stop_sequence: null },
 			usage: anthropicOutput(parts.anthropic),
+			...(context_management ? { context_management } : {}),
 		}),
 		event({ type: "message_stop" }),
 	];

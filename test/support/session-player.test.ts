@@ -63,7 +63,11 @@ describe("a session that is not changed", () => {
 		["a block for the bill", { hasBillingHeader: true }, {}],
 		["counted requests", { countsEvery: 2 }, {}],
 		["words of the user", { userEvery: 3 }, {}],
-		["an older account", { betas: ["thinking-binding-controls-2026-08-01"] }, { account: "older" }],
+		[
+			"an older account",
+			{ betas: ["thinking-binding-controls-2026-08-01", "context-management-2025-06-27"] },
+			{ account: "older" },
+		],
 		["a gateway", {}, { isGateway: true }],
 		["a model that does not check", { model: "claude-sonnet-4-5" }, {}],
 	])("is right with %s", async (_, options, thinking) => {
@@ -155,7 +159,7 @@ describe("a session whose old result somebody cuts", () => {
 	it("goes on with drop_block, and what is left out is neither billed nor lost", async () => {
 		const provider = await start();
 		const thinking = { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } };
-		const betas = ["thinking-binding-controls-2026-08-01"];
+		const betas = ["thinking-binding-controls-2026-08-01", "context-management-2025-06-27"];
 		const played = await play(provider, { thinking, betas }, cutsFrom(4));
 		expect(played).toMatchObject({ isRight: true, errors: [], repairs: 0, transformations: 12 });
 		const totals = provider.totals();
@@ -198,7 +202,7 @@ describe("the bill", () => {
 	it("has no tokens of thinking that was left out", async () => {
 		const provider = await start({ tokens: 1_000 });
 		const thinking = { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } };
-		const betas = ["thinking-binding-controls-2026-08-01"];
+		const betas = ["thinking-binding-controls-2026-08-01", "context-management-2025-06-27"];
 		await play(provider, { thinking, betas }, cutsFrom(4));
 		const sent = provider.requests.map(({ usage }) => usage.uncached + usage.cacheRead + usage.written);
 		expect((sent[3] ?? 0) - (sent[2] ?? 0)).toBeLessThan(0);

@@ -14,6 +14,8 @@ export interface PlayerOptions {
 	/** Of each request; as Claude Code sends it unless given. */
 	readonly thinking?: Json;
 	readonly betas?: readonly string[];
+	/** As Claude Code sends it unless given; `null` for none. */
+	readonly contextManagement?: Json | null;
 	/**
 	 * After a 400 about thinking, the host takes thinking out of its history and sends the request again, once. `all`, or `named`: from
 	 * the block on that the answer's header names, and all where it names none. Claude Code 2.1.332 does the latter.
@@ -198,6 +200,7 @@ export async function playSession(options: PlayerOptions): Promise<PlayedSession
 
 	function requestOf(messages: readonly Json[], request: number): Json {
 		const { model = "claude-opus-5-5", thinking = usualThinking, hasBillingHeader, alternatesSystem } = options;
+		const { contextManagement = usualContextManagement } = options;
 		const billing = text(`x-anthropic-billing-header: cc_version=2.1; cch=${request}; cc_prev_req=${request - 1};`);
 		const sent = messages.map((message) => {
 			const isListed = alternatesSystem && message.role === "system" && request % 2 === 0;
@@ -208,7 +211,7 @@ export async function playSession(options: PlayerOptions): Promise<PlayedSession
 			max_tokens: 32_000,
 			stream: true,
 			thinking,
-			context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
+			...(contextManagement === null ? {} : { context_management: contextManagement }),
 			metadata: { user_id: `request-${request}` },
 			system: [...(hasBillingHeader ? [billing] : []), ...system],
 			tools,
@@ -236,6 +239,7 @@ export async function playSession(options: PlayerOptions): Promise<PlayedSession
 	}
 }
 
+const usualContextManagement = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
 const usualThinking = { type: "adaptive", display: "omitted" };
 const usualBetas = [
 	"interleaved-thinking-2025-05-14",

@@ -54,6 +54,9 @@ export interface ProviderTotals {
 	readonly output: number;
 	readonly thought: number;
 	readonly billedOutput: number;
+	/** Tokens that the API cleared from the requests, and the requests from which it cleared some. */
+	readonly cleared: number;
+	readonly clearings: number;
 	/** Requests that got a 400; they are no part of `requests`. */
 	readonly refused: number;
 	/** Blocks of thinking in the requests, and how many of them the API left out. */
@@ -136,7 +139,10 @@ export async function startStandInProvider(options: {
 		const body = received?.body ?? came;
 		if (asked.kind === "count") {
 			const tokens = promptTokens(asked.api, body, strict?.tokensOf);
-			return send(response, 200, asked.api === "gemini" ? { totalTokens: tokens } : { input_tokens: tokens });
+			if (asked.api === "gemini") return send(response, 200, { totalTokens: tokens });
+			const original = received?.original;
+			const managed = original === undefined ? {} : { context_management: { original_input_tokens: original } };
+			return send(response, 200, { input_tokens: tokens, ...managed });
 		}
 		const { api } = asked;
 		const model = asked.model ?? String(body.model);
@@ -209,6 +215,8 @@ function totalsOf(
 		output: sum((one) => one.outputTokens),
 		thought: sum((one) => one.thinkingTokens),
 		billedOutput: Math.round(billedOutput),
+		cleared: sum(({ thinking }) => thinking?.applied[0]?.cleared_input_tokens ?? 0),
+		clearings: sum(({ thinking }) => thinking?.applied.length ?? 0),
 		refused,
 		blocksSent: sum(({ thinking }) => thinking?.sent ?? 0),
 		blocksDropped: sum(({ thinking }) => thinking?.dropped ?? 0),

@@ -1,5 +1,6 @@
 import { enforcementOf } from "./claude-models.ts";
-import { refusalOfBinding, refusalOfGateway, refusalOfShape } from "./message-rules.ts";
+import { type AppliedEdit, applyContextManagement, refusalOfContextManagement } from "./context-editing.ts";
+import { refusalOfBinding, refusalOfClearing, refusalOfGateway, refusalOfShape } from "./message-rules.ts";
 import {
 	type AcceptedRequest,
 	createPreservedThinking,
@@ -23,6 +24,8 @@ export interface StandInThinking extends ThinkingAccount {
 	 * 0 unless given.
 	 */
 	readonly rethinks?: number;
+	/** In front of the API is a gateway that knows `clear_thinking_20251015` and no other edit of the context. */
+	readonly refusesClearing?: boolean;
 	/** A 400 names the invalid block in a header. The API may leave it out; it is there unless this is false. */
 	readonly hasMismatchHeader?: boolean;
 }
@@ -31,6 +34,8 @@ export interface StandInThinking extends ThinkingAccount {
 export interface ThinkingFindings extends Pick<AcceptedRequest, "sent" | "dropped" | "lost" | "isStripped"> {
 	/** Blocks of answers in the request that the model is not shown for the first time, valid or not. */
 	readonly gone: number;
+	/** The edits of the context that the API made. */
+	readonly applied: readonly AppliedEdit[];
 }
 
 export type StrictAnswer =
@@ -40,6 +45,8 @@ export type StrictAnswer =
 			readonly findings: ThinkingFindings;
 			/** As the model is shown it. */
 			readonly body: Json;
+			/** Tokens before the edits of the context; `undefined` if the request asks for none. */
+			readonly original: number | undefined;
 			readonly answer: (parts: Pick<AnswerParts, "answer" | "number">) => AnthropicParts;
 	  };
 
@@ -50,7 +57,7 @@ export interface StrictMessages {
 
 export function createStrictMessages(options: StandInThinking): StrictMessages {
 	const { isGateway = false, tokens = 400, redactedEvery = Number.POSITIVE_INFINITY, rethinks = 0 } = options;
-	const { hasMismatchHeader = true } = options;
+	const { hasMismatchHeader = true, refusesClearing = false } = options;
 	const thinking = createPreservedThinking(options);
 	let thoughts = 0;
 
@@ -59,24 +66,36 @@ export function createStrictMessages(options: StandInThinking): StrictMessages {
 		receive(body, betas) {
 			const message =
 				(isGateway ? refusalOfGateway(body, betas) : undefined) ??
+				(refusesClearing ? refusalOfClearing(body) : undefined) ??
 				refusalOfBinding(body, betas) ??
+				refusalOfContextManagement(body, betas) ??
 				refusalOfShape(body);
 			if (message !== undefined) return { kind: "refused", refusal: { message, headers: {} } };
 			const checked = thinking.check(body, betas);
 			if (checked.kind === "refused")
 				return hasMismatchHeader ? checked : { ...checked, refusal: { ...checked.refusal, headers: {} } };
 			const { sent, dropped, lost, isStripped, gone } = checked;
+			// The check compares what was sent; what the API clears is no edit.
+			const cleared = applyContextManagement(checked.body, thinking.tokensOf);
+			const { applied = [], original } = cleared ?? {};
 			return {
 				kind: "accepted",
-				findings: { sent, dropped, lost, isStripped, gone: gone.length },
-				body: checked.body,
+				findings: { sent, dropped, lost, isStripped, gone: gone.length, applied },
+				body: cleared?.body ?? checked.body,
+				original,
 				answer(parts) {
 					const again = Math.round(rethinks * checked.goneTokens);
 					const content = anthropicContent(parts);
 					const thinkingTokens = thinks(body) ? tokens + again : 0;
 					const thought = thinkingTokens === 0 ? [] : [newThinking(body, thinkingTokens)];
 					const input_transformations = checked.transformations;
-					return { content: thinking.issue(checked, [...thought, ...content]), thinkingTokens, input_transformations };
+					const context_management = cleared && { applied_edits: applied };
+					return {
+						content: thinking.issue(checked, [...thought, ...content]),
+						thinkingTokens,
+						input_transformations,
+						context_management,
+					};
 				},
 			};
 		},

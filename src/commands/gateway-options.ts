@@ -1,0 +1,33 @@
+import { type Command, Option } from "commander";
+import { logKinds } from "../log.ts";
+import { aboveZero, addArchiving, repeatable } from "./usage.ts";
+
+/** The command line loads this file for its help, so it loads nothing that serves. */
+export function addGatewayCommand(program: Command): void {
+	const stands = "Stand between a host and another MCP server, and shorten its large results.";
+	addArchiving(program, "gateway <server> [parameters...]", stands)
+		.usage("[options] (-- <command> [parameters...] | <url>)")
+		.option(
+			"--max-tokens <count>",
+			"limit of a result in tokens (default: 4000, or the limit of truncate in the configuration)",
+			aboveZero,
+		)
+		.option(
+			"--header <name=variable>",
+			"for a URL: a header, with the value of an environment variable; repeatable",
+			repeatable,
+		)
+		.option("--only <names>", "tools to offer, separated by commas (default: all)")
+		.option("--except <names>", "tools to leave out, separated by commas")
+		.option("--describe-max <count>", "most characters of a tool's description", aboveZero)
+		.addOption(
+			new Option("--recall <by>", "what reads originals: a tool that is added, or the host's own palimpsest server")
+				.choices(["tool", "server"])
+				.default("tool"),
+		)
+		.option("--no-recall", "add no tool; notices name the command palimpsest recall")
+		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
+		.action(async (server: string, parameters: string[], options) =>
+			(await import("./gateway.ts")).gateway(server, parameters, options),
+		);
+}

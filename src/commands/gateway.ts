@@ -1,0 +1,124 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import path from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { archiveLocation, createArchiveSource } from "../archive/open.ts";
+import { continuousPolicy } from "../config/config.ts";
+import type { HostStreams } from "../gateway/child.ts";
+import { windowsWord } from "../hosts/own-command.ts";
+import { createOperatorLog, type LogKind } from "../log.ts";
+import { logLevels } from "../policy/names.ts";
+import type { PolicyLayer } from "../policy/schema.ts";
+import { type ArchiveCommandOptions, commandConfig, logToStderr, recallCommandOf, say } from "./input-output.ts";
+import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
+import { listOfNames, refuseUsage } from "./usage.ts";
+
+interface GatewayCommandOptions extends ArchiveCommandOptions {
+	readonly maxTokens?: number;
+	readonly header?: readonly string[];
+	readonly only?: string;
+	readonly except?: string;
+	readonly describeMax?: number;
+	/** `false` by `--no-recall`. */
+	readonly recall: "tool" | "server" | false;
+	readonly log?: LogKind;
+}
+
+/** `palimpsest gateway -- COMMAND ARGS…` or `palimpsest gateway URL`: runs until the server or the host ends. */
+export async function gateway(
+	server: string,
+	parameters: readonly string[],
+	options: GatewayCommandOptions,
+): Promise<void> {
+	const shared = await gatewayOptions(options, [server, ...parameters]);
+	const url = parameters.length === 0 && /^https?:\/\//i.test(server) ? new URL(server) : undefined;
+	if (url === undefined && options.header) refuseUsage("expected --header with the URL of a server");
+	const streams = { input: process.stdin, output: process.stdout };
+	if (url) {
+		const { serveRemote } = await import("../gateway/remote.ts");
+		const leave = () => process.stdin.destroy();
+		for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, leave);
+		await serveRemote(url, streams, { ...shared, headers: headersOf(options) });
+	} else process.exitCode = await serveCommand(server, parameters, { streams, shared });
+	shared.archive?.end();
+	process.stdin.destroy();
+}
+
+/** The exit code of the server, or why it cannot be started, as a shell says it. */
+async function serveCommand(
+	command: string,
+	parameters: readonly string[],
+	{ streams, shared }: { readonly streams: HostStreams; readonly shared: Awaited<ReturnType<typeof gatewayOptions>> },
+): Promise<number> {
+	// There, npx and its like are scripts, which only a shell can run.
+	const shell = process.platform === "win32";
+	const [program = "", ...words] = shell ? [command, ...parameters].map(windowsWord) : [command, ...parameters];
+	const child = spawn(program, words, { stdio: ["pipe", "pipe", "inherit"], windowsHide: true, shell });
+	const keepSignals = passSignals(child);
+	try {
+		const started = await startOf(child);
+		if (started.kind === "not_started") {
+			say(`cannot run ${command}: ${started.reason}`);
+			return started.exitCode;
+		}
+		const { serveChild } = await import("../gateway/child.ts");
+		const server = child as ChildProcessByStdio<Writable, Readable, null>;
+		const { code, signal } = await serveChild(server, streams, { ...shared, name: path.basename(command) });
+		return exitCodeOfEnd(code, signal);
+	} finally {
+		keepSignals();
+	}
+}
+
+/** Values are in variables, since arguments are seen by every process. */
+function headersOf({ header = [] }: GatewayCommandOptions): Record<string, string> {
+	const pairs = header.map((one) => {
+		const [, name = "", variable = ""] = /^([\w-]+)=(\w+)$/.exec(one) ?? [];
+		const value = process.env[variable];
+		if (name === "") return refuseUsage("expected --header as NAME=VARIABLE");
+		if (!value) return refuseUsage(`expected the value of ${name} in the environment variable ${variable}`);
+		return [name, value];
+	});
+	return Object.fromEntries(pairs);
+}
+
+const leastTokens = 100;
+/** As `palimpsest run` does. */
+const usualTokens = 4_000;
+
+async function gatewayOptions(options: GatewayCommandOptions, server: readonly string[]) {
+	const { maxTokens = Number.POSITIVE_INFINITY, only, except, describeMax, recall, log: kind = "text" } = options;
+	if (maxTokens < leastTokens) refuseUsage(`expected --max-tokens to be at least ${leastTokens}, which a notice needs`);
+	const config = await commandConfig(options);
+	const policy = continuousPolicy(config);
+	const layers: readonly PolicyLayer[] = [{ preset: "balanced" }, ...config.layers];
+	const level = () => policy.log_level;
+	const { log, onCallEnd } = createOperatorLog({
+		kind,
+		isWanted: (of) => logLevels.indexOf(of) >= logLevels.indexOf(level()),
+		inWords: logToStderr(level),
+		say,
+		// The server writes to the same standard error, so that it is not captured.
+		write: (line) => void process.stderr.write(`${line}\n`),
+	});
+	const showsCalls = kind === "json" || (kind === "text" && logLevels.indexOf("info") >= logLevels.indexOf(level()));
+	return {
+		policy,
+		layers,
+		maxTokens: options.maxTokens ?? (layers.some(setsLimit) ? undefined : usualTokens),
+		archive: createArchiveSource({
+			location: archiveLocation({ ...options, environment: process.env }),
+			policy: () => policy,
+		}),
+		owner: createHash("sha256").update(JSON.stringify(server)).digest("hex").slice(0, 16),
+		choice: { only: listOfNames(only), except: listOfNames(except), describeMax },
+		recall: recall === false ? ("command" as const) : recall,
+		recallCommand: recallCommandOf(options),
+		log,
+		onCallEnd: showsCalls ? onCallEnd : undefined,
+	};
+}
+
+function setsLimit({ truncate }: PolicyLayer): boolean {
+	return truncate?.max_chars !== undefined || truncate?.max_tokens !== undefined;
+}

@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import { addArchiving } from "./usage.ts";
+
+/** The command line loads this file for its help. */
+export function addSetupCommands(program: Command): void {
+	const command = (signature: string, description: string) => program.command(signature).description(description);
+
+	command("install [host]", "Add the server to a host's configuration, or list the hosts.")
+		.option("--project", "for this project only")
+		.option("--dry-run", "show what would change and write nothing")
+		.option("--preset <name>", "policy to start from (default balanced)")
+		.option("--locale <locale>", "language of placeholders (default: the preset's)")
+		.option("--archive <where>", "where originals are kept (default: the user's state folder)")
+		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
+		.option("--local", "start this program, not the published package; a checkout always does")
+		.option("--gateway [servers...]", "put the gateway before other servers of the host instead (default: all)")
+		.option("--list", "list the hosts, and the servers behind the gateway")
+		.action(async (host, options) => (await import("./install.ts")).install(host, options));
+
+	command("uninstall <host>", "Remove the server and the gateway from a host's configuration.")
+		.option("--project", "from this project only")
+		.option("--dry-run", "show what would change and write nothing")
+		.option("--gateway [servers...]", "take only the gateway from before the servers of the host (default: all)")
+		.action(async (host, options) => (await import("./install.ts")).uninstall(host, options));
+
+	addArchiving(program, "doctor", "Check the installation and say how to fix what fails.")
+		.option("--http <host:port>", "address for serve --http (default 127.0.0.1:8765)")
+		.option("--json", "as JSON")
+		.action(async (options) => (await import("./doctor.ts")).doctor(options));
+}

@@ -1,0 +1,92 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { connectTo } from "../proxy/forward.ts";
+
+interface HttpRequest {
+	readonly method: "POST" | "GET" | "DELETE";
+	/** In place of the server's own. */
+	readonly path?: string | undefined;
+	readonly body?: Buffer;
+	readonly headers?: Readonly<Record<string, string>>;
+	readonly signal: AbortSignal;
+}
+
+export type HttpLink = ReturnType<typeof createHttpLink>;
+
+/** Requests to one MCP server, with its session. There is no time-out: a tool may work for long. */
+export function createHttpLink(url: URL, ownHeaders: Readonly<Record<string, string>>) {
+	const upstream = connectTo(new URL(url.origin));
+	let ownPath = url.pathname + url.search;
+	let session: string | undefined;
+	let revision: string | undefined;
+
+	const ask = async (asked: HttpRequest): Promise<IncomingMessage> => {
+		const { method, path = ownPath, body, signal } = asked;
+		const headers = {
+			Accept: method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
+			...(session !== undefined && { "Mcp-Session-Id": session }),
+			...(revision !== undefined && { "MCP-Protocol-Version": revision }),
+			...asked.headers,
+			...ownHeaders,
+		};
+		const answer = await upstream.ask({
+			method,
+			path,
+			rawHeaders: Object.entries(headers).flat(),
+			body: body ? { bytes: body, decoded: false } : { stream: Readable.from([]) },
+			signal,
+		});
+		const moved = redirectWithin(url, answer);
+		if (moved === undefined || moved === path) return answer;
+		answer.resume();
+		ownPath = moved;
+		return ask({ ...asked, path: moved });
+	};
+	return {
+		ask,
+		hasSession: () => session !== undefined,
+		/** Keeps the session that an answer names. */
+		keepSession(answer: IncomingMessage): void {
+			session = headerOf(answer, "mcp-session-id") ?? session;
+		},
+		/** The revision that was agreed on; later requests name it. */
+		agreeOn(agreed: string): void {
+			revision = agreed;
+		},
+		close: () => upstream.close(),
+	};
+}
+
+/** The place to which the server sends the same request; `undefined` if it is none, or on another server. */
+function redirectWithin(url: URL, { statusCode, headers }: IncomingMessage): string | undefined {
+	if ((statusCode !== 307 && statusCode !== 308) || headers.location === undefined) return undefined;
+	const place = URL.canParse(headers.location, url.href) ? new URL(headers.location, url) : undefined;
+	return place?.origin === url.origin ? place.pathname + place.search : undefined;
+}
+
+export type AnswerKind = "stream" | "json" | "other";
+
+export function kindOf(answer: IncomingMessage): AnswerKind {
+	const type = headerOf(answer, "content-type") ?? "";
+	if (/^text\/event-stream\b/i.test(type)) return "stream";
+	return /^application\/json\b/i.test(type) ? "json" : "other";
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+	const value = headers[name];
+	return typeof value === "string" ? value : undefined;
+}
+
+/** In bytes of one answer. */
+const mostHeld = 256 * 1024 * 1024;
+
+export async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
+	const pieces: Buffer[] = [];
+	let bytes = 0;
+	for await (const piece of answer) {
+		bytes += piece.length;
+		if (bytes > mostHeld) throw Object.assign(new Error("The answer is too large."), { code: "over 256 MiB" });
+		pieces.push(piece);
+	}
+	return Buffer.concat(pieces, bytes);
+}

@@ -1,0 +1,82 @@
+import { isUtf8 } from "node:buffer";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { Path } from "../conversation/paths.ts";
+import type { TextDocument } from "../json-text/read.ts";
+import { namesRevision } from "../mcp/body.ts";
+import { focusOfCall } from "../truncation/focus.ts";
+
+export type RequestId = string | number;
+
+export type Message =
+	| {
+			readonly kind: "request";
+			readonly id: RequestId;
+			readonly method: string;
+			readonly params: JsonObject;
+			/** Whether it is of revision 2026-07-28 or later. */
+			readonly isNewer: boolean;
+	  }
+	| { readonly kind: "notification"; readonly method: string; readonly params: JsonObject }
+	/** `result` is absent in an error. */
+	| { readonly kind: "response"; readonly id: RequestId; readonly result?: JsonObject }
+	| { readonly kind: "other" };
+
+/** A line with its messages: one, or those of a batch (revision 2025-03-26). */
+export interface ReadLine {
+	readonly document: TextDocument;
+	readonly messages: readonly { readonly path: Path; readonly message: Message }[];
+}
+
+/** `undefined` for a line that is not JSON in UTF-8, which only the receiver can judge. */
+export function readLine(line: Buffer): ReadLine | undefined {
+	if (!isUtf8(line)) return undefined;
+	const text = line.toString();
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+	const document: TextDocument = { text, kind: "json", value, roots: [{ start: 0, end: text.length }] };
+	const messages = Array.isArray(value)
+		? value.map((one, index) => ({ path: [index], message: readMessage(one) }))
+		: [{ path: [], message: readMessage(value) }];
+	return { document, messages };
+}
+
+function readMessage(value: unknown): Message {
+	if (!isJsonObject(value)) return { kind: "other" };
+	const { id, method, params, result, error } = value;
+	const given = isJsonObject(params) ? params : {};
+	const isAnswerable = typeof id === "string" || typeof id === "number";
+	if (typeof method === "string") {
+		if (!isAnswerable) return { kind: "notification", method, params: given };
+		return { kind: "request", id, method, params: given, isNewer: namesRevision(value) };
+	}
+	if (!isAnswerable || (result === undefined && error === undefined)) return { kind: "other" };
+	return { kind: "response", id, ...(isJsonObject(result) && error === undefined && { result }) };
+}
+
+/** What the answer to a request will hold, as far as the gateway looks at it. */
+export type Asked =
+	| { readonly kind: "call"; readonly tool: string; readonly focus: string }
+	| { readonly kind: "resource"; readonly uri: string }
+	| { readonly kind: "tool_list"; readonly isFirstPage: boolean }
+	/** The result of a call that runs as a task (revision 2025-11-25). */
+	| { readonly kind: "task"; readonly taskId: string }
+	| { readonly kind: "other" };
+
+export function askedBy({ method, params }: Pick<Message & { kind: "request" }, "method" | "params">): Asked {
+	switch (method) {
+		case "tools/call":
+			return { kind: "call", tool: String(params.name), focus: focusOfCall({ input: params.arguments }) };
+		case "resources/read":
+			return { kind: "resource", uri: String(params.uri) };
+		case "tools/list":
+			return { kind: "tool_list", isFirstPage: params.cursor === undefined };
+		case "tasks/result":
+			return { kind: "task", taskId: String(params.taskId) };
+		default:
+			return { kind: "other" };
+	}
+}

@@ -1,0 +1,34 @@
+import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { Path } from "../conversation/paths.ts";
+import { listOf } from "../json-text/value.ts";
+
+export interface TextPlace {
+	readonly path: Path;
+	readonly text: string;
+}
+
+/** The texts of a result of `tools/call` or `resources/read` at a path. Images, recordings and files are none. */
+export function textsOf(result: JsonObject, path: Path): readonly TextPlace[] {
+	const places: TextPlace[] = [];
+	const add = (holder: unknown, at: Path): void => {
+		if (isJsonObject(holder) && typeof holder.text === "string" && !isPage(holder))
+			places.push({ path: [...at, "text"], text: holder.text });
+	};
+	for (const [index, block] of listOf(result.content).entries()) {
+		if (!isJsonObject(block)) continue;
+		if (block.type === "text") add(block, [...path, "content", index]);
+		else if (block.type === "resource") add(block.resource, [...path, "content", index, "resource"]);
+	}
+	for (const [index, content] of listOf(result.contents).entries()) add(content, [...path, "contents", index]);
+	return places;
+}
+
+/** Pages of an app are for the host, which runs them. */
+const isPage = ({ uri }: JsonObject) => typeof uri === "string" && uri.startsWith("ui://");
+
+/** The characters of a result: of its texts, and of its structured content as JSON. */
+export function charsOf(result: JsonObject): number {
+	const { structuredContent } = result;
+	const structured = isJsonObject(structuredContent) ? compactJson(structuredContent).length : 0;
+	return textsOf(result, []).reduce((sum, { text }) => sum + text.length, structured);
+}

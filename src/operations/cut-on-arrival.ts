@@ -1,0 +1,97 @@
+import { groupBy } from "../conversation/lists.ts";
+import type { ReplaceEdit } from "../conversation/plan.ts";
+import type { Archiving } from "../conversation/report.ts";
+import { resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import { callArguments, type PairedResult } from "../conversation/turns.ts";
+import { callTarget } from "../masking/call-targets.ts";
+import type { TargetKind } from "../masking/targets.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { Wordings } from "../policy/wordings.ts";
+import { shortenedRef } from "../restore/recognise.ts";
+import { isShownWhole } from "../truncation/shown-whole.ts";
+import { planTruncate } from "../truncation/truncate-results.ts";
+import { textLibraries } from "./text-libraries.ts";
+import { headShareOf } from "./truncation-limit.ts";
+
+/** The characters to which a result of a call is cut; `undefined` if it stays whole. */
+export type ArrivalLimit = (result: { readonly chars: number; readonly kind: TargetKind }) => number | undefined;
+
+/** The edits that cut the results among `fresh` that the policy, or another limit, cuts before they are first sent. */
+export function planCuts(what: {
+	readonly transcript: Transcript;
+	readonly fresh: readonly PairedResult[];
+	readonly policy: Policy;
+	readonly wording: Wordings;
+	readonly isPlaceholder: (text: string) => boolean;
+	readonly archiving: Archiving | undefined;
+	readonly limitOf?: ArrivalLimit | undefined;
+}): readonly ReplaceEdit[] {
+	const { transcript, fresh, policy, wording, limitOf = arrivalLimit(policy) } = what;
+	const { strategy, head_chars: headChars, tail_chars: tailChars, keep_ansi } = policy.truncate;
+	const limits = new Map<ToolResult, number>();
+	for (const one of fresh) {
+		const limit = limitFor(one, transcript, limitOf);
+		if (limit !== undefined) limits.set(one.result, limit);
+	}
+	const byLimit = groupBy(limits.keys(), (result) => limits.get(result) as number);
+	return Array.from(byLimit).flatMap(([maxChars, chosen]) =>
+		planTruncate({
+			...what,
+			transcript: withResults(transcript, new Set(chosen)),
+			limits: { maxChars, headChars, tailChars, marker: wording.truncateMarker },
+			// The sizes of these edits are in no report, and counting tokens would take longer than cutting.
+			countTokens: (text) => Math.ceil(text.length / 4),
+			byStrategy:
+				strategy === "head_tail"
+					? undefined
+					: {
+							...textLibraries,
+							strategy,
+							wording: wording.notices,
+							headShare: headShareOf(policy),
+							keepAnsi: keep_ansi,
+						},
+		}),
+	);
+}
+
+/** Whether a result is so large that its call decides whether it is cut. */
+export function mayBeCut(result: ToolResult, { truncate }: Policy): boolean {
+	return resultText(result).length > Math.min(truncate.max_chars, truncate.command_chars ?? truncate.max_chars);
+}
+
+/** What these print is a report of what was done. What other calls return was asked for by its place or its words. */
+const reporting: ReadonlySet<TargetKind> = new Set(["run", "list", "write"]);
+
+/** These stay whole with thrift low: an answer that quotes a file needs all of its lines. */
+const quoted: ReadonlySet<TargetKind> = new Set(["read", "write"]);
+
+/** docs/evidence.md#cutting-on-arrival */
+function arrivalLimit({ truncate: { max_chars: all, command_chars }, mask: { thrift } }: Policy): ArrivalLimit {
+	const ofCommands = thrift === "low" ? all : (command_chars ?? all);
+	return ({ chars, kind }) => {
+		if (thrift === "low" && quoted.has(kind)) return undefined;
+		const most = reporting.has(kind) ? ofCommands : all;
+		return chars > most ? most : undefined;
+	};
+}
+
+function limitFor(one: PairedResult, { messages }: Transcript, limitOf: ArrivalLimit): number | undefined {
+	const { result, call, caller } = one;
+	// A hook has shortened it already, and its notice names the original.
+	if (result.texts.some(({ text }) => shortenedRef(text) !== undefined)) return undefined;
+	const calling = caller === undefined ? undefined : messages[caller];
+	const input = calling && call ? callArguments(calling)[calling.calls.indexOf(call)] : undefined;
+	if (isShownWhole(call?.name ?? "", input)) return undefined;
+	const { kind } = callTarget({ name: call?.name, argumentsText: input });
+	return limitOf({ chars: resultText(result).length, kind });
+}
+
+function withResults(transcript: Transcript, chosen: ReadonlySet<ToolResult>): Transcript {
+	const messages = transcript.messages.map((message) =>
+		message.results.length === 0
+			? message
+			: { ...message, results: message.results.filter((result) => chosen.has(result)) },
+	);
+	return { ...transcript, messages };
+}

@@ -1,0 +1,102 @@
+import type { JsonObject } from "../conversation/json.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import { idAt, listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { Remembered } from "./memory.ts";
+import type { ResultState } from "./states.ts";
+
+/** The beta feature of Anthropic's API by which it clears tool results itself (platform.claude.com, "Context editing"). */
+export const clearingBeta = "context-management-2025-06-27";
+
+const clearToolUses = "clear_tool_uses_20250919";
+
+/**
+ * Whether the provider clears results: `off`, since nobody asked for that or the API cannot; `on`; `refused` where it is asked
+ * for but the caller clears itself, or the provider has refused the field.
+ */
+export type Clearing = "off" | "on" | "refused";
+
+/** A request of a host; whether its API can clear results itself. */
+interface AskedRequest {
+	readonly body: unknown;
+	readonly canClear?: boolean | undefined;
+}
+
+export function clearingFor(
+	request: AskedRequest,
+	policy: Policy,
+	remembered: Pick<Remembered, "refusesClearing">,
+): Clearing {
+	if (policy.mask.by !== "provider" || !request.canClear) return "off";
+	return mayClear(request, remembered) ? "on" : "refused";
+}
+
+/** Whether known states of cleared results count for a request. Of the caller's own edits only that of thinking goes with ours. */
+export function mayClear(
+	{ body, canClear }: AskedRequest,
+	{ refusesClearing }: Pick<Remembered, "refusesClearing">,
+): boolean {
+	const edits = objectsOf(objectOf(objectOf(body).context_management).edits);
+	return canClear === true && !refusesClearing && edits.every(({ type }) => /^clear_thinking_/.test(String(type)));
+}
+
+/** The state in which a cleared result is sent where the provider does not clear it. */
+export function uncleared(state: ResultState | undefined): ResultState | undefined {
+	if (state?.kind !== "cleared") return state;
+	return state.values.size === 0 ? undefined : { ...state, kind: "cut" };
+}
+
+/**
+ * The places of results that the provider can clear, in the order of their tool uses: the oldest go first. A result whose
+ * call is not in the request is left out, and so is an observation in a message of the user.
+ */
+export function clearablePlaces(body: unknown, paired: readonly PairedResult[]): number[] {
+	const uses = new Map(toolUses(body).map(({ id }, index) => [id, index]));
+	const useOf = (place: number) => uses.get(paired[place]?.result.callId) ?? -1;
+	return Array.from(paired.keys())
+		.filter((place) => useOf(place) !== -1)
+		.sort((a, b) => useOf(a) - useOf(b));
+}
+
+/**
+ * The field `context_management` of a request in which the provider clears what is known to be cleared: `keep` are the tool
+ * uses after the last one, so that it grows by those that are added, and the cleared results stay the same. Tools of
+ * results that stay before it are excluded. `undefined` if nothing is cleared.
+ */
+export function contextManagement(
+	body: unknown,
+	paired: readonly PairedResult[],
+	stateOf: (place: number) => ResultState | undefined,
+): JsonObject | undefined {
+	const kinds = new Map(paired.map(({ result }, place) => [result.callId, stateOf(place)?.kind]));
+	const uses = toolUses(body);
+	const last = uses.findLastIndex(({ id }) => kinds.get(id) === "cleared");
+	if (last === -1) return undefined;
+	const before = uses.slice(0, last + 1);
+	const namesOf = (isOne: (kind: ResultState["kind"] | undefined) => boolean) =>
+		before.flatMap(({ id, name }) => (name !== undefined && kinds.has(id) && isOne(kinds.get(id)) ? [name] : []));
+	const cleared = new Set(namesOf((kind) => kind === "cleared"));
+	const staying = new Set(namesOf((kind) => kind !== "cleared" && kind !== "masked"));
+	const excluded = [...staying].filter((name) => !cleared.has(name));
+	const keep = uses.length - before.length;
+	const edit = {
+		type: clearToolUses,
+		// More than this many are always there.
+		trigger: { type: "tool_uses", value: Math.max(1, keep) },
+		keep: { type: "tool_uses", value: keep },
+		...(excluded.length > 0 ? { exclude_tools: excluded } : {}),
+	};
+	const own = objectOf(objectOf(body).context_management);
+	return { ...own, edits: [...listOf(own.edits), edit] };
+}
+
+/**
+ * All tool uses of a request, also those of tools that the provider runs. It is not documented whether `keep` counts these, and
+ * those of excluded tools: if it does not, less is cleared than was meant, never more.
+ */
+function toolUses(body: unknown) {
+	return objectsOf(objectOf(body).messages)
+		.flatMap(({ role, content }) => (role === "assistant" ? objectsOf(content) : []))
+		.filter(({ type }) => type === "tool_use" || type === "server_tool_use" || type === "mcp_tool_use")
+		.map((block) => ({ id: idAt(block, "id"), name: stringAt(block, "name") }));
+}

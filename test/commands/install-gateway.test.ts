@@ -1,0 +1,76 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { builtCli } from "../support/built-cli.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+const smallServer = path.resolve(import.meta.dirname, "../gateway/small-server.js");
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+	file = path.join(folder, ".config", "Claude", "claude_desktop_config.json");
+	await mkdir(path.dirname(file), { recursive: true });
+});
+const environment = {
+	PATH: "/nowhere",
+	XDG_CONFIG_HOME: "",
+	XDG_STATE_HOME: "",
+	APPDATA: "",
+	CODEX_HOME: "",
+	COPILOT_HOME: "",
+};
+const run = (...parameters: string[]) => runCli(parameters, { folder, environment });
+
+const entered = (servers: object) => `{\n\t"mcpServers": ${JSON.stringify(servers)},\n\t"other": [1.0]\n}\n`;
+const small = { command: process.execPath, args: [smallServer], env: { KEY: "secret" } };
+const read = async () => JSON.parse(await readFile(file, "utf8")).mcpServers;
+
+describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", () => {
+	it("puts the gateway before every server with a command, and uninstall brings back every byte", async () => {
+		const text = entered({ small, web: { url: "https://example.org/mcp" }, bare: { command: "x" } });
+		await writeFile(file, text);
+		const installed = await run("install", "claude-desktop", "--gateway");
+		expect(installed.lines.join("\n")).toContain("left web as it is: it is an address");
+		const servers = await read();
+		expect(servers.small).toEqual({ ...small, args: [builtCli, "gateway", "--", process.execPath, smallServer] });
+		expect(servers.bare).toEqual({ command: process.execPath, args: [builtCli, "gateway", "x"] });
+		expect((await run("install", "claude-desktop", "--gateway")).lines.join()).toContain("nothing to change");
+		expect((await run("install", "--list")).text).toMatch(/claude-desktop .*behind the gateway: small, bare/);
+		await run("uninstall", "claude-desktop", "--gateway", "bare");
+		expect((await read()).bare).toEqual({ command: "x" });
+		await run("uninstall", "claude-desktop");
+		expect(await readFile(file, "utf8")).toBe(text);
+	});
+
+	it("names the servers, and refuses unknown ones", async () => {
+		await writeFile(file, entered({ small, bare: { command: "x" } }));
+		await run("install", "claude-desktop", "--gateway", "bare");
+		expect((await read()).small).toEqual(small);
+		const refused = await run("install", "claude-desktop", "--gateway", "smal");
+		expect(refused.code).toBe(2);
+		expect(refused.lines.join("\n")).toContain("Did you mean small?");
+	});
+
+	it("adds no tool where the host has our server, which reads the same archive", async () => {
+		await writeFile(file, entered({ small }));
+		await run("install", "claude-desktop", "--archive", path.join(folder, "kept"));
+		await run("install", "claude-desktop", "--gateway", "small");
+		const archive = ["--archive", path.join(folder, "kept")];
+		expect((await read()).small.args.slice(1, 7)).toEqual(["gateway", "--recall", "server", ...archive, "--"]);
+	});
+
+	it("makes an entry that starts, as doctor says", async () => {
+		await writeFile(file, entered({ small }));
+		await run("install", "claude-desktop", "--gateway");
+		const { text } = await run("doctor", "--http", "127.0.0.1:0", "--archive", "none");
+		expect(text).toMatch(/gateway +claude-desktop small: \d+ tools/);
+		await writeFile(file, entered({ gone: { command: "/no/such" } }));
+		await run("install", "claude-desktop", "--gateway");
+		expect((await run("doctor", "--http", "127.0.0.1:0")).text).toMatch(
+			/FAILED +gateway +claude-desktop gone: fails \(it ended with exit code 127\)/,
+		);
+	});
+});

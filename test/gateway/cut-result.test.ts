@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { call, inMemoryGateway, type Json, numberedLines, refIn, textIn, textResult } from "./in-memory-gateway.ts";
+
+const cutOf = (result: Json, options: Parameters<typeof inMemoryGateway>[0] = {}, given: Json = {}) =>
+	inMemoryGateway(options).answer(call(1, "search", given), result);
+const base64 = (chars: number) =>
+	Buffer.from(Array.from({ length: chars }, (_, at) => (at * 7_919) % 251))
+		.toString("base64")
+		.slice(0, chars);
+
+describe("the text of a result", () => {
+	it("stays at the limit, and is cut to it above", async () => {
+		const at = "x y ".repeat(4_000);
+		expect(textIn(await cutOf(textResult(at)))).toBe(at);
+		const above = textIn(await cutOf(textResult(`${at}z`)));
+		expect(above.length).toBeLessThanOrEqual(16_000);
+		expect(refIn(above)).not.toBe("");
+	});
+
+	it("is cut to the policy's limit, and to a limit in tokens", async () => {
+		const long = numberedLines(2_000);
+		const ofPolicy = textIn(await cutOf(textResult(long), { layer: { truncate: { max_chars: 2_000 } } }));
+		expect(ofPolicy.length).toBeLessThanOrEqual(2_000);
+		const inTokens = textIn(await cutOf(textResult(long), { maxTokens: 300 }));
+		expect(inTokens.length).toBeLessThan(1_500);
+		expect(textIn(await cutOf(textResult("word ".repeat(200)), { maxTokens: 300 }))).toBe("word ".repeat(200));
+	});
+
+	it("in several blocks shares the limit; images and recordings stay", async () => {
+		const image = { type: "image", data: base64(30_000), mimeType: "image/png" };
+		const [short, long] = ["a short one", numberedLines(1_000)];
+		const { content } = (await cutOf({
+			content: [{ type: "text", text: short }, image, { type: "text", text: long, annotations: { priority: 1 } }],
+		})) as { content: { text: string }[] };
+		expect(content.slice(0, 2)).toEqual([{ type: "text", text: short }, image]);
+		expect(content[2]).toMatchObject({ type: "text", annotations: { priority: 1 } });
+		expect(content[2]?.text.length).toBeLessThanOrEqual(16_000 - short.length);
+	});
+
+	it("in very many blocks is cut as one", async () => {
+		const texts = Array.from({ length: 500 }, (_, at) => `result ${at}: ${"word ".repeat(20)}`);
+		const { content } = (await cutOf(textResult(...texts), {}, { query: "result 321" })) as {
+			content: { text: string }[];
+		};
+		expect(content).toHaveLength(1);
+		expect(content[0]?.text.length).toBeLessThanOrEqual(16_000);
+		expect(content[0]?.text).toContain("result 321:");
+	});
+
+	it("that is base64 becomes a line that describes it", async () => {
+		const text = `The screenshot:\n${base64(40_000)}\nIt shows the login page.`;
+		const [notice, ...lines] = textIn(await cutOf(textResult(text))).split("\n");
+		expect(notice).toMatch(/^\[Output shortened: .*ref=/);
+		expect(lines).toEqual(["The screenshot:", "[… Base64 data, 40000 characters …]", "It shows the login page."]);
+	});
+
+	it("of an error is whole up to the limit; above, the failure stays", async () => {
+		const failure = "line 1234: FATAL could not connect to the database: connection refused";
+		const text = numberedLines(3_000, { 1234: failure });
+		const error = { ...textResult(numberedLines(200)), isError: true };
+		expect(await cutOf(error)).toEqual(error);
+		const cut = await cutOf({ ...textResult(text), isError: true });
+		expect(cut.isError).toBe(true);
+		expect(textIn(cut)).toContain(failure);
+	});
+
+	it("of an embedded resource is cut; the page of an app is not", async () => {
+		const text = numberedLines(1_000);
+		const resources = ["file:///a.txt", "ui://app/page"].map((uri) => ({ type: "resource", resource: { uri, text } }));
+		const { content } = (await cutOf({ content: resources })) as { content: { resource: { text: string } }[] };
+		expect(content.map(({ resource }) => resource.text.length <= 16_000)).toEqual([true, false]);
+	});
+
+	it("of a resource that is read is cut; its bytes are not", async () => {
+		const { answer } = inMemoryGateway();
+		const request = { id: 1, method: "resources/read", params: { uri: "file:///log.txt" } };
+		const blob = base64(40_000);
+		const contents = [
+			{ uri: "file:///log.txt", text: numberedLines(1_000) },
+			{ uri: "file:///log.gz", blob },
+		];
+		const read = (await answer(request, { contents })) as { contents: { text: string; blob: string }[] };
+		expect(read.contents[0]?.text.length).toBeLessThanOrEqual(16_000);
+		// No tool was listed to the host.
+		expect(read.contents[0]?.text).toMatch(/read it with `palimpsest recall [a-z0-9]{12}`\./);
+		expect(read.contents[1]).toEqual(contents[1]);
+	});
+
+	it("passes whole where the limit has no room to name the original", async () => {
+		const text = numberedLines(100);
+		const layer = { truncate: { max_chars: 40 } };
+		expect(textIn(await cutOf(textResult(text), { layer }))).toBe(text);
+	});
+});
+
+describe("structured content", () => {
+	const long = numberedLines(2_000);
+	const schema = (properties: Json) => ({
+		type: "object",
+		properties,
+		required: Object.keys(properties),
+		additionalProperties: false,
+	});
+
+	async function structured(content: Json, outputSchema?: Json) {
+		const { answer, logged } = inMemoryGateway();
+		const tool = { name: "search", inputSchema: { type: "object" }, ...(outputSchema && { outputSchema }) };
+		await answer({ id: 1, method: "tools/list" }, { tools: [tool] });
+		const result = await answer(call(2, "search"), { content: [], structuredContent: content });
+		return { content: result.structuredContent as Json, events: logged.map(({ data }) => data.event) };
+	}
+
+	it("is cut in its strings, and keeps its shape", async () => {
+		const given = {
+			total: 2,
+			pages: [
+				{ title: "a", text: long },
+				{ title: "b", text: "short" },
+			],
+		};
+		const { content, events } = await structured(given);
+		const pages = content.pages as { text: string }[];
+		expect(content).toEqual({ total: 2, pages: [{ title: "a", text: pages[0]?.text }, given.pages[1]] });
+		expect(JSON.stringify(content).length).toBeLessThanOrEqual(16_500);
+		expect(refIn(pages[0]?.text ?? "")).not.toBe("");
+		expect(events).toEqual([]);
+	});
+
+	it.each([
+		["is cut if that fits the schema", { type: "string", minLength: 5 }, true],
+		["stays if the schema refuses a cut string", { type: "string", pattern: "^line 1:" }, false],
+	])("%s", async (_what, text, isCut) => {
+		const { content, events } = await structured({ text: long }, schema({ text }));
+		expect((content.text as string) !== long).toBe(isCut);
+		expect(events).toEqual(isCut ? [] : ["structure_kept"]);
+	});
+
+	it("stays where cutting strings is not enough, and the log says so", async () => {
+		const given = { rows: Array.from({ length: 3_000 }, (_, at) => ({ id: at, name: `row ${at}` })), text: long };
+		const { content, events } = await structured(given);
+		expect(content).toEqual(given);
+		expect(events).toEqual(["structure_kept"]);
+	});
+});

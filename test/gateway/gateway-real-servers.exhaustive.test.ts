@@ -1,0 +1,171 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { loadCounter } from "../../src/tokens/counter.ts";
+import { builtCli } from "../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+
+const folder = path.join(import.meta.dirname, "servers");
+const modules = path.join(folder, "node_modules");
+const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const hasBrowser = process.env.CI !== undefined || existsSync(chromium);
+
+const scriptOf = (name: string, file = "dist/index.js") => [process.execPath, path.join(modules, name, file)];
+const servers = {
+	everything: scriptOf("@modelcontextprotocol/server-everything"),
+	filesystem: scriptOf("@modelcontextprotocol/server-filesystem"),
+	memory: scriptOf("@modelcontextprotocol/server-memory"),
+	playwright: scriptOf("@playwright/mcp", "cli.js"),
+} as const;
+
+beforeAll(() => {
+	if (isInstalled()) return;
+	const { status, stderr } = spawnSync(
+		"npm",
+		["install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"],
+		{
+			cwd: folder,
+			encoding: "utf8",
+			shell: process.platform === "win32",
+		},
+	);
+	if (status !== 0) throw new Error(`The servers cannot be installed: ${stderr}`);
+}, 300_000);
+
+function isInstalled(): boolean {
+	const { dependencies } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+	return Object.entries(dependencies).every(([name, version]) => {
+		const file = path.join(modules, name, "package.json");
+		return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).version === version;
+	});
+}
+
+/** A client of a server, directly or behind the gateway with these options. */
+async function clientOf(server: readonly string[], options?: readonly string[]) {
+	const home = await scratchFolder();
+	const [command = "", ...args] = options
+		? [process.execPath, builtCli, "gateway", ...options, "--", ...server]
+		: server;
+	const env = { ...cleanEnvironment(home), PALIMPSEST_ARCHIVE: "files" };
+	const client = new Client({ name: "test", version: "1.0.0" });
+	await client.connect(new StdioClientTransport({ command, args, env, cwd: home, stderr: "ignore" }));
+	onTestFinished(() => client.close());
+	const call = async (name: string, given: Record<string, unknown> = {}) => {
+		const { content } = (await client.callTool({ name, arguments: given })) as { content: { text?: string }[] };
+		return content.map(({ text }) => text ?? "").join("\n");
+	};
+	return { client, call };
+}
+
+/** The answer to a request, or its error. */
+const settled = async (answer: Promise<unknown>) => answer.catch((error: Error) => error.message);
+
+describe.each(["everything", "filesystem", "memory"] as const)("server-%s", (name) => {
+	it("lists and answers the same behind the gateway", async () => {
+		const server = [...servers[name], ...(name === "filesystem" ? [await scratchFolder()] : [])];
+		const [direct, behind] = [await clientOf(server), await clientOf(server, ["--no-recall"])];
+		const listed = async ({ client }: typeof direct) => ({
+			capabilities: client.getServerCapabilities(),
+			instructions: client.getInstructions(),
+			tools: await settled(client.listTools()),
+			resources: await settled(client.listResources()),
+			templates: await settled(client.listResourceTemplates()),
+			prompts: await settled(client.listPrompts()),
+		});
+		const [ofDirect, ofBehind] = [await listed(direct), await listed(behind)];
+		expect(ofBehind).toEqual(ofDirect);
+		const { tools } = ofDirect.tools as { tools: { name: string }[] };
+		expect(tools.length).toBeGreaterThan(5);
+		// Without arguments most tools refuse the call, in words of their own.
+		for (const tool of tools.filter(({ name }) => !/toggle|simulate|trigger|long|roots|env/.test(name))) {
+			const given = { name: tool.name, arguments: {} };
+			expect(await settled(behind.client.callTool(given))).toEqual(await settled(direct.client.callTool(given)));
+		}
+	});
+});
+
+describe("a large result of a real server", () => {
+	async function sizes(server: readonly string[], steps: readonly (readonly [string, Record<string, unknown>])[]) {
+		const countTokens = await loadCounter("o200k_base");
+		const last = async ({ call }: Awaited<ReturnType<typeof clientOf>>) => {
+			let text = "";
+			for (const [tool, given] of steps) text = await call(tool, given);
+			return text;
+		};
+		const direct = await last(await clientOf(server));
+		const behind = await clientOf(server, ["--max-tokens", "4000"]);
+		const cut = await last(behind);
+		const shown = (text: string) => `${text.length} characters, ${countTokens(text)} tokens`;
+		process.stdout.write(`${steps.at(-1)?.[0]}: ${shown(direct)} -> ${shown(cut)}\n`);
+		expect(countTokens(cut)).toBeLessThanOrEqual(4_000);
+		const ref = /ref=([a-z0-9]{12})/.exec(cut)?.[1];
+		const found = async (pattern: string) =>
+			cut.includes(pattern) || (await behind.call("recall_original", { ref, grep: pattern })).includes(pattern);
+		return { direct, found };
+	}
+
+	it("of server-filesystem holds what is asked, or one recall does", async () => {
+		const root = await scratchFolder();
+		const paths = Array.from({ length: 60 }, (_, module) =>
+			Array.from({ length: 120 }, (_, file) => `module-${module}/src/component-${module}-${file}.ts`),
+		).flat();
+		const asked = ["invoice-renderer.ts", "tax-table.json", "retry-policy.md"];
+		for (const file of [...paths, ...asked.map((name, at) => `module-${at * 20}/src/${name}`)]) {
+			await mkdir(path.join(root, path.dirname(file)), { recursive: true });
+			await writeFile(path.join(root, file), "");
+		}
+		const { direct, found } = await sizes([...servers.filesystem, root], [["directory_tree", { path: root }]]);
+		expect(direct.length).toBeGreaterThan(500_000);
+		for (const name of [...asked, "component-33-77.ts"]) expect(await found(name)).toBe(true);
+	});
+
+	it("that is a table holds the rows that are asked for, or one recall does", async () => {
+		const root = await scratchFolder();
+		const rows = Array.from(
+			{ length: 42_000 },
+			(_, at) => `${at},customer-${at},2026-${(at % 12) + 1}-01,open,${at * 7}.50,EUR`,
+		);
+		rows[17_345] = "17345,Zimmermann & Söhne,2026-03-01,disputed,99.95,CHF";
+		await writeFile(path.join(root, "orders.csv"), ["id,customer,date,state,amount,currency", ...rows].join("\n"));
+		const given = { path: path.join(root, "orders.csv") };
+		const { direct, found } = await sizes([...servers.filesystem, root], [["read_text_file", given]]);
+		expect(direct.length).toBeGreaterThan(2_000_000);
+		for (const words of ["id,customer,date", "Zimmermann", "customer-41999"]) expect(await found(words)).toBe(true);
+	});
+
+	it.skipIf(!hasBrowser)("of @playwright/mcp holds what is asked, or one recall does", async () => {
+		const rows = Array.from(
+			{ length: 700 },
+			(_, at) =>
+				`<tr><td><a href="/user/${at}">User ${at}</a></td><td>user${at}@example.org</td><td><button>Edit user ${at}</button></td></tr>`,
+		);
+		const page = `<title>Users</title><h1>All users</h1><p>Support: +41 44 555 0199</p><table>${rows.join("")}</table><footer>Contact: billing-4711@example.org</footer>`;
+		const web = createServer((_request, response) =>
+			response.writeHead(200, { "content-type": "text/html" }).end(page),
+		);
+		await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+		onTestFinished(() => void web.close());
+		const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/`;
+		const server = [...servers.playwright, "--headless", "--isolated", "--no-sandbox", "--executable-path", chromium];
+		const { direct, found } = await sizes(server, [
+			["browser_navigate", { url }],
+			["browser_snapshot", {}],
+		]);
+		expect(direct.length).toBeGreaterThan(150_000);
+		for (const words of [
+			"All users",
+			"+41 44 555 0199",
+			"billing-4711@example.org",
+			"Edit user 0",
+			"user333@example.org",
+			"Edit user 699",
+		])
+			expect(await found(words)).toBe(true);
+	});
+});

@@ -1,0 +1,94 @@
+import { type ArchiveSource, createArchiveSource } from "../../src/archive/open.ts";
+import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
+import { createHostOutput } from "../../src/gateway/output.ts";
+import type { CallEnd, LogEvent } from "../../src/log.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+
+export interface Json {
+	readonly [key: string]: unknown;
+}
+
+/** A gateway between a host and a server that are the test itself, with an archive in memory. */
+export function inMemoryGateway(options: Partial<GatewayOptions> & { readonly layer?: PolicyLayer } = {}) {
+	const { layer = {}, ...more } = options;
+	const layers = [{ preset: "balanced" } as const, layer];
+	const policy = resolvePolicy(layers);
+	const memory = createArchiveSource({ location: { where: "memory", namespace: "default" }, policy: () => policy });
+	const archive = (options.archive ?? memory) as ArchiveSource;
+	let written = "";
+	const toServer: string[] = [];
+	const logged: LogEvent[] = [];
+	const ended: CallEnd[] = [];
+	const toHost = createHostOutput((bytes) => {
+		written += bytes.toString();
+	});
+	const gateway = createGateway({
+		policy,
+		layers,
+		archive,
+		owner: "server",
+		choice: { only: [], except: [] },
+		recall: "tool",
+		recallCommand: "palimpsest recall",
+		toHost,
+		toServer: (line) => void toServer.push(line.toString()),
+		log: (event) => void logged.push(event),
+		onCallEnd: (end) => void ended.push(end),
+		...more,
+	});
+	const lines = () => written.split("\n").slice(0, -1);
+	const fromHost = (line: string | Json) => gateway.fromHost(bytesOf(line));
+	const fromServer = (line: string | Json) => gateway.fromServer(bytesOf(line));
+	return {
+		gateway,
+		archive,
+		fromHost,
+		fromServer,
+		toServer,
+		logged,
+		ended,
+		toHost,
+		/** The lines that the host has got. */
+		lines,
+		/** What the host gets for the result of a request. */
+		async answer(request: Json, result: Json): Promise<Json> {
+			fromHost({ jsonrpc: "2.0", ...request });
+			fromServer({ jsonrpc: "2.0", id: request.id, result });
+			await toHost.settled();
+			return JSON.parse(lines().at(-1) ?? "{}").result;
+		},
+		/** What the host gets for a request that the gateway answers itself. */
+		async ownAnswer(request: Json): Promise<Json> {
+			const before = lines().length;
+			fromHost({ jsonrpc: "2.0", ...request });
+			while (lines().length === before) await new Promise((resolve) => setTimeout(resolve, 1));
+			return JSON.parse(lines().at(-1) ?? "{}");
+		},
+	};
+}
+
+const bytesOf = (line: string | Json) => Buffer.from(typeof line === "string" ? line : JSON.stringify(line));
+
+export const call = (id: string | number, name: string, parameters: Json = {}): Json => ({
+	id,
+	method: "tools/call",
+	params: { name, arguments: parameters },
+});
+
+/** A text of numbered lines, each of about 60 characters. */
+export function numberedLines(count: number, special: Readonly<Record<number, string>> = {}): string {
+	return Array.from({ length: count }, (_, index) => {
+		const number = index + 1;
+		return special[number] ?? `line ${number}: the quick brown fox jumps over the lazy dog again`;
+	}).join("\n");
+}
+
+export const textResult = (...texts: readonly string[]): Json => ({
+	content: texts.map((text) => ({ type: "text", text })),
+});
+
+export const textIn = (result: Json): string =>
+	(result.content as readonly { readonly text: string }[]).map(({ text }) => text).join("\n");
+
+export const refIn = (text: string): string => /ref=([a-z0-9-]+)/.exec(text)?.[1] ?? "";
