@@ -24,14 +24,18 @@ export function addedToFault({ thrift }: Pick<MaskPolicy, "thrift">, prices: Pri
 
 /** Reads that rewriting a cached token costs, where a read costs 0.1 of the input price and a write 1.25. */
 const usualRewriting = 11.5;
+/** A write to a cache of five minutes, × the input price. */
+const usualWrite = 1.25;
 const [least, most] = [0.25, 10];
 
 /**
  * How many reads it costs to rewrite a cached token, by the usual number. Where they are many, masking pays late, looks further ahead
  * and takes a greater risk; so a thrift has about as many faults at all prices (docs/evidence.md#masking).
  */
-export function costOfRewriting({ cache_read, cache_write }: Prices): number {
-	const reads = cache_read === 0 ? Number.POSITIVE_INFINITY : (cache_write - cache_read) / cache_read;
+export function costOfRewriting({ input, cache_read, cache_write }: Prices): number {
+	// A write to a cache of an hour costs more, but taking more risk for it does not pay (docs/evidence.md#other-peoples-sessions).
+	const write = Math.min(cache_write, usualWrite * input);
+	const reads = cache_read === 0 ? Number.POSITIVE_INFINITY : (write - cache_read) / cache_read;
 	return Math.min(most, Math.max(least, reads / usualRewriting));
 }
 

@@ -55,8 +55,8 @@ const [rate, evidence] = [0.1, 100];
 const aversions = { low: 36_000, medium: 16_000, high: 3_000 };
 
 /** Reads that rewriting a token costs, where 11.5 count as 1. */
-const rewriting = ({ cache_read, cache_write }: Policy["prices"]) =>
-	Math.min(10, Math.max(0.25, (cache_write - cache_read) / cache_read / 11.5));
+const rewriting = ({ input, cache_read, cache_write }: Policy["prices"]) =>
+	Math.min(10, Math.max(0.25, (Math.min(cache_write, 1.25 * input) - cache_read) / cache_read / 11.5));
 
 /** What masking a result saves in the next calls, all of it worked out from nothing. */
 function plainGain(
