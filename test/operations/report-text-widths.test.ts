@@ -186,7 +186,7 @@ it("aligns the first column at its left, and the others at their right", () => {
 
 it("draws bars of the nearest eighth, or of whole signs", () => {
 	const barOf = (tokens: number, bars: Bars) =>
-		linesOf(40, bars, { tokens, context_window: 40 })[2]?.replace(/[░.]+$/, "");
+		linesOf(40, bars, { tokens, context_window: 40 })[3]?.replace(/[░.]+$/, "");
 	const blocks = Array.from({ length: 9 }, (_, eighth) => barOf(eighth / 8, "blocks"));
 	expect(blocks).toEqual(["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"]);
 	const signs = [0, 0.4, 1.6, 5, 10, 80].map((part) => barOf(part, "ascii")?.length);
