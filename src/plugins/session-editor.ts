@@ -6,6 +6,7 @@ import { isJsonObject } from "../conversation/json.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
+import { callTarget } from "../masking/call-targets.ts";
 import type { SearchRequest } from "../operations/search-originals.ts";
 import { inTime } from "../sending/archiving.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
@@ -95,7 +96,7 @@ export function createSessionEditor(what: {
 			call: Omit<ToolEvent, "response"> & { readonly savedIn?: string | undefined },
 		): Promise<readonly string[] | undefined> {
 			if (texts.reduce((sum, text) => sum + text.length, 0) <= mostChars) return undefined;
-			if (isShownWhole(call.toolName, shellCommandOf(call.input))) return undefined;
+			if (isShownWhole(call.toolName, shellCommandOf(call.input)) || isOfFile(call)) return undefined;
 			const shares = fairShares(
 				texts.map((text) => text.length),
 				mostChars,
@@ -162,6 +163,12 @@ async function open(how: {
 /** Node and the command of this package. The process is the host's. */
 function ownScript(): readonly string[] {
 	return ["node", fileURLToPath(packageFile("dist/cli.js"))];
+}
+
+/** A result that the program stores stays whole where its call reads or writes a file; what is sent of it follows the policy. */
+function isOfFile({ toolName, input }: Omit<ToolEvent, "response">): boolean {
+	const { kind } = callTarget({ name: toolName, argumentsText: JSON.stringify(input ?? {}) });
+	return shellCommandOf(input) === "" && (kind === "read" || kind === "write");
 }
 
 function shellCommandOf(input: unknown): string {

@@ -110,7 +110,7 @@ describe("an output that opencode has truncated", () => {
 
 it.each([
 	["a small output", { tool: "bash", args: { command: "ls" } }, "small"],
-	["a file that was read", { tool: "read" }, long],
+	["a file that was read", { tool: "read", args: { filePath: "/p/src/a.ts" } }, long],
 	["a recalled original", { tool: "palimpsest_recall_original" }, long],
 	["an original recalled by command", { tool: "bash", args: { command: "palimpsest recall ku193 --all" } }, long],
 	[

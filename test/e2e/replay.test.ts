@@ -55,6 +55,7 @@ const shape = (policy: string) => ({
 	fault_cost_to_raw: number,
 	billed_output: number,
 	ratio_with_output: number,
+	output_share: share,
 	average_context_ratio: number,
 	peak_context_tokens: number,
 	calls_over_window: number,
@@ -72,11 +73,11 @@ describe.concurrent("replay", () => {
 		const { report, lines } = await json("chat.json", "sessions/project/night.jsonl");
 		expect(lines).toEqual([]);
 		const figures = ["masked_tool_results", "tool_chars_before", "tool_chars_after", "tokens_before", "tokens_after"];
-		expect(Object.keys(report)).toEqual([...figures, "policies", "files"]);
+		expect(Object.keys(report)).toEqual([...figures, "billed_in", "prices", "policies", "files"]);
 		expect(report.policies).toEqual(defaults.map(shape));
 		expect(report.files.map(({ file }) => file)).toEqual(["chat.json", "sessions/project/night.jsonl"]);
 		for (const one of report.files) {
-			expect(Object.keys(one)).toEqual(["file", ...figures, "policies"]);
+			expect(Object.keys(one)).toEqual(["file", ...figures, "model", "policies"]);
 			expect(one.policies).toEqual(defaults.map(shape));
 		}
 		expect(named(report.policies, "raw")).toMatchObject({ ratio_to_raw: 1, masked_tool_results: 0, llm_calls: 39 });
@@ -113,7 +114,7 @@ describe.concurrent("replay", () => {
 		expect([code, lines]).toEqual([0, []]);
 		const rows = text.split("\n");
 		expect(rows[0]).toBe("chat.json, 14 LLM calls");
-		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +in 100 +faults +least +worst +output$/);
+		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +in 100 +faults +least +worst +output +share$/);
 		expect(rows.slice(4, 7).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);
 		expect(rows[9]).toMatch(/^ +× raw +peak +window +masked +identifiers +lines +digests$/);
 		expect(rows.slice(10, 13).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);

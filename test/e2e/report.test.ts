@@ -50,7 +50,7 @@ describe("guard_context with a report", () => {
 		const text = (answer.content[0] as { text: string }).text;
 		expect(text).toBe(`${contextText(context, { columns: 100, bars: "none" })}\n${JSON.stringify({ report })}`);
 		expect(text).toMatch(
-			/^\d[\d ]* tokens, 19 messages, 8 tool turns\n\d+\.\d % of a window of 12 000; budget 3 808, /,
+			/^\d[\d ]* tokens, 19 messages, 8 tool turns\ntokens counted in o200k_base\n\d+\.\d % of a window of 12 000; budget 3 808, /,
 		);
 		expect(text.length).toBeLessThan(6_000);
 	});

@@ -195,6 +195,7 @@ describe("a result", () => {
 
 	it.each([
 		["is small", result("small")],
+		["is a file that was read", result(outputOf(1, 60_000), { toolName: "read", input: { path: "src/a.ts" } })],
 		["is a plan", result(outputOf(1, 60_000), { toolName: "todo" })],
 		["was recalled", result(outputOf(1, 60_000), { toolName: "recall_original" })],
 		["was recalled by command", result(outputOf(1, 60_000), { input: { command: "palimpsest recall ku193 --all" } })],

@@ -47,7 +47,9 @@ function play({ turns, scale, model }: Session) {
 	let atProvider: RequestParts = { unedited: [], sent: [] };
 	let known: RequestParts | undefined;
 	let [honest, claimed] = [0, 0];
-	for (const [number, { tokens, masks, event }] of turns.entries()) {
+	for (const [number, { tokens, masks, event: drawn }] of turns.entries()) {
+		// Where an edit and a loss coincide, no usage tells them apart: the bill supposes no loss, and claims less.
+		const event = masks && drawn === "lost" ? "none" : drawn;
 		unedited.push({ key: `call ${number}`, tokens: 100 }, { key: `result ${number}`, tokens });
 		// A new proxy sends what was sent before.
 		if (masks && event !== "resumed") masked = Math.max(masked, number - 2);
