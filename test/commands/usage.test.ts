@@ -78,7 +78,11 @@ describe("wrong usage exits with 2, a message on standard error and nothing on s
 		["two limits", ["truncate", "-", "--max-chars", "9", "--max-tokens", "9"], /'--max-chars <count>' cannot be used/],
 		["two limits of a run", ["run", "--max-chars", "9", "--max-tokens", "9", "--", "ls"], /cannot be used with/],
 		["nothing to recall", ["recall"], /expected one of REF, --tool-call-id and --search/],
-		["two things to recall", ["recall", "ref", "--tool-call-id", "id"], /expected one of REF, --tool-call-id and --search/],
+		[
+			"two things to recall",
+			["recall", "ref", "--tool-call-id", "id"],
+			/expected one of REF, --tool-call-id and --search/,
+		],
 		["all and a part", ["recall", "ref", "--all", "--tail", "9"], /'--all' cannot be used with option '--tail/],
 		["a token without its summary", ["compact", "-", "--summary-token", "x"], /only together with --summary/],
 		[
