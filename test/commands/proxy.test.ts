@@ -22,8 +22,8 @@ async function startCommand(folder: string, ...options: readonly string[]) {
 	child.stderr.on("data", (piece: Buffer) => {
 		stderr += piece;
 	});
-	await until(() => /127\.0\.0\.1:\d+/.test(stderr) || child.exitCode !== null, 20_000);
-	const port = /127\.0\.0\.1:(\d+)/.exec(stderr)?.[1] ?? "";
+	await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(stderr) || child.exitCode !== null, 20_000);
+	const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(stderr)?.[1] ?? "";
 	return { child, port, url: `http://127.0.0.1:${port}`, stderr: () => stderr };
 }
 
