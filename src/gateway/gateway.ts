@@ -64,7 +64,7 @@ interface Change {
 
 /** How a call ended, as far as it is known where it ends. */
 interface End extends Pick<CallEnd, "outcome" | "code" | "report" | "bytesOut"> {
-	/** A result that passes as it came. */
+	/** A result that passes unchanged. */
 	readonly result?: JsonObject | undefined;
 }
 

@@ -37,7 +37,7 @@ interface Bill {
 
 /**
  * What the pauses of a conversation cost (docs/replay.md#pauses). `billWith` bills the policy if the cache is lost at the
- * given moments, of which it decides anew: where the cache is kept, masking is not free.
+ * given moments, from which it decides again: where the cache is kept, masking is not free.
  */
 export function meterPauses(
 	{ calls: moments, cold }: Pick<ReplayHistory, "calls" | "cold">,

@@ -108,7 +108,7 @@ export function compose<Written>(
 		if (among.length === 0) return [];
 		const changes = paired.flatMap(({ result, message }, place) => {
 			const { changed = 0, kind } = stateAt(place) ?? {};
-			// What the provider clears is sent as before.
+			// A result that the provider clears is still sent whole.
 			if (kind === "cleared") return [];
 			const path = changed > 0 ? (result.whole ?? result.texts[0] ?? result.media[0])?.path : undefined;
 			return path ? [{ message, path, changed }] : [];
