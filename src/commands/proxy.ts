@@ -19,6 +19,7 @@ import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import { billText, keptWarmText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
 import { checkUpstreams, defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
+import { addRunning, removeRunning } from "../proxy/running.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import {
@@ -84,10 +85,24 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		// Before the announcement, whose readers may end the proxy.
 		const ended = untilSignal();
 		const data = { event: "listening", url, archive: archive?.location ?? "none" };
+		const unlist = await listed({ address: url }, log);
 		announce({ level: "notice", message: `proxy at ${url}, live page at ${url}/palimpsest/`, data });
 		await ended;
+		await unlist();
 		await running.close();
 	});
+}
+
+/** Lists a proxy while it runs, and returns what takes it from the list. A list that cannot be written costs only its use. */
+async function listed(proxy: Parameters<typeof addRunning>[0], log: Log): Promise<() => Promise<void>> {
+	try {
+		await addRunning(proxy);
+	} catch (error) {
+		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+		const message = `The list of running proxies cannot be written (${code}): \`palimpsest proxy status\` finds this one by --port alone.`;
+		log({ level: "notice", message, data: { event: "not_listed", code } });
+	}
+	return () => removeRunning(proxy.address);
 }
 
 /** Says at the start that the archive cannot be used: the proxy then sends everything on, and archives nothing. */
@@ -196,14 +211,17 @@ export async function launch(name: string, parameters: readonly string[], option
 				keepWarm: options.keepWarm ? "until_closed" : undefined,
 			});
 			let started = false;
+			const log = logToStderr(() => policy.log_level);
+			const unlist = await listed({ address: `http://127.0.0.1:${proxy.port}`, program: program.name }, log);
 			try {
-				await warnIfUnusable(archive, { options, log: logToStderr(() => policy.log_level) });
+				await warnIfUnusable(archive, { options, log });
 				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
 				const ended = await runBehind(program, { pointing, parameters, options, folder });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
 			} finally {
+				await unlist();
 				await proxy.close();
 			}
 			if (started) say(totalsText(proxy.totals()));

@@ -41,7 +41,8 @@ export function livePages({ ledger, archive }: { readonly ledger: Ledger; readon
 		if (method !== "GET" && method !== "HEAD")
 			return answer(405, "text/plain", "Expected GET.\n", { Allow: "GET, HEAD" });
 		const rest = pathname.slice(base.length);
-		if (rest === "healthz") return answer(200, "application/json", `${JSON.stringify({ status: "ok", version })}\n`);
+		if (rest === "healthz")
+			return answer(200, "application/json", `${JSON.stringify({ status: "ok", version, pid: process.pid })}\n`);
 		if (rest === "status") return answer(200, "application/json", `${JSON.stringify(ledger.status())}\n`);
 		if (rest === "")
 			return answer(200, "text/html", await statusPage(ledger.status()), { Refresh: String(secondsToRefresh) });
