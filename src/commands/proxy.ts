@@ -14,6 +14,7 @@ import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
+import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
@@ -257,6 +258,7 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		...process.env,
 		...pointing.environment,
 		...archiveVariables(options),
+		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),
 	};
 	const words = [...pointing.parameters, ...parameters];
@@ -297,9 +299,13 @@ async function showPlan(
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
 	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
 	checkUpstreams(upstreams);
-	const variables = { ...environment, ...archiveVariables(options) };
+	const variables = { ...environment, ...archiveVariables(options), ...exceptingLoopback(process.env) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
+		...Object.entries(upstreams).flatMap(([api, url]) => {
+			const proxy = networkProxyOf(new URL(url));
+			return proxy ? [`${api} is reached through ${proxy.url.host} (${proxy.variable})`] : [];
+		}),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
 		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
 		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,

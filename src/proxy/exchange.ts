@@ -3,6 +3,7 @@ import type { CachingRecord } from "../billing/observed-caching.ts";
 import { cacheTerms } from "../billing/terms.ts";
 import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
+import type { OutgoingError } from "../http/outgoing.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { clearingBeta } from "../sending/clearing.ts";
@@ -222,8 +223,9 @@ async function askOrRefuse(
 		return await upstream.ask(asked);
 	} catch (error) {
 		if (asked.signal.aborted) return undefined;
-		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		refuse(response, { status: 502, message: `The upstream of ${route.api} cannot be reached (${code}).` });
+		const { code = "unknown error", advice = "" } = error as OutgoingError;
+		const message = `The upstream of ${route.api} cannot be reached (${code}). ${advice}`.trimEnd();
+		refuse(response, { status: 502, message });
 		return undefined;
 	}
 }
