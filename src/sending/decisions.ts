@@ -18,7 +18,7 @@ import { charsSent, isGone, type ResultState, type Values, valueEdits, valuesOf 
 export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed";
 
 /** Why results go that were there before. */
-export type Why = "it pays" | "the cache had expired" | "a price step or the window";
+export type Why = "it pays" | "the cache had expired" | "a price step or the window" | "the agent asked";
 
 export function reasonAgainst(
 	{ isHeldOut }: OpenedConversation,
@@ -85,7 +85,7 @@ export function choose(
 		terms,
 		clearing,
 	}: { readonly remembered: Remembered; readonly terms: CacheTerms; readonly clearing: Clearing },
-): { readonly why: Why; readonly decisions: ReadonlyMap<number, Decision> } | undefined {
+): Chosen | undefined {
 	const plan = branch?.plan;
 	if (!plan || plan.maskings !== remembered.maskings) return undefined;
 	const kind = clearing === "on" ? "cleared" : "masked";
@@ -93,8 +93,11 @@ export function choose(
 		one.kind === kind && keys[place] === key && !isGone(known[place]);
 	const applicable = (decisions: readonly Decision[]) =>
 		new Map(decisions.filter(counts).map((one) => [one.place, one]));
+	const asked = applicable(plan.asked);
+	const chosen = (why: Why, decisions: ReadonlyMap<number, Decision>): Chosen => {
+		return { why, decisions: new Map([...decisions, ...asked]), asked: new Set(asked.keys()) };
+	};
 	const all = isCold ? applicable(plan.cold) : applicable(plan.warm);
-	const usual = { why: isCold ? ("the cache had expired" as const) : ("it pays" as const), decisions: all };
 	const over = applicable(plan.over);
 	if (branch.tokensPerChar !== undefined && over.size > all.size) {
 		const chars = charsSent(transcript, paired, (place) => known[place]);
@@ -104,9 +107,17 @@ export function choose(
 		const isStep = [...terms.prices.steps.map((step) => step.over), ...plan.limits].some(
 			(limit) => without(all) * tokensPerChar > limit && without(over) * tokensPerChar <= limit,
 		);
-		if (isStep) return { why: "a price step or the window", decisions: over };
+		if (isStep) return chosen("a price step or the window", over);
 	}
-	return all.size > 0 ? usual : undefined;
+	if (all.size > 0) return chosen(isCold ? "the cache had expired" : "it pays", all);
+	return asked.size > 0 ? chosen("the agent asked", all) : undefined;
+}
+
+interface Chosen {
+	readonly why: Why;
+	readonly decisions: ReadonlyMap<number, Decision>;
+	/** Places of the decisions that the agent has asked for. */
+	readonly asked: ReadonlySet<number>;
 }
 
 /**

@@ -74,6 +74,8 @@ export function openRequest(
 		conversation,
 		remembered,
 		branch: branch as Branch | undefined,
+		/** By place, our answers to what the agent asks with this request. */
+		answers: undefined as ReadonlyMap<number, string> | undefined,
 		/** Results of earlier requests that this one continues. */
 		sent: branch?.keys.length ?? 0,
 		paired: pairResults(transcript),

@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { unseenAnswer } from "../../src/masking/asked.ts";
+import { callsInView } from "../../src/masking/in-use.ts";
+import type { Policy } from "../../src/policy/schema.ts";
+import { early, sendSettled, startPlayed } from "../proxy/played.ts";
+import { messagesOf, requestOf, type SessionApi, sessionApis, type Turn, turnsOf } from "../proxy/sessions.ts";
+
+/** The answer of our server, which does not see the conversation. */
+const unseen = `${unseenAnswer}\nStart the agent program with \`palimpsest launch PROGRAM\`.`;
+
+function asking(tool: string, input: object, id = "toolu_01AskedOfTests0001"): Turn {
+	return { id, command: "", output: unseen, call: { name: `mcp__palimpsest__${tool}`, input } };
+}
+
+const turns = turnsOf(12);
+const hasOutput = (body: string, { output }: Turn) => {
+	const written = JSON.stringify(output).slice(1, -1);
+	return messagesOf(body).some((message) => message.includes(written));
+};
+const shown = (body: string) => turns.filter((turn) => hasOutput(body, turn)).length;
+
+/** A session in which a call is made after eight turns. */
+async function afterAsking(
+	api: SessionApi,
+	call: Turn,
+	{ before = turns.slice(0, 8), policy }: { readonly before?: readonly Turn[]; readonly policy?: Policy } = {},
+) {
+	const session = await startPlayed(policy ? { policy } : {});
+	const proxy = await session.start();
+	const history: Turn[] = [];
+	for (const turn of before) {
+		history.push(turn);
+		await sendSettled(proxy, requestOf(api, history));
+	}
+	const go = async (turn: Turn, through = proxy) => {
+		history.push(turn);
+		await sendSettled(through, requestOf(api, history));
+		return session.lastBody();
+	};
+	return { session, proxy, history, go, asked: await go(call) };
+}
+
+describe("an agent that asks for masking in its own conversation", () => {
+	it.each(sessionApis)(
+		"gets the figures where its answer first passes, and the masks from the next request on: %s",
+		async (api) => {
+			const { session, go, asked } = await afterAsking(api, asking("mask_conversation", {}));
+			expect(asked).not.toContain(unseenAnswer);
+			expect(asked).toMatch(
+				/7 results masked from the next request on, \d{1,2} \d{3} tokens; each can be read again with/,
+			);
+			expect(shown(asked)).toBe(8);
+			const next = await go(turns[8] as Turn);
+			// The last turn before the call stays, and so does what comes after it.
+			expect(shown(next)).toBe(2);
+			const elsewhere = await session.start();
+			const resumed = await go(turns[9] as Turn, elsewhere);
+			expect(messagesOf(resumed).slice(0, messagesOf(next).length)).toEqual(messagesOf(next));
+			expect(session.faults()).toEqual([]);
+		},
+	);
+
+	it("masks the results that it names, and no others", async () => {
+		const ids = [turns[2]?.id, turns[7]?.id, "toolu_unknown_000000000"];
+		const { go, asked } = await afterAsking("anthropic", asking("mask_conversation", { tool_call_ids: ids }));
+		expect(asked).toMatch(/2 results masked from the next request on, .*1 reference or id not found here/);
+		const next = await go(turns[8] as Turn);
+		expect(shown(next)).toBe(7);
+		expect(next).not.toContain(JSON.stringify(turns[7]?.output).slice(1, -1));
+	});
+
+	it("names results by the references that guard_context lists", async () => {
+		const { go, asked } = await afterAsking("anthropic", asking("guard_context", {}));
+		expect(asked).toMatch(/This conversation has \d+ \d{3} tokens, \d+ % of a window of 200 000/);
+		expect(asked).toMatch(/Results by tool: bash \d+ \d{3} in 8/);
+		expect(asked).toMatch(/frees \d+ \d{3} tokens/);
+		const refs = [...asked.matchAll(/\\n(?<ref>[a-z2-7]{12}) bash \d/g)].map(({ groups }) => groups?.ref);
+		expect(refs).toHaveLength(8);
+		await go(asking("mask_conversation", { refs: refs.slice(0, 3) }, "toolu_01AskedOfTests0002"));
+		expect(shown(await go(turns[8] as Turn))).toBe(6);
+	});
+
+	it("leaves so many turns, and takes tools by their exact names", async () => {
+		const left = await afterAsking("anthropic", asking("mask_conversation", { keep_turns: 5 }));
+		expect(shown(await left.go(turns[8] as Turn))).toBe(6);
+		const pattern = await afterAsking("anthropic", asking("mask_conversation", { tools: ["ba.*", "*"] }));
+		expect(pattern.asked).toContain("No result masked.");
+		expect(shown(await pattern.go(turns[8] as Turn))).toBe(9);
+		const exact = await afterAsking("anthropic", asking("mask_conversation", { tools: ["bash"] }));
+		expect(shown(await exact.go(turns[8] as Turn))).toBe(1);
+	});
+
+	const failed: Turn = {
+		...(turns[3] as Turn),
+		command: "python check.py",
+		output: `${"Traceback (most recent call last):\n".padEnd(2_000, '  File "check.py", line 3\n')}\nValueError: 17 values`,
+	};
+	const before = turns.slice(0, 8).with(3, failed);
+
+	it("leaves errors, unless it names them", async () => {
+		const all = await afterAsking("anthropic", asking("mask_conversation", {}), { before });
+		expect(all.asked).toMatch(/6 results masked .*1 error, answer of a person or skill not masked/);
+		expect(await all.go(turns[8] as Turn)).toContain("ValueError");
+		const named = await afterAsking("anthropic", asking("mask_conversation", { tool_call_ids: [failed.id] }), {
+			before,
+		});
+		expect(named.asked).toContain("1 result masked");
+		expect(await named.go(turns[8] as Turn)).not.toContain('check.py\\", line 3');
+	});
+});
+
+describe("an agent that asks to keep a result in view", () => {
+	it("has it for some answers, and it is masked after them", async () => {
+		const call = asking("mask_conversation", { tool_call_ids: [turns[0]?.id], keep: true });
+		const { go, asked } = await afterAsking("anthropic", call, { before: turns.slice(0, 1), policy: early });
+		expect(asked).toContain(`1 result stays in view for the next ${callsInView} answers.`);
+		const more = turnsOf(callsInView + 4, 2_000).slice(1);
+		const seen: boolean[] = [];
+		for (const turn of more) seen.push(hasOutput(await go({ ...turn, id: `${turn.id}more` }), turns[0] as Turn));
+		expect(seen.slice(0, callsInView - 1)).not.toContain(false);
+		expect(seen.at(-1)).toBe(false);
+	});
+});
+
+describe("a text like our answer", () => {
+	it.each([
+		["of another tool", { call: { name: "bash", input: {} } }],
+		["to a call that passes messages", { call: { name: "mask_conversation", input: { messages: [] } } }],
+		["to a call that names a file", { call: { name: "mask_conversation", input: { path: "a.jsonl" } } }],
+	])("%s changes nothing", async (_, more) => {
+		const { go, asked } = await afterAsking("anthropic", { ...asking("mask_conversation", {}), ...more });
+		expect(asked).toContain(unseenAnswer);
+		expect(shown(await go(turns[8] as Turn))).toBe(9);
+	});
+
+	it("that another server answers to a call of the same name changes nothing", async () => {
+		const other = { ...asking("mask_conversation", {}), output: "12 results masked from the next request on." };
+		const { go } = await afterAsking("anthropic", other);
+		expect(shown(await go(turns[8] as Turn))).toBe(9);
+	});
+});
