@@ -195,6 +195,7 @@ async function passAndBill(
 	const wasEdited = sent?.written !== undefined;
 	const isOk = (answer.statusCode ?? 500) < 300;
 	if (isOk && wasEdited) ledger.count("edited");
+	if (!isOk) ledger.count("failed");
 	if (!isOk || route.kind !== "edited") {
 		await passOn(answer, response);
 		return undefined;
@@ -217,12 +218,13 @@ async function passAndBill(
 /** Answers 502 itself if the upstream cannot be reached. */
 async function askOrRefuse(
 	asked: Asked,
-	{ response, route, upstream }: Exchange,
+	{ response, route, upstream, ledger }: Exchange,
 ): Promise<IncomingMessage | undefined> {
 	try {
 		return await upstream.ask(asked);
 	} catch (error) {
 		if (asked.signal.aborted) return undefined;
+		ledger.count("failed");
 		const { code = "unknown error", advice = "" } = error as OutgoingError;
 		const message = `The upstream of ${route.api} cannot be reached (${code}). ${advice}`.trimEnd();
 		refuse(response, { status: 502, message });

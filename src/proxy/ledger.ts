@@ -23,7 +23,16 @@ export interface ProxyTotals {
 	readonly reasoningLeftOut: number;
 	/** Requests that got no new decisions, by the reason. */
 	readonly undecided: Readonly<Partial<Record<NoDecision, number>>>;
+	/** Conversations that once got no new decisions after a refusal. */
+	readonly frozen: number;
 	readonly keptWarm: KeptWarm;
+	/** Of all requests: their number, and those for an answer that got none. */
+	readonly asked: number;
+	readonly failed: number;
+	/** In an encoding that cannot be read, and so unedited. */
+	readonly unread: number;
+	/** With new messages alone, and so unedited. */
+	readonly threads: number;
 }
 
 /** Pings that keep caches warm. They are in no other figure. */
@@ -47,8 +56,9 @@ export function createLedger({ now }: { readonly now: () => number }) {
 	const started = now();
 	const conversations = new Map<string, Account>();
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
-	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0 };
+	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0, failed: 0 };
 	const undecided: Partial<Record<NoDecision, number>> = {};
+	let frozen = 0;
 	const all = { edited: newSums(), held_out: newSums() };
 	const keptWarm = { pings: 0, billed: 0, failed: 0 };
 
@@ -148,6 +158,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
 			account.before = parts;
+			if (facts.isFrozen && !account.wasFrozen) frozen += 1;
+			account.wasFrozen ||= facts.isFrozen;
 			account.model = facts.model === undefined ? account.model : shownName(facts.model);
 			account.last = now();
 			account.state = facts.why;
@@ -170,7 +182,12 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				uncachedRequests: edited.uncached_requests + held_out.uncached_requests,
 				reasoningLeftOut: edited.reasoning_left_out + held_out.reasoning_left_out,
 				undecided: { ...undecided },
+				frozen,
 				keptWarm: { ...keptWarm },
+				asked: counts.requests,
+				failed: counts.failed,
+				unread: faultCounts.encoding,
+				threads: counts.threads,
 			};
 		},
 		/** Plain JSON, without any text of a conversation. */
@@ -180,6 +197,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			faults: { ...faultCounts },
 			/** Requests that got no new decisions, by the reason. */
 			undecided: { ...undecided },
+			/** Conversations that once got no new decisions after a refusal. */
+			frozen_conversations: frozen,
 			/** Pings that keep caches warm, and their bill, which is in no other figure. */
 			kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed) },
 			edited: figuresOf(all.edited),
@@ -213,6 +232,7 @@ interface Account {
 	/** By key, its last change. */
 	readonly results: Map<string, ResultEntry>;
 	wasEdited: boolean;
+	wasFrozen: boolean;
 	/** Tokens of the provider for each of ours, from the last request that was not edited. */
 	scale: number | undefined;
 	/** Whether the unedited bill of the requests is known. */
@@ -239,6 +259,7 @@ function newAccount({ api }: Route, at: number): Account {
 		points: [],
 		results: new Map(),
 		wasEdited: false,
+		wasFrozen: false,
 		scale: undefined,
 		isTold: true,
 		before: undefined,
@@ -302,26 +323,10 @@ export function billText(figures: ReturnType<typeof figuresOf>): string {
 	].join("");
 }
 
-/** One line on all requests. */
-export function totalsText(totals: ProxyTotals): string {
-	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited } = totals;
-	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
-	const counted = (count: number) => Math.round(count).toLocaleString("en");
-	if (requests === 0) return "no requests to edit";
-	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
-	const untold = `${counted(untoldRequests)} requests whose unedited bill is unknown`;
-	return [
-		`${counted(requests)} requests`,
-		`${counted(tokensSent)} tokens sent`,
-		`${counted(tokensLeftOut)} left out`,
-		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [untold] : []),
-		...(uncachedRequests > 0
-			? [`${counted(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
-			: []),
-		...undecidedText(totals.undecided),
-		...keptWarmText(totals.keptWarm),
-	].join(", ");
+/** How many conversations were frozen; empty if none. */
+export function frozenText(count: number): string[] {
+	if (count === 0) return [];
+	return [`${count} ${count === 1 ? "conversation" : "conversations"} frozen for a while after a refusal`];
 }
 
 /** The pings and their bill; empty if there were none. */

@@ -106,7 +106,10 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 	if (values["corporate-proxy"]) {
 		const played: string[][] = [];
 		for (const way of ["alone", "proxy"] as const) {
-			const one = await runInNetwork({ program, binFolder: installed.binFolder, script, way, limitSeconds });
+			const { binFolder } = installed;
+			const one = await runInNetwork({ program, binFolder, script, way, limitSeconds }).catch((error: unknown) => {
+				return { row: [String(error)], isRight: false, output: "" };
+			});
 			// What a program does alone is its own affair.
 			failed ||= way === "proxy" && !one.isRight;
 			if (!one.isRight || values.verbose) process.stderr.write(`${one.output.slice(-4000)}\n`);
