@@ -12,7 +12,9 @@ export async function proxyStatus({ port, json }: { readonly port?: number; read
 		return json ? printJson(status, 2) : show(`${linesOf(status).join("\n")}\n`);
 	}
 	const running = await listRunning();
-	const found = await Promise.all(running.map(async (one) => ({ ...one, status: await statusAt(one.address) })));
+	const answered = running.map(async (one) => [{ ...one, status: await statusAt(one.address) }]);
+	// One may end now.
+	const found = (await Promise.all(answered.map((one) => one.catch(() => [])))).flat();
 	if (json) return printJson(found, 2);
 	if (found.length === 0) {
 		const message = `No palimpsest proxy is running. Start one with \`palimpsest proxy\` or \`palimpsest launch\`, or name the port of one that is not listed with --port.`;

@@ -153,12 +153,13 @@ export async function launch(name: string, parameters: readonly string[], option
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
 		await withArchive(options, policy, async (archive) => {
-			const { upstreams, refusesThreads } = await pointingOf(program, { port: 0, folder });
+			const { upstreams, refusesThreads, network } = await pointingOf(program, { port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
 				port: options.port ?? 0,
 				upstreams,
+				network,
 				policy,
 				archive,
 				memoryFolder,
@@ -256,13 +257,14 @@ async function showPlan(
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
 	const { port = 0 } = options;
-	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port, folder });
+	const pointing = await pointingOf(program, { port, folder });
+	const { upstreams, environment, files, parameters: ours } = pointing;
 	checkUpstreams(upstreams);
 	const variables = { ...environment, ...archiveVariables(options), ...exceptingLoopback(process.env) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
 		...Object.entries(upstreams).flatMap(([api, url]) => {
-			const proxy = networkProxyOf(new URL(url));
+			const proxy = networkProxyOf(new URL(url), { ...process.env, ...pointing.network });
 			return proxy ? [`${api} is reached through ${proxy.url.host} (${proxy.variable})`] : [];
 		}),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { exceptingLoopback, networkVariables } from "../http/network-proxy.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import { fillTemplate } from "../masking/template.ts";
@@ -148,11 +149,18 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		...(environment.ENABLE_TOOL_SEARCH || ofSettings.ENABLE_TOOL_SEARCH ? {} : { ENABLE_TOOL_SEARCH: "true" }),
 	};
 	const upstream = ofSettings.ANTHROPIC_BASE_URL ?? environment.ANTHROPIC_BASE_URL;
+	// Those of the settings would replace those that we set.
+	const excepted =
+		ofSettings.NO_PROXY === undefined && ofSettings.no_proxy === undefined
+			? {}
+			: exceptingLoopback({ ...environment, ...ofSettings });
+	const laidOver = { ...(ofSettings.ANTHROPIC_BASE_URL === undefined ? {} : set), ...excepted };
 	return {
 		...nothingSet,
 		upstreams: { anthropic: upstream || providers.anthropic },
 		environment: set,
-		parameters: ofSettings.ANTHROPIC_BASE_URL === undefined ? [] : ["--settings", JSON.stringify({ env: set })],
+		parameters: Object.keys(laidOver).length === 0 ? [] : ["--settings", JSON.stringify({ env: laidOver })],
+		network: networkVariables(ofSettings),
 		// It then takes us for Anthropic itself.
 		refusesThreads: isOn(environment._CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL),
 	};

@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { JsonObject } from "../conversation/json.ts";
+import type { Environment } from "../http/network-proxy.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import type { HookContext, HookShell, ToolEvent } from "./hook-answers.ts";
 
@@ -187,6 +188,8 @@ export interface Pointing {
 	readonly parameters: readonly string[];
 	/** Text of temporary files by name, in `folder`. */
 	readonly files: Readonly<Record<string, string>>;
+	/** Variables of the network that its settings set, and that therefore win over the environment. */
+	readonly network?: Environment;
 	/** It takes us for the provider itself, and may send only new messages: a thread, which cannot be edited. */
 	readonly refusesThreads?: boolean;
 }

@@ -12,7 +12,7 @@ export interface NetworkProxy {
 	readonly authorization: string | undefined;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The proxy that leads to an address; `undefined` if it is reached directly, as loopback always is. An address with TLS takes
@@ -98,6 +98,17 @@ function isAddressIn(host: string, entry: string): boolean {
 
 function withoutBrackets(host: string): string {
 	return host.replace(/^\[(.*)\]$/, "$1");
+}
+
+const variables = [
+	...["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"],
+	"NODE_EXTRA_CA_CERTS",
+] as const;
+
+/** The variables of the network among others. */
+export function networkVariables(environment: Readonly<Record<string, unknown>>): Environment {
+	const set = variables.filter((name) => typeof environment[name] === "string");
+	return Object.fromEntries(set.map((name) => [name, environment[name] as string]));
 }
 
 const ownNames = ["127.0.0.1", "localhost", "::1"];

@@ -1,7 +1,10 @@
-import http, { type AgentOptions, type ClientRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { readFileSync } from "node:fs";
+import http, { type AgentOptions, type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
+import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import type { HttpsProxyAgent } from "https-proxy-agent";
-import { type NetworkProxy, networkProxyOf } from "./network-proxy.ts";
+import { isLoopback } from "./address.ts";
+import { type Environment, type NetworkProxy, networkProxyOf } from "./network-proxy.ts";
 
 interface Outgoing {
 	readonly method: string;
@@ -33,11 +36,20 @@ export type Connection = ReturnType<typeof openConnection>;
 
 /**
  * Connections to one host, directly or through the proxy of the network (`networkProxyOf`). They rest between requests, at most
- * `restMs`, and have no time-out: a model may think for long. Throws as `networkProxyOf` does.
+ * `restMs`, and have no time-out: a model may think for long. `network` has variables that win over those of this process, with
+ * `NODE_EXTRA_CA_CERTS`, which Node itself reads as it starts. Throws as `networkProxyOf` does.
  */
-export function openConnection(target: URL, { restMs }: { readonly restMs?: number } = {}) {
-	const proxy = networkProxyOf(target);
-	const rest = { keepAlive: true, ...(restMs === undefined ? {} : { timeout: restMs }) };
+export function openConnection(
+	target: URL,
+	{ restMs, network = {} }: { readonly restMs?: number; readonly network?: Environment | undefined } = {},
+) {
+	const proxy = networkProxyOf(target, { ...process.env, ...network });
+	const secureContext = trusting(network.NODE_EXTRA_CA_CERTS);
+	const rest = {
+		keepAlive: true,
+		...(restMs === undefined ? {} : { timeout: restMs }),
+		...(secureContext ? { secureContext } : {}),
+	};
 	const way = wayTo(target, proxy, rest);
 	return {
 		/** Resolves with the head of the answer. Redirects are not followed. Rejects with an OutgoingError. */
@@ -72,12 +84,27 @@ export function openConnection(target: URL, { restMs }: { readonly restMs?: numb
 	};
 }
 
-function wayTo(target: URL, proxy: NetworkProxy | undefined, rest: AgentOptions): Way {
+/** Certificates that are signed as usual, or by an authority in this file; `undefined` if Node has read it or it is no such file. */
+function trusting(file: string | undefined): SecureContext | undefined {
+	const known = process.env.NODE_EXTRA_CA_CERTS;
+	if (!file || file === known) return undefined;
+	try {
+		const files = [known, file].flatMap((one) => (one ? [readFileSync(one, "utf8")] : []));
+		return createSecureContext({ ca: [...rootCertificates, ...files] });
+	} catch {
+		// As Node does.
+		return undefined;
+	}
+}
+
+type Rest = AgentOptions & { readonly secureContext?: SecureContext };
+
+function wayTo(target: URL, proxy: NetworkProxy | undefined, rest: Rest): Way {
 	if (!proxy) return directWay(target, rest);
 	return target.protocol === "https:" ? tunnel(target, proxy, rest) : relay(target, proxy, rest);
 }
 
-function directWay(target: URL, rest: AgentOptions): Way {
+function directWay(target: URL, rest: Rest): Way {
 	const { Agent, request } = target.protocol === "https:" ? https : http;
 	const agent = new Agent(rest);
 	return {
@@ -91,7 +118,7 @@ function optionsOf({ method, path, headers, signal }: Outgoing) {
 }
 
 /** Plain HTTP: the proxy gets the whole address (RFC 9112, section 3.2.2). */
-function relay(target: URL, { url, authorization }: NetworkProxy, rest: AgentOptions): Way {
+function relay(target: URL, { url, authorization }: NetworkProxy, rest: Rest): Way {
 	const { Agent, request } = url.protocol === "https:" ? https : http;
 	const agent = new Agent(rest);
 	return {
@@ -105,7 +132,7 @@ function relay(target: URL, { url, authorization }: NetworkProxy, rest: AgentOpt
 }
 
 /** TLS: the proxy opens a tunnel to the host (CONNECT; RFC 9110, section 9.3.6). */
-function tunnel(target: URL, proxy: NetworkProxy, rest: AgentOptions): Way {
+function tunnel(target: URL, proxy: NetworkProxy, rest: Rest): Way {
 	const openings = new Set<AbortController>();
 	let made: Promise<HttpsProxyAgent<string>> | undefined;
 	const close = (): void => {
@@ -117,7 +144,14 @@ function tunnel(target: URL, proxy: NetworkProxy, rest: AgentOptions): Way {
 			made ??= tunnelAgent(proxy, rest, openings);
 			const agent = await made;
 			return (asked) => {
-				const options: RequestOptions & Opening = { agent, ...optionsOf(asked), opening: asked.signal };
+				const { secureContext } = rest;
+				const secured = secureContext ? { secureContext } : {};
+				const options: https.RequestOptions & Opening = {
+					agent,
+					...optionsOf(asked),
+					...secured,
+					opening: asked.signal,
+				};
 				return https.request(target, options);
 			};
 		},
@@ -130,7 +164,7 @@ interface Opening {
 	readonly opening: AbortSignal;
 }
 
-async function tunnelAgent({ url, authorization }: NetworkProxy, rest: AgentOptions, openings: Set<AbortController>) {
+async function tunnelAgent({ url, authorization }: NetworkProxy, rest: Rest, openings: Set<AbortController>) {
 	const { HttpsProxyAgent } = await import("https-proxy-agent");
 	// It prints its URL where the user asks for its notes (DEBUG), and so gets one without a password.
 	const headers = authorization === undefined ? {} : { "Proxy-Authorization": authorization };
@@ -194,6 +228,8 @@ const untrusted = new Set([
 	...["UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "CERT_UNTRUSTED"],
 ]);
 
+const unreachable = new Set(["ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH"]);
+
 /** `proxy`: the connection to it failed. */
 function adviceFor(
 	{ code, message }: NodeJS.ErrnoException,
@@ -203,6 +239,8 @@ function adviceFor(
 		const host = hostAndPort(proxy?.url ?? target);
 		return `The certificate of ${host} is not trusted (${code}). If this network has a certificate authority of its own, name its file in NODE_EXTRA_CA_CERTS and start again.`;
 	}
+	if (!proxy && code !== undefined && unreachable.has(code) && !isLoopback(target.hostname))
+		return `If this network has a proxy, name it in HTTPS_PROXY and start again.`;
 	if (!proxy) return undefined;
 	const hasAnswered = code === "ECONNRESET" || code === "EPIPE" || /^Proxy connection ended/.test(message);
 	const how = hasAnswered ? "closed the connection without an answer" : "cannot be reached";

@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { createJoinedChunks } from "../http/body.ts";
+import type { Environment } from "../http/network-proxy.ts";
 import { type OutgoingError, openConnection } from "../http/outgoing.ts";
 import { decodeBody } from "./body.ts";
 import { upstreamPath } from "./routes.ts";
@@ -28,8 +29,8 @@ export type Upstream = ReturnType<typeof connectTo>;
  * Connections to one upstream, through the proxy of the network if there is one. They have no time-out: a model may think for
  * long. Throws as `openConnection` does.
  */
-export function connectTo(base: URL) {
-	const connection = openConnection(base);
+export function connectTo(base: URL, network?: Environment) {
+	const connection = openConnection(base, { network });
 
 	const askOnce = (asked: Asked): Promise<IncomingMessage> => {
 		const { method, path, body, signal } = asked;

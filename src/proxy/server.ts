@@ -5,6 +5,7 @@ import type { Api } from "../billing/observed-caching.ts";
 import { createCachingRecord } from "../billing/observed-caching.ts";
 import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../http/body.ts";
+import type { Environment } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { inTime } from "../sending/archiving.ts";
@@ -24,6 +25,8 @@ interface ProxyOptions {
 	readonly port: number;
 	/** Base URLs. A request for another API is refused. */
 	readonly upstreams: Upstreams;
+	/** Variables of the network that win over those of this process, for the way to the upstreams. */
+	readonly network?: Environment | undefined;
 	readonly policy: Policy;
 	/** Absent: results are masked without a reference, and cannot be recalled. */
 	readonly archive?: Archive | undefined;
@@ -60,7 +63,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	readonly close: () => Promise<void>;
 }> {
 	const bases = checkUpstreams(options.upstreams);
-	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base)]));
+	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base, options.network)]));
 	const { log, archive, now = Date.now } = options;
 	const ledger = createLedger({ now });
 	const {

@@ -144,16 +144,15 @@ function connectTo(url: URL, headers: readonly string[]) {
 function connectionError(location: string, error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const { code, advice: ofNetwork } = error as OutgoingError;
-	if (ofNetwork !== undefined)
-		return new SummariserError(code === proxyRefused ? "unknown" : "server_error", ofNetwork);
 	const shown = typeof code === "string" && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : "";
 	if (code === "ETIMEDOUT") return new SummariserError("timeout", `${location}: ${advice.timeout}${shown}.`);
 	if (code === "ERR_INVALID_CHAR") {
 		const message = `${location}: The key holds a character that no HTTP header can carry, such as a line break.`;
 		return new SummariserError("unknown", message);
 	}
-	const message = `The connection to ${new URL(location).origin} failed or broke off${shown}. Check the base URL, and that the endpoint runs.`;
-	return new SummariserError("server_error", message);
+	const advised = ofNetwork ?? "Check the base URL, and that the endpoint runs.";
+	const message = `The connection to ${new URL(location).origin} failed or broke off${shown}. ${advised}`;
+	return new SummariserError(code === proxyRefused ? "unknown" : "server_error", message);
 }
 
 /** The machine-readable fields of an error. Its message is ignored, since it may quote the prompt or the key. */

@@ -60,6 +60,21 @@ describe.skipIf(process.platform === "win32")("palimpsest launch in a network wi
 		expect(lines.join("\n")).not.toMatch(/pa55|Basic/);
 	});
 
+	it("takes the way that Claude Code's own settings name, and keeps loopback out of it there too", async () => {
+		const { HTTPS_PROXY, NODE_EXTRA_CA_CERTS, PATH = "", ANTHROPIC_BASE_URL = "" } = environment;
+		await mkdir(join(folder, ".claude"));
+		const env = { HTTPS_PROXY, NODE_EXTRA_CA_CERTS, no_proxy: "intranet.example" };
+		await writeFile(join(folder, ".claude/settings.json"), JSON.stringify({ env }));
+		const own = { PATH, ANTHROPIC_BASE_URL, HTTPS_PROXY: "", HTTP_PROXY: "", NO_PROXY: "" };
+		const { text } = await runCli(["launch", "claude"], { folder, environment: own });
+		expect(JSON.parse(text).status).toBe(200);
+		expect(network.asked).toEqual([`CONNECT ${host}:443`]);
+		const shown = await runCli(["launch", "claude", "--dry-run"], { folder, environment: own });
+		expect(shown.text).toContain(`anthropic is reached through ${network.host} (HTTPS_PROXY)\n`);
+		expect(shown.text).toContain('"no_proxy":"intranet.example,127.0.0.1,localhost,::1"');
+		expect(shown.text).not.toContain("pa55");
+	});
+
 	it("answers 502 with how to repair it where the proxy refuses the password", async () => {
 		const wrong = { ...environment, HTTPS_PROXY: network.url.replace("joe", "ann"), DEBUG: "" };
 		const { text, lines } = await runCli(["launch", "claude"], { folder, environment: wrong });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeCertificates, startCorporateProxy, startTlsFront } from "../support/corporate-network.ts";
@@ -33,9 +33,11 @@ export async function runInNetwork(given: {
 	readonly binFolder: string;
 	readonly script: SessionScript;
 	readonly way: "alone" | "proxy";
+	/** Claude Code: the variables of the network are in its settings file, and not in the environment. */
+	readonly isBySettings?: boolean;
 	readonly limitSeconds: number;
 }): Promise<{ readonly row: readonly string[]; readonly isRight: boolean; readonly output: string }> {
-	const { program, script, way, limitSeconds } = given;
+	const { program, script, way, isBySettings = false, limitSeconds } = given;
 	const provider = await startStandInProvider({ script });
 	const folder = await mkdtemp(join(tmpdir(), "palimpsest-network-"));
 	const certificates = makeCertificates(folder, host);
@@ -43,15 +45,21 @@ export async function runInNetwork(given: {
 	const network = await startCorporateProxy({ user: "joe", password, hosts: { [`${host}:443`]: front.port } });
 	const { home, project, environment } = await prepareHome({ ...given, origin: `https://${host}` });
 	const { NO_PROXY: _, no_proxy: __, ...others } = environment;
-	const inNetwork = {
-		...others,
+	const ofNetwork = {
 		HTTP_PROXY: network.url,
 		HTTPS_PROXY: network.url,
 		NODE_EXTRA_CA_CERTS: certificates.authority,
 		// For programs that are not of Node.
 		SSL_CERT_FILE: certificates.authority,
 	};
+	const { HTTP_PROXY: ___, HTTPS_PROXY: ____, ...direct } = others;
+	const inNetwork = isBySettings ? direct : { ...others, ...ofNetwork };
 	try {
+		if (isBySettings) {
+			await mkdir(join(home, ".claude"), { recursive: true });
+			const settings = { env: { ...ofNetwork, NO_PROXY: "intranet.example" } };
+			await writeFile(join(home, ".claude/settings.json"), JSON.stringify(settings));
+		}
 		const parameters = program.parameters(sessionPrompt);
 		const command =
 			way === "proxy"

@@ -105,15 +105,18 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 	}
 	if (values["corporate-proxy"]) {
 		const played: string[][] = [];
-		for (const way of ["alone", "proxy"] as const) {
+		const ways = program.name === "claude" ? [false, true] : [false];
+		const runs = ways.flatMap((isBySettings) => (["alone", "proxy"] as const).map((way) => ({ way, isBySettings })));
+		for (const { way, isBySettings } of runs) {
 			const { binFolder } = installed;
-			const one = await runInNetwork({ program, binFolder, script, way, limitSeconds }).catch((error: unknown) => {
+			const network = { program, binFolder, script, way, isBySettings, limitSeconds };
+			const one = await runInNetwork(network).catch((error: unknown) => {
 				return { row: [String(error)], isRight: false, output: "" };
 			});
 			// What a program does alone is its own affair.
 			failed ||= way === "proxy" && !one.isRight;
 			if (!one.isRight || values.verbose) process.stderr.write(`${one.output.slice(-4000)}\n`);
-			played.push([name, way, ...one.row]);
+			played.push([name, isBySettings ? `${way}, variables in its settings` : way, ...one.row]);
 		}
 		return played;
 	}

@@ -44,8 +44,8 @@ async function startNetwork(answer?: Parameters<typeof startUpstream>[0]) {
 	return { upstream, front, proxy };
 }
 
-function connectionTo(target: string): Connection {
-	const connection = openConnection(new URL(target));
+function connectionTo(target: string, network: Readonly<Record<string, string>> = {}): Connection {
+	const connection = openConnection(new URL(target), { network });
 	closing.push(connection.close);
 	return connection;
 }
@@ -139,6 +139,16 @@ describe("a connection through the proxy of a network", () => {
 		await until(() => proxy.open.size === 0);
 	});
 
+	it("takes the proxy and the certificate authority of other settings before those of this process", async () => {
+		const { proxy } = await startNetwork();
+		vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "");
+		vi.stubEnv("HTTPS_PROXY", "http://127.0.0.1:1");
+		const settings = { HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: certificates.authority };
+		expect(await read(ask(connectionTo(`https://${host}`, settings)))).toBe("{}");
+		const absent = connectionTo(`https://${host}`, { ...settings, NODE_EXTRA_CA_CERTS: "/absent.pem" });
+		await expect(ask(absent)).rejects.toMatchObject({ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
+	});
+
 	it("stays open for the next request after an abort of one that had ended", async () => {
 		const { proxy } = await startNetwork();
 		vi.stubEnv("HTTPS_PROXY", proxy.url);
@@ -209,6 +219,13 @@ describe("what a person is told", () => {
 		vi.stubEnv("HTTPS_PROXY", "http://joe:pa55word@127.0.0.1:1");
 		expect(await adviceOf(`https://${host}`)).toBe(
 			`The proxy of this network, 127.0.0.1:1 (HTTPS_PROXY), cannot be reached (ECONNREFUSED). Check HTTPS_PROXY, or name ${host} in NO_PROXY if it is reached directly.`,
+		);
+	});
+
+	it("of a host that cannot be found without a proxy", async () => {
+		// No label of a name has more than 63 characters, so that nobody is asked for it.
+		expect(await adviceOf(`https://${"a".repeat(64)}.example`)).toBe(
+			"If this network has a proxy, name it in HTTPS_PROXY and start again.",
 		);
 	});
 
