@@ -212,12 +212,13 @@ export async function launch(name: string, parameters: readonly string[], option
 			});
 			let started = false;
 			const log = logToStderr(() => policy.log_level);
-			const unlist = await listed({ address: `http://127.0.0.1:${proxy.port}`, program: program.name }, log);
+			const address = `http://127.0.0.1:${proxy.port}`;
+			const unlist = await listed({ address, program: program.name }, log);
 			try {
 				await warnIfUnusable(archive, { options, log });
-				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
+				if (process.stderr.isTTY) say(`live page: ${address}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
-				const ended = await runBehind(program, { pointing, parameters, options, folder });
+				const ended = await runBehind(program, { pointing, parameters, options, folder, address });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
 			} finally {
@@ -247,15 +248,17 @@ interface Launch {
 	readonly parameters: readonly string[];
 	readonly options: ArchiveCommandOptions;
 	readonly folder: string;
+	readonly address: string;
 }
 
 async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
-	const { pointing, parameters, options, folder } = launch;
+	const { pointing, parameters, options, folder, address } = launch;
 	for (const [name, text] of Object.entries(pointing.files))
 		await writeFile(path.join(folder, name), text, { mode: 0o600 });
 	const env = {
 		...process.env,
 		...pointing.environment,
+		PALIMPSEST_PROXY: address,
 		...archiveVariables(options),
 		...(await withOwnPath(folder)),
 	};

@@ -34,6 +34,7 @@ interface AfterCall {
 }
 
 async function server({ directory, client }: ServerInput = {}, options?: PluginOptions) {
+	process.env.PALIMPSEST_PROXY ??= "plugin";
 	const report = (message: string) => {
 		const logged = client?.app?.log?.({ body: { service: "palimpsest", level: "warn", message } });
 		if (logged instanceof Promise) logged.catch(() => {});
@@ -129,6 +130,7 @@ interface ToolEvent {
 
 async function setup(context: SetupContext, options = context.options): Promise<void> {
 	const { location, session, tool } = context;
+	process.env.PALIMPSEST_PROXY ??= "plugin";
 	const report = (line: string) => void process.stderr.write(`${line}\n`);
 	const editor = createSessionEditor({
 		folder: location?.directory ?? process.cwd(),
