@@ -24,6 +24,7 @@ const rooms: readonly string[] = [
 	"formats",
 	"config",
 	"restore",
+	"figures",
 	"operations",
 	"library.ts",
 	"index.ts",

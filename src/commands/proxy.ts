@@ -10,6 +10,7 @@ import { archiveLocation, probeArchive } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
+import { openFigures } from "../figures/store.ts";
 import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
@@ -70,6 +71,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
+			figures: openFigures(policy.figures),
 			port,
 			upstreams,
 			policy,
@@ -202,6 +204,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
 				port: 0,
+				figures: openFigures({ ...policy.figures, program: program.name, projectFolder: process.cwd() }),
 				upstreams,
 				policy,
 				archive,
