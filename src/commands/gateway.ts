@@ -102,7 +102,7 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		// The server writes to the same standard error, so that it is not captured.
 		write: (line) => void process.stderr.write(`${line}\n`),
 	});
-	const figures = openFigures({ ...policy.figures, projectFolder: process.cwd() });
+	const figures = openFigures({ keep: policy.figures, projectFolder: process.cwd() });
 	const showsCalls = kind === "json" || (kind === "text" && logLevels.indexOf("info") >= logLevels.indexOf(level()));
 	return {
 		policy,

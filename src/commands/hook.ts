@@ -100,11 +100,11 @@ async function shortened(what: {
 
 async function keepFigure(
 	{ name: program }: CommandHookHost,
-	{ policy: { figures } }: HookShell,
+	{ policy: { figures: keep } }: HookShell,
 	{ before, after }: { readonly before: number; readonly after: number },
 ): Promise<void> {
 	const { openFigures } = await import("../figures/store.ts");
-	const kept = openFigures({ ...figures, program, projectFolder: process.cwd() });
+	const kept = openFigures({ keep, program, projectFolder: process.cwd() });
 	kept.add({ kind: "result", by: "hook", chars_before: before, chars_after: after });
 }
 

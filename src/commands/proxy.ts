@@ -71,7 +71,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
-			figures: openFigures(policy.figures),
+			figures: openFigures({ keep: policy.figures }),
 			port,
 			upstreams,
 			policy,
@@ -204,7 +204,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
 				port: 0,
-				figures: openFigures({ ...policy.figures, program: program.name, projectFolder: process.cwd() }),
+				figures: openFigures({ keep: policy.figures, program: program.name, projectFolder: process.cwd() }),
 				upstreams,
 				policy,
 				archive,

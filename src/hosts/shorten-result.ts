@@ -123,7 +123,7 @@ const usualPolicy: UsualPolicy = {
 	locale: "fr",
 	on_archive_failure: "refuse",
 	archive: { max_age_days: 30, max_bytes: 1_000_000_000, recall_hint: true, redact: [], redact_credentials: false },
-	figures: { keep: "all" },
+	figures: "all",
 };
 
 /** A preset changes only the locale of the usual policy. `undefined` for unknown names, which the schema refuses. */

@@ -64,7 +64,8 @@ export function createSessionEditor(what: {
 	let kept: { readonly figures: Figures; readonly ledger: Ledger } | undefined;
 	/** The figures of this program, which sees no usage: its bills are estimates. */
 	const figuresOf = ({ policy, now }: Editing) => {
-		const figures = kept?.figures ?? openFigures({ ...policy.figures, program: what.program, projectFolder: folder });
+		const figures =
+			kept?.figures ?? openFigures({ keep: policy.figures, program: what.program, projectFolder: folder });
 		kept ??= { figures, ledger: createLedger({ now, figures }) };
 		return kept;
 	};

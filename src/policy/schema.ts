@@ -326,13 +326,6 @@ const prices = section("The prices of tokens.", {
 	),
 });
 
-const figures = section("Figures of requests and results, for `palimpsest stats`; never a text.", {
-	keep: choice(
-		["all", "private", "none"],
-		"Kept on this machine with the names of folders, without them (`private`), or not at all.",
-	),
-});
-
 /** Files, variables, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it. */
 export const policySchema = z.strictObject({
 	preset: field(z.enum(presetNames), "observation-masking", "Values to start from."),
@@ -362,7 +355,10 @@ export const policySchema = z.strictObject({
 	archive,
 	tokens,
 	prices,
-	figures,
+	figures: choice(
+		["all", "private", "none"],
+		"Figures of requests for `palimpsest stats`: kept with the last names of project folders, without them, or not at all.",
+	),
 });
 
 type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
