@@ -122,12 +122,11 @@ function addServeCommand(program: Command): void {
 }
 
 function addProxyCommand(program: Command): void {
-	const port = ["--port <port>", "port of the proxy (default 8787)", portNumber] as const;
 	const proxy = program
 		.command("proxy")
 		.description("Mask old tool results in the requests of agent programs to their models.");
 	withArchive(withPolicy(proxy))
-		.option(...port)
+		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
 		.option("--host <host>", "loopback address to listen on")
 		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
 		.option(...keepWarm)
@@ -136,10 +135,10 @@ function addProxyCommand(program: Command): void {
 		.action(async (options) => (await import("./proxy.ts")).proxy(options));
 	proxy
 		.command("status")
-		.description("Print what a running proxy has sent, left out and billed.")
-		.option(...port)
+		.description("Print what running proxies have sent, left out and billed.")
+		.option("--port <port>", "port of one proxy (default: all that run)", portNumber)
 		.option("--json", "as JSON")
-		.action(async (_, command: Command) => (await import("./proxy.ts")).proxyStatus(command.optsWithGlobals()));
+		.action(async (_, command: Command) => (await import("./proxy-status.ts")).proxyStatus(command.optsWithGlobals()));
 }
 
 const keepWarm = [
@@ -242,6 +241,7 @@ function addLaunchCommand(program: Command): void {
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
+		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),

@@ -1,10 +1,7 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type IncomingMessage, request } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
-import { text as textOf } from "node:stream/consumers";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, probeArchive } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
@@ -15,10 +12,11 @@ import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
+import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
-import { billText, keptWarmText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
+import { closingText } from "../proxy/closing.ts";
 import { checkUpstreams, defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
 import { addRunning, removeRunning } from "../proxy/running.ts";
 import { startProxy } from "../proxy/server.ts";
@@ -28,15 +26,14 @@ import {
 	archiveVariables,
 	commandConfig,
 	logToStderr,
-	printJson,
 	recallCommandOf,
 	saveAddressOf,
 	say,
 	show,
-	shownName,
 	withArchive,
 } from "./input-output.ts";
 import { exitCodeOfEnd, passSignals, startOf, untilSignal } from "./processes.ts";
+import { defaultPort } from "./proxy-status.ts";
 import { refuseUnknown, refuseUsage } from "./usage.ts";
 
 interface ProxyCommandOptions extends ArchiveCommandOptions {
@@ -48,8 +45,6 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 	readonly keepWarm?: boolean;
 	readonly log?: LogKind;
 }
-
-const defaultPort = 8787;
 
 /** `palimpsest proxy`: runs until a signal ends it. */
 export async function proxy(options: ProxyCommandOptions): Promise<void> {
@@ -92,6 +87,10 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		await ended;
 		await unlist();
 		await running.close();
+		const totals = running.totals();
+		const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
+		const message = closingText(totals, { address: url });
+		announce({ level: "notice", message, data: { event: "closed", url, requests, tokens_sent, tokens_left_out } });
 	});
 }
 
@@ -133,57 +132,14 @@ function upstreamsOf(given: readonly string[]): Upstreams {
 	);
 }
 
-/** `palimpsest proxy status` */
-export async function proxyStatus({
-	port = defaultPort,
-	json,
-}: {
-	readonly port?: number;
-	readonly json?: true;
-}): Promise<void> {
-	const status = JSON.parse(await textFrom(port)) as ProxyStatus;
-	if (json) return printJson(status, 2);
-	const { requests, faults, undecided, kept_warm: keptWarm, edited, held_out: heldOut, conversations } = status;
-	const number = (value: number) => value.toLocaleString("en");
-	const line = (name: string, one: typeof edited) =>
-		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${billText(one)}`;
-	const lines = [
-		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again in another form${requests.threads > 0 ? `, ${number(requests.threads)} threads passed` : ""}`,
-		`faults: ${Object.entries(faults)
-			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
-			.join(", ")}`,
-		...undecidedText(undecided),
-		...keptWarmText(keptWarm),
-		line("all", edited),
-		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
-		...conversations.map((one) =>
-			line(`${one.id.slice(0, 8)} (${shownName(one.model ?? one.api)}, ${one.state.replaceAll("_", " ")})`, one),
-		),
-	];
-	show(`${lines.join("\n")}\n`);
-}
-
-/** Not by `fetch`, which refuses some ports and follows a proxy of the environment. */
-async function textFrom(port: number): Promise<string> {
-	try {
-		const asked = request({ host: "127.0.0.1", port, path: "/palimpsest/status" }).end();
-		const [response] = (await once(asked, "response")) as [IncomingMessage];
-		const answer = await textOf(response);
-		if (response.statusCode === 200) return answer;
-	} catch {
-		// The same as an answer of another program.
-	}
-	const message = `No palimpsest proxy answers on port ${port}. Start one with \`palimpsest proxy\`, or name its port with --port.`;
-	throw new PalimpsestError("invalid_argument", message);
-}
-
 interface LaunchOptions extends ArchiveCommandOptions {
+	readonly port?: number;
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
 }
 
 /**
- * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port and the program that uses it, with our terminal. The exit code is
+ * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port, or on the given one, and the program that uses it, with our terminal. The exit code is
  * the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
@@ -203,8 +159,8 @@ export async function launch(name: string, parameters: readonly string[], option
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
-				port: 0,
 				figures: openFigures({ keep: policy.figures, program: program.name, projectFolder: process.cwd() }),
+				port: options.port ?? 0,
 				upstreams,
 				policy,
 				archive,
@@ -214,8 +170,8 @@ export async function launch(name: string, parameters: readonly string[], option
 				keepWarm: options.keepWarm ? "until_closed" : undefined,
 			});
 			let started = false;
-			const log = logToStderr(() => policy.log_level);
 			const address = `http://127.0.0.1:${proxy.port}`;
+			const log = logToStderr(() => policy.log_level);
 			const unlist = await listed({ address, program: program.name }, log);
 			try {
 				await warnIfUnusable(archive, { options, log });
@@ -228,7 +184,9 @@ export async function launch(name: string, parameters: readonly string[], option
 				await unlist();
 				await proxy.close();
 			}
-			if (started) say(totalsText(proxy.totals()));
+			if (!started) return;
+			const { name, title = name } = program;
+			say(closingText(proxy.totals(), { address, program: { name, title, upstreams } }));
 		});
 	} finally {
 		await rm(folder, { recursive: true, force: true });
@@ -263,6 +221,7 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		...pointing.environment,
 		PALIMPSEST_PROXY: address,
 		...archiveVariables(options),
+		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),
 	};
 	const words = [...pointing.parameters, ...parameters];
@@ -298,14 +257,19 @@ async function withOwnPath(folder: string): Promise<Record<string, string>> {
 async function showPlan(
 	program: LaunchedProgram,
 	parameters: readonly string[],
-	options: ArchiveCommandOptions,
+	options: LaunchOptions,
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
-	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
+	const { port = 0 } = options;
+	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port, folder });
 	checkUpstreams(upstreams);
-	const variables = { ...environment, ...archiveVariables(options) };
+	const variables = { ...environment, ...archiveVariables(options), ...exceptingLoopback(process.env) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
+		...Object.entries(upstreams).flatMap(([api, url]) => {
+			const proxy = networkProxyOf(new URL(url));
+			return proxy ? [`${api} is reached through ${proxy.url.host} (${proxy.variable})`] : [];
+		}),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
 		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
 		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,

@@ -3,6 +3,7 @@ import type { CachingRecord } from "../billing/observed-caching.ts";
 import { cacheTerms } from "../billing/terms.ts";
 import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
+import type { OutgoingError } from "../http/outgoing.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { clearingBeta } from "../sending/clearing.ts";
@@ -194,6 +195,7 @@ async function passAndBill(
 	const wasEdited = sent?.written !== undefined;
 	const isOk = (answer.statusCode ?? 500) < 300;
 	if (isOk && wasEdited) ledger.count("edited");
+	if (!isOk) ledger.count("failed");
 	if (!isOk || route.kind !== "edited") {
 		await passOn(answer, response);
 		return undefined;
@@ -224,14 +226,16 @@ async function passAndBill(
 /** Answers 502 itself if the upstream cannot be reached. */
 async function askOrRefuse(
 	asked: Asked,
-	{ response, route, upstream }: Exchange,
+	{ response, route, upstream, ledger }: Exchange,
 ): Promise<IncomingMessage | undefined> {
 	try {
 		return await upstream.ask(asked);
 	} catch (error) {
 		if (asked.signal.aborted) return undefined;
-		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		refuse(response, { status: 502, message: `The upstream of ${route.api} cannot be reached (${code}).` });
+		ledger.count("failed");
+		const { code = "unknown error", advice = "" } = error as OutgoingError;
+		const message = `The upstream of ${route.api} cannot be reached (${code}). ${advice}`.trimEnd();
+		refuse(response, { status: 502, message });
 		return undefined;
 	}
 }

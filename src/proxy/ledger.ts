@@ -24,11 +24,20 @@ export interface ProxyTotals {
 	readonly reasoningLeftOut: number;
 	/** Requests that got no new decisions, by the reason. */
 	readonly undecided: Readonly<Partial<Record<NoDecision, number>>>;
+	/** Conversations that once got no new decisions after a refusal. */
+	readonly frozen: number;
 	readonly keptWarm: KeptWarm;
+	/** Of all requests: their number, and those for an answer that got none. */
+	readonly asked: number;
+	readonly failed: number;
+	/** In an encoding that cannot be read, and so unedited. */
+	readonly unread: number;
+	/** With new messages alone, and so unedited. */
+	readonly threads: number;
 }
 
 /** Pings that keep caches warm. They are in no other figure. */
-interface KeptWarm {
+export interface KeptWarm {
 	/** Answered, with their bill. */
 	readonly pings: number;
 	readonly billed: number;
@@ -51,8 +60,9 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 	const started = now();
 	const conversations = new Map<string, Account>();
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
-	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0 };
+	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0, failed: 0 };
 	const undecided: Partial<Record<NoDecision, number>> = {};
+	let frozen = 0;
 	const all = { edited: newSums(), held_out: newSums() };
 	const keptWarm = { pings: 0, billed: 0, failed: 0 };
 
@@ -162,6 +172,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
 			account.before = parts;
+			if (facts.isFrozen && !account.wasFrozen) frozen += 1;
+			account.wasFrozen ||= facts.isFrozen;
 			account.model = facts.model === undefined ? account.model : shownName(facts.model);
 			account.last = now();
 			account.state = facts.why;
@@ -205,7 +217,12 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				uncachedRequests: edited.uncached_requests + held_out.uncached_requests,
 				reasoningLeftOut: edited.reasoning_left_out + held_out.reasoning_left_out,
 				undecided: { ...undecided },
+				frozen,
 				keptWarm: { ...keptWarm },
+				asked: counts.requests,
+				failed: counts.failed,
+				unread: faultCounts.encoding,
+				threads: counts.threads,
 			};
 		},
 		/** Plain JSON, without any text of a conversation. */
@@ -215,6 +232,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			faults: { ...faultCounts },
 			/** Requests that got no new decisions, by the reason. */
 			undecided: { ...undecided },
+			/** Conversations that once got no new decisions after a refusal. */
+			frozen_conversations: frozen,
 			/** Pings that keep caches warm, and their bill, which is in no other figure. */
 			kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed) },
 			edited: figuresOf(all.edited),
@@ -248,6 +267,7 @@ interface Account {
 	/** By key, its last change. */
 	readonly results: Map<string, ResultEntry>;
 	wasEdited: boolean;
+	wasFrozen: boolean;
 	/** Tokens of the provider for each of ours, from the last request that was not edited. */
 	scale: number | undefined;
 	/** Whether the unedited bill of the requests is known. */
@@ -279,6 +299,7 @@ function newAccount(api: string, at: number): Account {
 		points: [],
 		results: new Map(),
 		wasEdited: false,
+		wasFrozen: false,
 		scale: undefined,
 		isTold: true,
 		before: undefined,
@@ -324,69 +345,6 @@ function figuresOf(sums: Sums) {
 		billed_unedited: isTold ? Math.round(unedited) : null,
 		ratio: isTold ? Math.round(ratio * 1_000) / 1_000 : null,
 	};
-}
-
-/** The bill and the unedited bill, for people. */
-export function billText(figures: ReturnType<typeof figuresOf>): string {
-	const { billed, billed_unedited: unedited, ratio, untold_requests: untold, uncached_requests: uncached } = figures;
-	const { provider_cleared_tokens: cleared } = figures;
-	const number = (value: number) => value.toLocaleString("en");
-	return [
-		number(billed),
-		unedited === null || unedited === 0 ? "" : ` of ${number(unedited)} (${ratio} ×)`,
-		untold === 0 ? "" : `; for ${number(untold)} requests the unedited bill is unknown`,
-		uncached === 0
-			? ""
-			: `; ${number(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
-		cleared === 0 ? "" : `; the provider cleared ${number(cleared)} tokens, counted in each request`,
-	].join("");
-}
-
-/** One line on all requests. */
-export function totalsText(totals: ProxyTotals): string {
-	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited } = totals;
-	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
-	const counted = (count: number) => Math.round(count).toLocaleString("en");
-	if (requests === 0) return "no requests to edit";
-	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
-	const untold = `${counted(untoldRequests)} requests whose unedited bill is unknown`;
-	return [
-		`${counted(requests)} requests`,
-		`${counted(tokensSent)} tokens sent`,
-		`${counted(tokensLeftOut)} left out`,
-		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [untold] : []),
-		...(uncachedRequests > 0
-			? [`${counted(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
-			: []),
-		...undecidedText(totals.undecided),
-		...keptWarmText(totals.keptWarm),
-	].join(", ");
-}
-
-/** The pings and their bill; empty if there were none. */
-export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
-	if (pings + failed === 0) return [];
-	const failures = failed > 0 ? `, ${failed} failed` : "";
-	const sent = `${pings} ${pings === 1 ? "ping" : "pings"}`;
-	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
-}
-
-const reasons: Readonly<Record<NoDecision, string>> = {
-	held_out: "held out",
-	frozen: "after a refusal",
-	archive: "the archive cannot be written",
-	memory: "the memory cannot be written",
-	failed: "planning failed",
-};
-
-/** How many requests got no new decisions, and why; empty if none. */
-export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
-	const entries = Object.entries(undecided) as [NoDecision, number][];
-	if (entries.length === 0) return [];
-	const sum = entries.reduce((total, [, count]) => total + count, 0);
-	const why = entries.map(([reason, count]) => `${reasons[reason]}: ${count}`).join(", ");
-	return [`${sum} requests without new decisions (${why})`];
 }
 
 function pointsOf({ points, isTold }: Account): Account["points"] {

@@ -3,7 +3,8 @@ import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "../pages/page.ts";
 import { version } from "../version.ts";
-import { billText, keptWarmText, type Ledger, mostDetailed, type ProxyStatus, undecidedText } from "./ledger.ts";
+import { type Ledger, mostDetailed, type ProxyStatus } from "./ledger.ts";
+import { billText, frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 
 const base = "/palimpsest/";
 const secondsToRefresh = 5;
@@ -65,7 +66,7 @@ async function statusPage(status: ProxyStatus): Promise<string> {
 <h1>Palimpsest proxy</h1>
 <p>${requests.requests} requests, ${requests.edited} of them edited, since ${time(status.started)}. ${share(edited)}</p>
 <p>Sent again in another form: ${requests.sent_again}.${threads} Faults: ${faultText.join(", ")}.</p>
-${[...undecidedText(undecided), ...keptWarmText(keptWarm)].map((text) => `<p>${text}.</p>`).join("")}
+${[...undecidedText(undecided), ...frozenText(status.frozen_conversations), ...keptWarmText(keptWarm)].map((text) => `<p>${text}.</p>`).join("")}
 ${heldOut.requests > 0 ? `<p>Held out, never edited: ${heldOut.requests} requests, ${count(heldOut.tokens_sent)} tokens sent.</p>` : ""}
 ${conversations.slice(0, mostDetailed).map(conversationText).join("\n")}
 </main>`;

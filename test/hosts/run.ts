@@ -7,6 +7,7 @@ import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, programs } from "./programs.ts";
 import { compactionColumns, compactSession } from "./run-compaction.ts";
+import { corporateColumns, runInNetwork } from "./run-corporate.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
 import { rescueColumns, rescueSession } from "./run-rescue.ts";
 import { keepsThinking, strictColumns, strictNote, strictRow, strictThinking } from "./strict-row.ts";
@@ -34,6 +35,8 @@ const { values, positionals } = parseArgs({
 		set: { type: "string", multiple: true, default: [] },
 		/** Lets the program compact by itself, with and without our hook. */
 		compaction: { type: "boolean", default: false },
+		/** In a network that only a proxy with a password leads out of, alone and with `palimpsest launch`. */
+		"corporate-proxy": { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
@@ -60,13 +63,15 @@ const usualColumns = [
 	"recall",
 	"placeholders stored",
 ];
-const columns = values.strict
-	? strictColumns
-	: values.rescue
-		? rescueColumns
-		: values.compaction
-			? compactionColumns
-			: usualColumns;
+const columns = values["corporate-proxy"]
+	? corporateColumns
+	: values.strict
+		? strictColumns
+		: values.rescue
+			? rescueColumns
+			: values.compaction
+				? compactionColumns
+				: usualColumns;
 /** In tokens: the usual session is over it, and half of it has room for a program's own instructions. */
 const rescuedWindow = 80_000;
 const rows: string[][] = [];
@@ -97,6 +102,20 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		const rescued = await rescueSession(rescue).catch((error: unknown) => ({ row: [String(error)], isRight: false }));
 		failed ||= rescued?.isRight === false;
 		return rescued ? [[name, "rescue", ...rescued.row]] : [];
+	}
+	if (values["corporate-proxy"]) {
+		const played: string[][] = [];
+		for (const way of ["alone", "proxy"] as const) {
+			const { binFolder } = installed;
+			const one = await runInNetwork({ program, binFolder, script, way, limitSeconds }).catch((error: unknown) => {
+				return { row: [String(error)], isRight: false, output: "" };
+			});
+			// What a program does alone is its own affair.
+			failed ||= way === "proxy" && !one.isRight;
+			if (!one.isRight || values.verbose) process.stderr.write(`${one.output.slice(-4000)}\n`);
+			played.push([name, way, ...one.row]);
+		}
+		return played;
 	}
 	if (values.compaction) {
 		const compacted: string[][] = [];

@@ -221,6 +221,7 @@ describe("the names of models and tools", () => {
 			start: "start",
 			model: name,
 			why: "edited",
+			isFrozen: false,
 			isCold: false,
 			reasoningLeftOut: 0,
 			terms: cacheTerms({}, "openai", policyOf().prices),
