@@ -25,6 +25,7 @@ const rooms: readonly string[] = [
 	"formats",
 	"config",
 	"restore",
+	"figures",
 	"operations",
 	"library.ts",
 	"index.ts",

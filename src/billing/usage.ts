@@ -246,6 +246,11 @@ export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
 	return input + cacheRead + cacheWrite;
 }
 
+/** The output of an answer to a prompt of some tokens, in prices of an input token. */
+export function outputBill(usage: Usage, { prices }: CacheTerms, prompt = promptTokens(usage)): number {
+	return usage.output * prices.output * stepFactors(prices, prompt).output;
+}
+
 /** The bill of the input, in prices of an input token. An answer may tell for how long tokens were written. */
 export function inputBill(usage: Usage, terms: CacheTerms): number {
 	const { prices, writes, reads } = terms;

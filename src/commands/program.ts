@@ -288,6 +288,14 @@ function addReportCommands(program: Command): void {
 		.option("--json", "as JSON")
 		.action(async (file, options) => (await import("./report.ts")).report(file, options));
 
+	program
+		.command("stats")
+		.description("Print what the requests of this machine have cost, and what was saved.")
+		.option("--days <count>", "days up to now", aboveZero, 30)
+		.addOption(new Option("--by <what>", "sum by").choices(["day", "project", "program", "model"]).default("day"))
+		.option("--json", "as JSON")
+		.action(async (options) => (await import("./stats.ts")).stats(options));
+
 	addCommand(program, "replay <files...>", "Print what policies would have cost and lost in recorded conversations.")
 		.option(
 			"--policies <names>",

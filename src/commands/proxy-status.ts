@@ -1,5 +1,6 @@
 import { PalimpsestError } from "../errors.ts";
-import { billText, frozenText, keptWarmText, type ProxyStatus, undecidedText } from "../proxy/ledger.ts";
+import type { ProxyStatus } from "../proxy/ledger.ts";
+import { billText, frozenText, keptWarmText, undecidedText } from "../proxy/ledger-text.ts";
 import { listRunning, type RunningProxy, textFrom } from "../proxy/running.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 

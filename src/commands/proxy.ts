@@ -7,6 +7,7 @@ import { archiveLocation, probeArchive } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
+import { openFigures } from "../figures/store.ts";
 import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
@@ -65,6 +66,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
+			figures: openFigures({ keep: policy.figures }),
 			port,
 			upstreams,
 			policy,
@@ -157,6 +159,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
+				figures: openFigures({ keep: policy.figures, program: program.name, projectFolder: process.cwd() }),
 				port: options.port ?? 0,
 				upstreams,
 				network,
@@ -175,7 +178,7 @@ export async function launch(name: string, parameters: readonly string[], option
 				await warnIfUnusable(archive, { options, log });
 				if (process.stderr.isTTY) say(`live page: ${address}/palimpsest/`);
 				const pointing = await pointingOf(program, { port: proxy.port, folder });
-				const ended = await runBehind(program, { pointing, parameters, options, folder });
+				const ended = await runBehind(program, { pointing, parameters, options, folder, address });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
 			} finally {
@@ -207,15 +210,17 @@ interface Launch {
 	readonly parameters: readonly string[];
 	readonly options: ArchiveCommandOptions;
 	readonly folder: string;
+	readonly address: string;
 }
 
 async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
-	const { pointing, parameters, options, folder } = launch;
+	const { pointing, parameters, options, folder, address } = launch;
 	for (const [name, text] of Object.entries(pointing.files))
 		await writeFile(path.join(folder, name), text, { mode: 0o600 });
 	const env = {
 		...process.env,
 		...pointing.environment,
+		PALIMPSEST_PROXY: address,
 		...archiveVariables(options),
 		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),

@@ -65,14 +65,18 @@ export async function answerForItself(
 		throw new PalimpsestError("invalid_argument", `Expected ${misplaced.join(", ")} only ${expected}.`);
 	}
 	if (!isOwn) return undefined;
-	const address = await findProxy?.();
-	const advice =
-		address === undefined
-			? "Start the agent program with `palimpsest launch PROGRAM`, or give a conversation as `messages` or `path`."
-			: `A proxy runs at ${address}: start the agent program with \`palimpsest launch PROGRAM\`, so that its requests pass one.`;
-	const text = `${unseenAnswer}\n${advice}`;
+	const text = `${unseenAnswer}\n${adviceWith(await findProxy?.())}`;
 	return { report: { note: text }, [beside]: { text } };
 }
+
+function adviceWith(proxy: string | undefined): string {
+	if (proxy === "plugin") return "The plugin in this program was to answer: its log says why it has not.";
+	const start = "Start the agent program with `palimpsest launch PROGRAM`";
+	if (proxy === undefined) return `${start}, or give a conversation as \`messages\` or \`path\`.`;
+	return `A proxy runs${loopback.test(proxy) ? ` at ${proxy}` : ""}, and this conversation does not pass it. ${start}.`;
+}
+
+const loopback = /^http:\/\/127\.0\.0\.1:\d{1,5}$/;
 
 export type EditConversation = (
 	given: Pick<ToolContext, "archive" | "log" | "signal" | "onProgress"> & {

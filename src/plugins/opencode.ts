@@ -14,6 +14,8 @@ import { createSessionEditor, type PluginOptions, type SessionEditor } from "./s
  */
 export const opencodePlugin = { id: "palimpsest", server, setup };
 
+const program = "opencode";
+
 interface ServerInput {
 	readonly directory?: string;
 	readonly client?: {
@@ -34,11 +36,18 @@ interface AfterCall {
 }
 
 async function server({ directory, client }: ServerInput = {}, options?: PluginOptions) {
+	process.env.PALIMPSEST_PROXY ??= "plugin";
 	const report = (message: string) => {
 		const logged = client?.app?.log?.({ body: { service: "palimpsest", level: "warn", message } });
 		if (logged instanceof Promise) logged.catch(() => {});
 	};
-	const editor = createSessionEditor({ folder: directory ?? process.cwd(), host: "opencode", options, report });
+	const editor = createSessionEditor({
+		folder: directory ?? process.cwd(),
+		host: "opencode",
+		options,
+		program,
+		report,
+	});
 	/** By session, the reaction if the provider refuses the last request. */
 	const refusals = new Map<string, () => void>();
 
@@ -129,11 +138,13 @@ interface ToolEvent {
 
 async function setup(context: SetupContext, options = context.options): Promise<void> {
 	const { location, session, tool } = context;
+	process.env.PALIMPSEST_PROXY ??= "plugin";
 	const report = (line: string) => void process.stderr.write(`${line}\n`);
 	const editor = createSessionEditor({
 		folder: location?.directory ?? process.cwd(),
 		host: "opencode",
 		options,
+		program,
 		report,
 	});
 	await session.hook("context", (event) => editMessages(event, editor));

@@ -1,5 +1,6 @@
 import type { Pointing } from "../hosts/host.ts";
-import { frozenText, keptWarmText, type ProxyTotals, undecidedText } from "./ledger.ts";
+import type { ProxyTotals } from "./ledger.ts";
+import { frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 
 /** A program that `launch` has started. */
 interface Launched {

@@ -209,7 +209,15 @@ async function passAndBill(
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
 	}
 	const known = await facts(sent);
-	const { repeated } = ledger.enter(known, { route, wasEdited, usage, cleared: reader.cleared() });
+	const { repeated } = ledger.enter(known, {
+		api: route.api,
+		wasEdited,
+		usage,
+		cleared: reader.cleared(),
+		program: asked.headers["user-agent"],
+		decisions: sent?.decided.size,
+		noDecision: sent?.noDecision,
+	});
 	const { caching: terms, model } = known.terms;
 	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
 	return { terms: known.terms, usage, callsTools: reader.callsTools() };

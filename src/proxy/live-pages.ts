@@ -3,15 +3,8 @@ import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "../pages/page.ts";
 import { version } from "../version.ts";
-import {
-	billText,
-	frozenText,
-	keptWarmText,
-	type Ledger,
-	mostDetailed,
-	type ProxyStatus,
-	undecidedText,
-} from "./ledger.ts";
+import { type Ledger, mostDetailed, type ProxyStatus } from "./ledger.ts";
+import { billText, frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 
 const base = "/palimpsest/";
 const secondsToRefresh = 5;

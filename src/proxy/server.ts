@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { Archive } from "../archive/archive.ts";
 import type { Api } from "../billing/observed-caching.ts";
 import { createCachingRecord } from "../billing/observed-caching.ts";
+import type { Figures } from "../figures/store.ts";
 import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../http/body.ts";
 import type { Environment } from "../http/network-proxy.ts";
@@ -39,6 +40,8 @@ interface ProxyOptions {
 	readonly log?: Log | undefined;
 	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
+	/** Where each request is written for `palimpsest stats`; absent: nowhere. */
+	readonly figures?: Figures | undefined;
 	/** Answers Anthropic's threads with a refusal, after which the host sends its whole conversation. */
 	readonly refusesThreads?: boolean | undefined;
 	/**
@@ -65,7 +68,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const bases = checkUpstreams(options.upstreams);
 	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base, options.network)]));
 	const { log, archive, now = Date.now } = options;
-	const ledger = createLedger({ now });
+	const ledger = createLedger({ now, figures: options.figures });
 	const {
 		policy,
 		memoryFolder,

@@ -1,5 +1,5 @@
 import type { CacheTerms } from "../billing/terms.ts";
-import { type Message, resultCharacters } from "../conversation/transcript.ts";
+import { resultCharacters } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { writePlaceholder } from "../masking/placeholder.ts";
 import { mayBeCut, planCuts } from "../operations/cut-on-arrival.ts";
@@ -31,16 +31,16 @@ export function reasonAgainst(
 }
 
 /** Finds the known states by place. A result that another conversation has sent masked or cut stays so. */
-export function knownStates({ transcript, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
+export function knownStates({ source, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
 	// A result without a state was sent whole, if the conversation has been here.
 	if (remembered.messages > 0) return keys.map((key) => remembered.states.get(key));
-	const answered = lastAnswer(transcript.messages);
+	const unread = firstUnread(source);
 	const stateAnywhere = memory.statesAnywhere();
 	return keys.map((key, place): ResultState | undefined => {
 		const own = remembered.states.get(key);
 		if (own) return own;
 		const adopted = stateAnywhere(key);
-		const isUnread = (paired[place] as PairedResult).message > answered;
+		const isUnread = (paired[place] as PairedResult).message >= unread;
 		// The same call can come again in another conversation, where it was never read.
 		return adopted && !(isUnread && isGone(adopted)) ? { ...adopted, changed: 0 } : undefined;
 	});
@@ -195,11 +195,13 @@ export function changesOf(
 }
 
 /** Results that no request has had and no answer follows. Others were sent whole, also where that did not pass here. */
-export function unsentPlaces({ transcript, paired, sent }: OpenedConversation): number[] {
-	const answered = lastAnswer(transcript.messages);
-	return paired.flatMap(({ message }, place) => (message > answered && place >= sent ? [place] : []));
+export function unsentPlaces({ source, paired, sent }: OpenedConversation): number[] {
+	const unread = firstUnread(source);
+	return paired.flatMap(({ message }, place) => (message >= unread && place >= sent ? [place] : []));
 }
 
-function lastAnswer(messages: readonly Message[]): number {
-	return messages.findLastIndex(({ role }) => role === "assistant");
+/** The first message that no answer follows. opencode stores a result in the message of its call. */
+function firstUnread({ transcript: { messages }, format }: OpenedConversation["source"]): number {
+	const last = messages.findLastIndex(({ role }) => role === "assistant");
+	return format.name === "opencode" && messages[last]?.results.length ? last : last + 1;
 }

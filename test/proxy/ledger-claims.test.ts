@@ -5,7 +5,8 @@ import { cacheTerms } from "../../src/billing/terms.ts";
 import type { SizedPart } from "../../src/billing/unedited-bill.ts";
 import type { Usage } from "../../src/billing/usage.ts";
 import { closingText } from "../../src/proxy/closing.ts";
-import { billText, createLedger } from "../../src/proxy/ledger.ts";
+import { createLedger } from "../../src/proxy/ledger.ts";
+import { billText } from "../../src/proxy/ledger-text.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { sendSettled } from "./played.ts";
@@ -153,7 +154,7 @@ describe("a bill that cannot be told", () => {
 			parts: () => ({ unedited, sent }),
 		} as const;
 		ledger.count("requests");
-		return ledger.enter(facts, { route: { api: "anthropic", kind: "edited" }, wasEdited: true, usage });
+		return ledger.enter(facts, { api: "anthropic", wasEdited: true, usage });
 	}
 
 	it("is shown as tokens alone, from the first request of its conversation on", () => {
