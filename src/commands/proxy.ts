@@ -139,8 +139,8 @@ interface LaunchOptions extends ArchiveCommandOptions {
 }
 
 /**
- * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port, or on the given one, and the program that uses it, with our terminal. The exit code is
- * the program's own.
+ * `palimpsest launch PROGRAM -- ARGS`: a proxy on the given port, else on a free one, and the program that uses it, with our
+ * terminal. The exit code is the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
 	const known = launchedPrograms.map((program) => program.name);
