@@ -130,6 +130,7 @@ function addProxyCommand(program: Command): void {
 		.option("--host <host>", "loopback address to listen on")
 		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
 		.option(...keepWarm)
+		.option("--metrics", "serve Prometheus metrics at /palimpsest/metrics")
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
 		.action(async (options) => (await import("./proxy.ts")).proxy(options));

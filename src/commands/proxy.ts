@@ -43,6 +43,7 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 	readonly upstream?: readonly string[];
 	readonly holdout?: number;
 	readonly keepWarm?: boolean;
+	readonly metrics?: boolean;
 	readonly log?: LogKind;
 }
 
@@ -74,6 +75,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			memoryFolder: memoryFolderFor(archiveLocation({ ...options, environment: process.env })),
 			recallCommand: recallCommandOf(options),
 			holdout,
+			metrics: options.metrics,
 			keepWarm: options.keepWarm ? "while_connected" : undefined,
 			log,
 		});

@@ -19,6 +19,7 @@ import { mostEditedBytes } from "./host-request.ts";
 import { createKeepWarm, type Later } from "./keep-warm.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
+import { createProxyMetrics } from "./metrics.ts";
 import { checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
 
 interface ProxyOptions {
@@ -40,6 +41,8 @@ interface ProxyOptions {
 	readonly log?: Log | undefined;
 	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
+	/** Whether there are metrics for Prometheus. */
+	readonly metrics?: boolean | undefined;
 	/** Where each request is written for `palimpsest stats`; absent: nowhere. */
 	readonly figures?: Figures | undefined;
 	/** Answers Anthropic's threads with a refusal, after which the host sends its whole conversation. */
@@ -99,7 +102,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		caching: createCachingRecord(),
 		underWay: new Set(),
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
-		pages: livePages({ ledger, archive }),
+		pages: livePages({ ledger, archive, metrics: options.metrics ? await createProxyMetrics(ledger) : undefined }),
 		keepWarm:
 			options.keepWarm && createKeepWarm({ ledger, renewed: editing.memory.called, log, now, later: options.later }),
 		leavesWithConnection,
