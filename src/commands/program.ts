@@ -296,6 +296,14 @@ function addReportCommands(program: Command): void {
 		.option("--json", "as JSON")
 		.action(async (options) => (await import("./stats.ts")).stats(options));
 
+	program
+		.command("statusline")
+		.description("Print one line on the context, the cache and what was saved today, for Claude Code's status line.")
+		.option("--shell", "of the last request on this machine, for tmux and shells; reads no standard input")
+		.action(async () => {
+			await (await import("./statusline.ts")).answerStatusline(process.argv.slice(2));
+		});
+
 	addCommand(program, "replay <files...>", "Print what policies would have cost and lost in recorded conversations.")
 		.option(
 			"--policies <names>",

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import path from "node:path";
-import { stateFolder } from "../archive/open.ts";
 import { undefinedIfAbsent } from "../files/disk.ts";
+import { stateFolder } from "../files/state-folder.ts";
 import { type Figure, type FigureLine, programName, projectName, readLine, writeLine } from "./line.ts";
 
 // A file for each day, to which every process appends: `2026-11-28.jsonl`, by UTC.

@@ -5,8 +5,9 @@ import { cacheTerms } from "../../src/billing/terms.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import type { Route } from "../../src/proxy/routes.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
+import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { atLeast, hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";
+import { hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 

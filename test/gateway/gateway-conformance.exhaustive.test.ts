@@ -1,0 +1,44 @@
+import path from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { installTools } from "../conformance/install-tools.ts";
+import { askSuite, type Era, eras } from "../conformance/run-scenarios.ts";
+import { nodeOf } from "../conformance/run-tool.ts";
+import { builtCli } from "../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { startBridge } from "./http-bridge.ts";
+
+const server = [process.execPath, path.join(import.meta.dirname, "conformance-server.js")];
+const ways = {
+	directly: server,
+	"through the gateway": [process.execPath, builtCli, "gateway", "--", ...server],
+} as const;
+/** Each checks something that the server has, so that its checks are made at all. */
+const leastPassed = { "2025-11-25": 30, "2026-07-28": 40 } as const;
+
+beforeAll(installTools, 300_000);
+
+/** The checks of the suite on a server behind a bridge from HTTP: scenario, check and what came of it. */
+async function checksOf(command: readonly string[], era: Era): Promise<string[]> {
+	const [program = "", ...args] = command;
+	const home = await scratchFolder();
+	const env = { ...cleanEnvironment(home), PALIMPSEST_ARCHIVE: "memory" };
+	const bridge = await startBridge(program, args, env);
+	onTestFinished(() => bridge.close());
+	// The suite needs Node.js 22.
+	const { scenarios } = await askSuite({ url: bridge.url, era, node: nodeOf(22) ?? process.execPath });
+	return [...scenarios]
+		.flatMap(([name, checks]) => checks.map(({ id, status }) => `${status} ${name} ${id}`))
+		.filter((line) => !line.startsWith("INFO "))
+		.sort();
+}
+
+describe.each(eras)("the conformance suite of the protocol, revision $name", (era) => {
+	it("finds the same through the gateway as directly", async () => {
+		const direct = await checksOf(ways.directly, era);
+		const behind = await checksOf(ways["through the gateway"], era);
+		const passed = direct.filter((line) => line.startsWith("SUCCESS "));
+		process.stdout.write(`${era.name}: ${passed.length} of ${direct.length} checks pass, directly and behind\n`);
+		expect(behind).toEqual(direct);
+		expect(passed.length).toBeGreaterThan(leastPassed[era.name as keyof typeof leastPassed]);
+	}, 900_000);
+});
