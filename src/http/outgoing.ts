@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import http, { type AgentOptions, type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
-import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import type { SecureContext } from "node:tls";
 import type { HttpsProxyAgent } from "https-proxy-agent";
 import { isLoopback } from "./address.ts";
 import { type Environment, type NetworkProxy, networkProxyOf } from "./network-proxy.ts";
+import { trustFile, trustSystem } from "./trust.ts";
 
 interface Outgoing {
 	readonly method: string;
@@ -16,6 +16,8 @@ interface Outgoing {
 	readonly signal: AbortSignal;
 	/** Writes the body, and ends the request. */
 	readonly send: (request: ClientRequest) => void;
+	/** Whether `send` may be called once more. */
+	readonly canSendAgain: boolean;
 }
 
 /** With what the error of a request that got no answer tells more. */
@@ -44,57 +46,68 @@ export function openConnection(
 	{ restMs, network = {} }: { readonly restMs?: number; readonly network?: Environment | undefined } = {},
 ) {
 	const proxy = networkProxyOf(target, { ...process.env, ...network });
-	const secureContext = trusting(network.NODE_EXTRA_CA_CERTS);
-	const rest = {
-		keepAlive: true,
-		...(restMs === undefined ? {} : { timeout: restMs }),
-		...(secureContext ? { secureContext } : {}),
+	const wayWith = (secureContext: SecureContext | undefined): Way => {
+		const timeout = restMs === undefined ? {} : { timeout: restMs };
+		return wayTo(target, proxy, { keepAlive: true, ...timeout, ...(secureContext ? { secureContext } : {}) });
 	};
-	const way = wayTo(target, proxy, rest);
+	const ways = [wayWith(trustFile(network.NODE_EXTRA_CA_CERTS))];
+	let trustsSystem = false;
+
+	/** Whether there is a way that trusts more. Node knows its own authorities alone, and the system's cost time. */
+	const hasOther = (used: Way | undefined): boolean => {
+		if (used === ways.at(-1) && !trustsSystem) {
+			trustsSystem = true;
+			const secureContext = trustSystem(network.NODE_EXTRA_CA_CERTS);
+			if (secureContext) ways.push(wayWith(secureContext));
+		}
+		return used !== ways.at(-1);
+	};
+
+	const askBy = async (way: Way, asked: Outgoing): Promise<IncomingMessage> => {
+		const request = await way.opened();
+		return new Promise((resolve, reject) => {
+			const sent = request(asked);
+			let connected: number | undefined;
+			sent.on("proxyConnect", ({ statusCode, headers }) => {
+				connected = statusCode;
+				if (proxy && statusCode !== 200)
+					sent.destroy(refusal(target, proxy, statusCode, headers["proxy-authenticate"]));
+			});
+			sent.on("response", (answer) => {
+				const { statusCode = 0, headers } = answer;
+				// In plain HTTP the proxy answers in place of the host.
+				if (proxy && connected === undefined && target.protocol === "http:" && statusCode === 407)
+					sent.destroy(refusal(target, proxy, statusCode, headers["proxy-authenticate"]));
+				else if (statusCode >= 100) resolve(answer);
+				// Node reads such a status, but does not write it.
+				else sent.destroy(Object.assign(new Error("Expected a status from 100."), { code: "HPE_INVALID_STATUS" }));
+			});
+			sent.on("error", (error: OutgoingError) => {
+				const isOfProxy = proxy && connected === undefined && !sent.reusedSocket;
+				const advice = error.advice ?? adviceFor(error, { target, proxy: isOfProxy ? proxy : undefined });
+				reject(Object.assign(error, { wasReused: sent.reusedSocket, advice }));
+			});
+			asked.send(sent);
+		});
+	};
+
 	return {
 		/** Resolves with the head of the answer. Redirects are not followed. Rejects with an OutgoingError. */
 		async ask(asked: Outgoing): Promise<IncomingMessage> {
-			const request = await way.opened();
-			return new Promise((resolve, reject) => {
-				const sent = request(asked);
-				let connected: number | undefined;
-				sent.on("proxyConnect", ({ statusCode, headers }) => {
-					connected = statusCode;
-					if (proxy && statusCode !== 200)
-						sent.destroy(refusal(target, proxy, statusCode, headers["proxy-authenticate"]));
-				});
-				sent.on("response", (answer) => {
-					const { statusCode = 0, headers } = answer;
-					// In plain HTTP the proxy answers in place of the host.
-					if (proxy && connected === undefined && target.protocol === "http:" && statusCode === 407)
-						sent.destroy(refusal(target, proxy, statusCode, headers["proxy-authenticate"]));
-					else if (statusCode >= 100) resolve(answer);
-					// Node reads such a status, but does not write it.
-					else sent.destroy(Object.assign(new Error("Expected a status from 100."), { code: "HPE_INVALID_STATUS" }));
-				});
-				sent.on("error", (error: OutgoingError) => {
-					const isOfProxy = proxy && connected === undefined && !sent.reusedSocket;
-					const advice = error.advice ?? adviceFor(error, { target, proxy: isOfProxy ? proxy : undefined });
-					reject(Object.assign(error, { wasReused: sent.reusedSocket, advice }));
-				});
-				asked.send(sent);
-			});
+			const used = ways.at(-1) as Way;
+			try {
+				return await askBy(used, asked);
+			} catch (error) {
+				// Nothing was sent on such a connection.
+				const isUntrusted = untrusted.has((error as OutgoingError).code ?? "") && hasOther(used);
+				if (!isUntrusted || !asked.canSendAgain || asked.signal.aborted) throw error;
+				return askBy(ways.at(-1) as Way, asked);
+			}
 		},
-		close: way.close,
+		close(): void {
+			for (const way of ways) way.close();
+		},
 	};
-}
-
-/** Certificates that are signed as usual, or by an authority in this file; `undefined` if Node has read it or it is no such file. */
-function trusting(file: string | undefined): SecureContext | undefined {
-	const known = process.env.NODE_EXTRA_CA_CERTS;
-	if (!file || file === known) return undefined;
-	try {
-		const files = [known, file].flatMap((one) => (one ? [readFileSync(one, "utf8")] : []));
-		return createSecureContext({ ca: [...rootCertificates, ...files] });
-	} catch {
-		// As Node does.
-		return undefined;
-	}
 }
 
 type Rest = AgentOptions & { readonly secureContext?: SecureContext };

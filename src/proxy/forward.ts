@@ -44,7 +44,8 @@ export function connectTo(base: URL, network?: Environment) {
 			}
 		};
 		// Redirects are passed back.
-		return connection.ask({ method, path: upstreamPath(base, path), headers, signal, send });
+		const canSendAgain = isRepeatable(asked);
+		return connection.ask({ method, path: upstreamPath(base, path), headers, signal, send, canSendAgain });
 	};
 
 	return {
@@ -58,13 +59,17 @@ export function connectTo(base: URL, network?: Environment) {
 				// left bytes on it that belong to no answer. After such bytes only a request without content is repeated.
 				const { code = "", wasReused } = error as OutgoingError;
 				const isStale = code === "ECONNRESET" || (code.startsWith("HPE_") && !hasContent(asked));
-				const canRepeat = wasReused === true && isStale && ("bytes" in asked.body || !hasContent(asked));
+				const canRepeat = wasReused === true && isStale && isRepeatable(asked);
 				if (!canRepeat || asked.signal.aborted) throw error;
 				return askOnce(asked);
 			}
 		},
 		close: connection.close,
 	};
+}
+
+function isRepeatable(asked: Asked): boolean {
+	return "bytes" in asked.body || !hasContent(asked);
 }
 
 function requestHeaders({ rawHeaders, body }: Asked, host: string): string[] {

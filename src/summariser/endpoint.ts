@@ -121,7 +121,8 @@ function connectTo(url: URL, headers: readonly string[]) {
 			const sentHeaders = ["Host", url.host, ...headers, "Content-Length", String(Buffer.byteLength(body))];
 			const send = (request: ClientRequest) => void request.end(body);
 			const path = url.pathname + url.search;
-			const response = await connection.ask({ method: "POST", path, headers: sentHeaders, signal, send });
+			const asked = { method: "POST", path, headers: sentHeaders, signal, send, canSendAgain: true };
+			const response = await connection.ask(asked);
 			const { statusCode: status = 0, headers: received } = response;
 			const pieces: Buffer[] = [];
 			let bytes = 0;

@@ -54,15 +54,20 @@ interface Asked {
 	readonly path?: string;
 	readonly body?: string;
 	readonly signal?: AbortSignal;
+	readonly canSendAgain?: boolean;
 }
 
-const ask = (connection: Connection, { path = "/v1", body = "", signal = new AbortController().signal }: Asked = {}) =>
+const ask = (
+	connection: Connection,
+	{ path = "/v1", body = "", signal = new AbortController().signal, canSendAgain = true }: Asked = {},
+) =>
 	connection.ask({
 		method: "POST",
 		path,
 		headers: ["Host", host, "Content-Length", String(body.length)],
 		signal,
 		send: (request) => request.end(body),
+		canSendAgain,
 	});
 
 const read = async (answer: Promise<IncomingMessage>) => textOf(await answer);
@@ -147,6 +152,22 @@ describe("a connection through the proxy of a network", () => {
 		expect(await read(ask(connectionTo(`https://${host}`, settings)))).toBe("{}");
 		const absent = connectionTo(`https://${host}`, { ...settings, NODE_EXTRA_CA_CERTS: "/absent.pem" });
 		await expect(ask(absent)).rejects.toMatchObject({ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
+	});
+
+	it.each([
+		["can", true],
+		["cannot", false],
+	])("trusts the authorities of the system at the second try; the first request %s be sent again", async (_, can) => {
+		const { upstream, proxy } = await startNetwork();
+		vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "");
+		vi.stubEnv("SSL_CERT_FILE", certificates.authority);
+		vi.stubEnv("HTTPS_PROXY", proxy.url);
+		const connection = connectionTo(`https://${host}`);
+		const first = [1, 2].map(() => ask(connection, { body: "first", canSendAgain: can }));
+		for (const one of await Promise.allSettled(first)) expect(one.status).toBe(can ? "fulfilled" : "rejected");
+		expect((await ask(connection, { body: "then", canSendAgain: false })).statusCode).toBe(200);
+		const bodies = upstream.received.map(({ body }) => body.toString());
+		expect(bodies).toEqual(can ? ["first", "first", "then"] : ["then"]);
 	});
 
 	it("stays open for the next request after an abort of one that had ended", async () => {
