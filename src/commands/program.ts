@@ -242,6 +242,7 @@ function addLaunchCommand(program: Command): void {
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
+		.option("--no-first-party", "do not tell Claude Code that it talks to Anthropic itself")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),

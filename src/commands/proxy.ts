@@ -7,10 +7,9 @@ import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, probeArchive } from "../archive/open.ts";
-import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
-import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
+import type { LaunchedProgram, LaunchSurroundings, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
@@ -18,7 +17,7 @@ import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import { billText, keptWarmText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
-import { checkUpstreams, defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
+import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from "../proxy/routes.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import {
@@ -110,8 +109,8 @@ function upstreamsOf(given: readonly string[]): Upstreams {
 	return Object.fromEntries(
 		named.map((one) => {
 			const [, api = "", url = ""] = /^(\w+)=(.+)$/.exec(one) ?? [];
-			if (apis.some((known) => known === api)) return [api, url];
-			return refuseUsage(`expected --upstream as ${apis.join("|")}=URL`);
+			if (upstreamNames.some((known) => known === api)) return [api, url];
+			return refuseUsage(`expected --upstream as ${upstreamNames.join("|")}=URL`);
 		}),
 	);
 }
@@ -163,6 +162,7 @@ async function textFrom(port: number): Promise<string> {
 interface LaunchOptions extends ArchiveCommandOptions {
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
+	readonly firstParty?: boolean;
 }
 
 /**
@@ -180,9 +180,10 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 	await saveAddressOf(options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
+	const given = { parameters, firstParty: options.firstParty ?? true };
 	try {
 		await withArchive(options, policy, async (archive) => {
-			const { upstreams, refusesThreads } = await pointingOf(program, { port: 0, folder });
+			const { upstreams, refusesThreads } = await pointingOf(program, { ...given, port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
@@ -199,7 +200,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			try {
 				await warnIfUnusable(archive, { options, log: logToStderr(() => policy.log_level) });
 				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
-				const pointing = await pointingOf(program, { port: proxy.port, folder });
+				const pointing = await pointingOf(program, { ...given, port: proxy.port, folder });
 				const ended = await runBehind(program, { pointing, parameters, options, folder });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
@@ -213,10 +214,13 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 }
 
-function pointingOf({ point }: LaunchedProgram, { port, folder }: { readonly port: number; readonly folder: string }) {
+function pointingOf(
+	{ point }: LaunchedProgram,
+	{ port, ...given }: { readonly port: number } & Pick<LaunchSurroundings, "folder" | "parameters" | "firstParty">,
+) {
 	return point({
+		...given,
 		origin: `http://127.0.0.1:${port}`,
-		folder,
 		platform: process.platform,
 		homeFolder: homedir(),
 		projectFolder: process.cwd(),
@@ -241,7 +245,7 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		...archiveVariables(options),
 		...(await withOwnPath(folder)),
 	};
-	const words = [...pointing.parameters, ...parameters];
+	const words = [...pointing.parameters, ...(pointing.ownParameters ?? parameters)];
 	// npm's commands are scripts on Windows, which only a shell can run.
 	const shell = process.platform === "win32";
 	const child = spawn(command, shell ? words.map(windowsWord) : words, { stdio: "inherit", env, shell });
@@ -274,17 +278,19 @@ async function withOwnPath(folder: string): Promise<Record<string, string>> {
 async function showPlan(
 	program: LaunchedProgram,
 	parameters: readonly string[],
-	options: ArchiveCommandOptions,
+	options: LaunchOptions,
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
-	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
+	const given = { parameters, firstParty: options.firstParty ?? true };
+	const pointing = await pointingOf(program, { ...given, port: 0, folder });
+	const { upstreams, environment, files, parameters: ours, ownParameters = parameters } = pointing;
 	checkUpstreams(upstreams);
 	const variables = { ...environment, ...archiveVariables(options) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
 		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
-		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,
+		`run ${[program.command, ...ours, ...ownParameters].map(shellWord).join(" ")}`,
 	];
 	show(withoutCredentials(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`));
 }

@@ -84,7 +84,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 
 /** A request for an answer ends the pause of its conversation. Only Anthropic's API says how long its cache lives. */
 function pauseEndedBy({ conversation }: Prepared<string>, { keepWarm, route }: Exchange) {
-	if (conversation === undefined || route.kind !== "edited" || route.api !== "anthropic") return undefined;
+	if (conversation === undefined || route.kind !== "edited" || route.upstream !== "anthropic") return undefined;
 	return keepWarm?.begin(conversation);
 }
 
@@ -223,7 +223,7 @@ async function askOrRefuse(
 	} catch (error) {
 		if (asked.signal.aborted) return undefined;
 		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		refuse(response, { status: 502, message: `The upstream of ${route.api} cannot be reached (${code}).` });
+		refuse(response, { status: 502, message: `The upstream of ${route.upstream} cannot be reached (${code}).` });
 		return undefined;
 	}
 }

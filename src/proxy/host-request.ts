@@ -69,7 +69,8 @@ export async function readRequest(
 		recall: recallCommand === undefined ? undefined : recallOffered(body, recallCommand),
 		decides: route.kind !== "counted",
 		isEnforced,
-		canClear: route.api === "anthropic",
+		// The clouds refuse those that they do not serve, and each takes them in a form of its own.
+		takesBetas: route.upstream === "anthropic",
 		write: (edits, branch, added) => {
 			branch.writtenText = writeGrown(document, edits, branch.writtenText);
 			const { written } = branch.writtenText;

@@ -22,9 +22,12 @@ export interface ProxyTotals {
 	/** Tokens of reasoning that was left out of requests, counted in each of them. */
 	readonly reasoningLeftOut: number;
 	/** Requests that got no new decisions, by the reason. */
-	readonly undecided: Readonly<Partial<Record<NoDecision, number>>>;
+	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
 	readonly keptWarm: KeptWarm;
 }
+
+/** `signed`: the request has a signature or a digest of its body, and passed unread. */
+type Undecided = NoDecision | "signed";
 
 /** Pings that keep caches warm. They are in no other figure. */
 interface KeptWarm {
@@ -48,11 +51,11 @@ export function createLedger({ now }: { readonly now: () => number }) {
 	const conversations = new Map<string, Account>();
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
 	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0 };
-	const undecided: Partial<Record<NoDecision, number>> = {};
+	const undecided: Partial<Record<Undecided, number>> = {};
 	const all = { edited: newSums(), held_out: newSums() };
 	const keptWarm = { pings: 0, billed: 0, failed: 0 };
 
-	const accountOf = ({ conversation, start }: RequestFacts, route: Route): Account => {
+	const accountOf = ({ conversation, start }: RequestFacts, route: Pick<Route, "api">): Account => {
 		const id = conversation ?? start;
 		// Before its first tool turn a conversation is known by its first message.
 		const known = conversations.get(id) ?? conversations.get(start);
@@ -83,7 +86,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		fault: (kind: Fault) => {
 			faultCounts[kind] += 1;
 		},
-		withoutDecision: (reason: NoDecision) => {
+		withoutDecision: (reason: Undecided) => {
 			undecided[reason] = (undecided[reason] ?? 0) + 1;
 		},
 		count: (kind: keyof typeof counts) => {
@@ -105,7 +108,7 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		enter(
 			facts: RequestFacts,
 			given: {
-				readonly route: Route;
+				readonly route: Pick<Route, "api">;
 				readonly wasEdited: boolean;
 				readonly usage: Usage | undefined;
 				readonly cleared?: Cleared | undefined;
@@ -231,7 +234,7 @@ interface ResultEntry {
 	readonly tokens_after: number;
 }
 
-function newAccount({ api }: Route, at: number): Account {
+function newAccount({ api }: Pick<Route, "api">, at: number): Account {
 	const about = { api, first: at, last: at, model: undefined, state: "nothing_to_edit" } as const;
 	return {
 		...about,
@@ -307,7 +310,7 @@ export function totalsText(totals: ProxyTotals): string {
 	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited } = totals;
 	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
 	const counted = (count: number) => Math.round(count).toLocaleString("en");
-	if (requests === 0) return "no requests to edit";
+	if (requests === 0) return ["no requests to edit", ...undecidedText(totals.undecided)].join(", ");
 	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
 	const untold = `${counted(untoldRequests)} requests whose unedited bill is unknown`;
 	return [
@@ -332,7 +335,8 @@ export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
 	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
 }
 
-const reasons: Readonly<Record<NoDecision, string>> = {
+const reasons: Readonly<Record<Undecided, string>> = {
+	signed: "signed",
 	held_out: "held out",
 	frozen: "after a refusal",
 	archive: "the archive cannot be written",
@@ -342,7 +346,7 @@ const reasons: Readonly<Record<NoDecision, string>> = {
 
 /** How many requests got no new decisions, and why; empty if none. */
 export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
-	const entries = Object.entries(undecided) as [NoDecision, number][];
+	const entries = Object.entries(undecided) as [Undecided, number][];
 	if (entries.length === 0) return [];
 	const sum = entries.reduce((total, [, count]) => total + count, 0);
 	const why = entries.map(([reason, count]) => `${reasons[reason]}: ${count}`).join(", ");

@@ -18,11 +18,15 @@ async function settings(name: string, value: unknown): Promise<void> {
 	await writeFile(join(home, name), typeof value === "string" ? value : JSON.stringify(value));
 }
 
-function point(name: string, environment: Record<string, string> = {}) {
+function point(
+	name: string,
+	environment: Record<string, string> = {},
+	given: { readonly parameters?: readonly string[]; readonly firstParty?: boolean; readonly platform?: "win32" } = {},
+) {
 	const program = launchedPrograms.find((one) => one.name === name);
 	if (program === undefined) throw new Error(`There is no program ${name}.`);
 	const where = { platform: "linux", homeFolder: home, projectFolder: join(home, "project") } as const;
-	return program.point({ ...where, environment, origin, folder });
+	return program.point({ ...where, parameters: [], firstParty: true, environment, origin, folder, ...given });
 }
 
 const refusal = (reason: RegExp) =>

@@ -147,7 +147,7 @@ describe("a bill that cannot be told", () => {
 			reasoningLeftOut: 0,
 			parts: () => ({ unedited, sent }),
 		} as const;
-		return ledger.enter(facts, { route: { api: "anthropic", kind: "edited" }, wasEdited: true, usage });
+		return ledger.enter(facts, { route: { api: "anthropic" }, wasEdited: true, usage });
 	}
 
 	it("is shown as tokens alone, from the first request of its conversation on", () => {

@@ -227,7 +227,7 @@ describe("the names of models and tools", () => {
 			results: [{ ...result, tokensBefore: 9, tokensAfter: 1 }],
 			parts: () => ({ unedited: [], sent: [] }),
 		} as const;
-		ledger.enter(facts, { route: { api: "openai", kind: "edited" }, wasEdited: true, usage: undefined });
+		ledger.enter(facts, { route: { api: "openai" }, wasEdited: true, usage: undefined });
 		const [conversation] = ledger.status().conversations;
 		for (const shown of [conversation?.model, conversation?.results[0]?.tool]) {
 			expect(shown).toMatch(/^\[2Jname all: 0 requests x+…$/);
