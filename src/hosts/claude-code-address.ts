@@ -32,7 +32,12 @@ export async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointi
 	const fixed = Object.keys(set).find((name) => managed[name] !== undefined && managed[name] !== set[name]);
 	if (fixed !== undefined)
 		throw refusedLaunch(title, `the managed settings of this machine set ${fixed}, and nothing else can change it`);
-	const common = { ...nothingSet, upstreams, environment: set, refusesThreads: isYes(setIn(set, variables)) };
+	const common = {
+		...nothingSet,
+		upstreams,
+		environment: set,
+		refusesThreads: isYes(set[assumed] ?? variables[assumed]),
+	};
 	// Settings win over the environment, and the last flag over files. Of several flags only the last counts.
 	const isSetAbove = Object.keys(set).some((name) => files[name] !== undefined || flag[name] !== undefined);
 	const ours = { env: set };
@@ -50,10 +55,6 @@ export async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointi
 }
 
 const assumed = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL";
-
-function setIn(set: Variables, variables: Variables): string | undefined {
-	return set[assumed] ?? variables[assumed];
-}
 
 /** The folder of its own settings. */
 export function settingsFolderOf({

@@ -9,6 +9,7 @@ import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { HostRequest } from "../sending/request.ts";
 import { decodeBody } from "./body.ts";
+import { withoutBodyChecksum } from "./body-checksum.ts";
 import { recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
 
@@ -73,7 +74,7 @@ export async function readRequest(
 		takesBetas: route.upstream === "anthropic",
 		write: (edits, branch, added) => {
 			branch.writtenText = writeGrown(document, edits, branch.writtenText);
-			const { written } = branch.writtenText;
+			const written = withoutBodyChecksum(branch.writtenText.written, body);
 			return added ? withMembers(written, added) : written;
 		},
 	};
