@@ -129,7 +129,11 @@ function addProxyCommand(program: Command): void {
 	withArchive(withPolicy(proxy))
 		.option(...port)
 		.option("--host <host>", "loopback address to listen on")
-		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
+		.option(
+			"--upstream <api=url>",
+			"base URL of anthropic, openai, gemini (default: the provider's own), bedrock or vertex",
+			repeatable,
+		)
 		.option(...keepWarm)
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
