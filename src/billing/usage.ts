@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { createJoinedChunks } from "../http/body.ts";
 import { listOf, objectOf, objectsOf } from "../json-text/value.ts";
 import { stepFactors } from "../masking/price-steps.ts";
+import { createAwsEventReader } from "./aws-event-stream.ts";
 import type { Api } from "./observed-caching.ts";
 import type { CacheTerms } from "./terms.ts";
 
@@ -41,7 +42,11 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
 		found = merged(found, usageIn(parsed(text)));
 	};
-	const reader = type.startsWith("text/event-stream") ? eventReader(take) : wholeReader(take);
+	const reader = type.startsWith("text/event-stream")
+		? eventReader(take)
+		: type.startsWith("application/vnd.amazon.eventstream")
+			? createAwsEventReader(take, largestEvent)
+			: wholeReader(take);
 	const decoder = decoderOf(encoding);
 	const decoded =
 		decoder &&

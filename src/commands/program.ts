@@ -6,6 +6,7 @@ import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
+import { addFiguresCommands } from "./figures-options.ts";
 import { addGatewayCommand } from "./gateway-options.ts";
 import { addSetupCommands } from "./setup-options.ts";
 import {
@@ -128,7 +129,11 @@ function addProxyCommand(program: Command): void {
 	withArchive(withPolicy(proxy))
 		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
 		.option("--host <host>", "loopback address to listen on")
-		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
+		.option(
+			"--upstream <api=url>",
+			"base URL of anthropic, openai, gemini (default: the provider's own), bedrock or vertex",
+			repeatable,
+		)
 		.option(...keepWarm)
 		.option("--metrics", "serve Prometheus metrics at /palimpsest/metrics")
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
@@ -243,6 +248,7 @@ function addLaunchCommand(program: Command): void {
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
 		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
+		.option("--no-first-party", "do not tell Claude Code that it talks to Anthropic itself")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),
@@ -289,21 +295,7 @@ function addReportCommands(program: Command): void {
 		.option("--json", "as JSON")
 		.action(async (file, options) => (await import("./report.ts")).report(file, options));
 
-	program
-		.command("stats")
-		.description("Print what the requests of this machine have cost, and what was saved.")
-		.option("--days <count>", "days up to now", aboveZero, 30)
-		.addOption(new Option("--by <what>", "sum by").choices(["day", "project", "program", "model"]).default("day"))
-		.option("--json", "as JSON")
-		.action(async (options) => (await import("./stats.ts")).stats(options));
-
-	program
-		.command("statusline")
-		.description("Print one line on the context, the cache and what was saved today, for Claude Code's status line.")
-		.option("--shell", "of the last request on this machine, for tmux and shells; reads no standard input")
-		.action(async () => {
-			await (await import("./statusline.ts")).answerStatusline(process.argv.slice(2));
-		});
+	addFiguresCommands(program);
 
 	addCommand(program, "replay <files...>", "Print what policies would have cost and lost in recorded conversations.")
 		.option(

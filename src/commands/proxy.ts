@@ -4,11 +4,10 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, probeArchive } from "../archive/open.ts";
-import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { openFigures } from "../figures/store.ts";
-import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
+import type { LaunchedProgram, LaunchSurroundings, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
@@ -17,7 +16,7 @@ import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import { closingText } from "../proxy/closing.ts";
-import { checkUpstreams, defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
+import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from "../proxy/routes.ts";
 import { addRunning, removeRunning } from "../proxy/running.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
@@ -128,8 +127,8 @@ function upstreamsOf(given: readonly string[]): Upstreams {
 	return Object.fromEntries(
 		named.map((one) => {
 			const [, api = "", url = ""] = /^(\w+)=(.+)$/.exec(one) ?? [];
-			if (apis.some((known) => known === api)) return [api, url];
-			return refuseUsage(`expected --upstream as ${apis.join("|")}=URL`);
+			if (upstreamNames.some((known) => known === api)) return [api, url];
+			return refuseUsage(`expected --upstream as ${upstreamNames.join("|")}=URL`);
 		}),
 	);
 }
@@ -138,6 +137,7 @@ interface LaunchOptions extends ArchiveCommandOptions {
 	readonly port?: number;
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
+	readonly firstParty?: boolean;
 }
 
 /**
@@ -155,9 +155,10 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 	await saveAddressOf(options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
+	const given = { parameters, firstParty: options.firstParty ?? true };
 	try {
 		await withArchive(options, policy, async (archive) => {
-			const { upstreams, refusesThreads, network } = await pointingOf(program, { port: 0, folder });
+			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...given, port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
@@ -179,7 +180,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			try {
 				await warnIfUnusable(archive, { options, log });
 				if (process.stderr.isTTY) say(`live page: ${address}/palimpsest/`);
-				const pointing = await pointingOf(program, { port: proxy.port, folder });
+				const pointing = await pointingOf(program, { ...given, port: proxy.port, folder });
 				const ended = await runBehind(program, { pointing, parameters, options, folder, address });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
@@ -196,10 +197,13 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 }
 
-function pointingOf({ point }: LaunchedProgram, { port, folder }: { readonly port: number; readonly folder: string }) {
+function pointingOf(
+	{ point }: LaunchedProgram,
+	{ port, ...given }: { readonly port: number } & Pick<LaunchSurroundings, "folder" | "parameters" | "firstParty">,
+) {
 	return point({
+		...given,
 		origin: `http://127.0.0.1:${port}`,
-		folder,
 		platform: process.platform,
 		homeFolder: homedir(),
 		projectFolder: process.cwd(),
@@ -227,7 +231,7 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),
 	};
-	const words = [...pointing.parameters, ...parameters];
+	const words = [...pointing.parameters, ...(pointing.ownParameters ?? parameters)];
 	// npm's commands are scripts on Windows, which only a shell can run.
 	const shell = process.platform === "win32";
 	const child = spawn(command, shell ? words.map(windowsWord) : words, { stdio: "inherit", env, shell });
@@ -264,8 +268,9 @@ async function showPlan(
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
 	const { port = 0 } = options;
-	const pointing = await pointingOf(program, { port, folder });
-	const { upstreams, environment, files, parameters: ours } = pointing;
+	const given = { parameters, firstParty: options.firstParty ?? true };
+	const pointing = await pointingOf(program, { ...given, port, folder });
+	const { upstreams, environment, files, parameters: ours, ownParameters = parameters } = pointing;
 	checkUpstreams(upstreams);
 	const variables = { ...environment, ...archiveVariables(options), ...exceptingLoopback(process.env) };
 	const lines = [
@@ -276,7 +281,7 @@ async function showPlan(
 		}),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
 		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
-		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,
+		`run ${[program.command, ...ours, ...ownParameters].map(shellWord).join(" ")}`,
 	];
 	show(withoutCredentials(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`));
 }

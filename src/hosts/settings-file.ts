@@ -14,7 +14,8 @@ export async function settingsIn(file: string): Promise<JsonObject> {
 	}
 }
 
-async function readJson(text: string): Promise<unknown> {
+/** JSON, also with comments. Rejects for other texts. */
+export async function readJson(text: string): Promise<unknown> {
 	try {
 		return JSON.parse(text);
 	} catch {

@@ -85,7 +85,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 
 /** A request for an answer ends the pause of its conversation. Only Anthropic's API says how long its cache lives. */
 function pauseEndedBy({ conversation }: Prepared<string>, { keepWarm, route }: Exchange) {
-	if (conversation === undefined || route.kind !== "edited" || route.api !== "anthropic") return undefined;
+	if (conversation === undefined || route.kind !== "edited" || route.upstream !== "anthropic") return undefined;
 	return keepWarm?.begin(conversation);
 }
 
@@ -234,7 +234,7 @@ async function askOrRefuse(
 		if (asked.signal.aborted) return undefined;
 		ledger.count("failed");
 		const { code = "unknown error", advice = "" } = error as OutgoingError;
-		const message = `The upstream of ${route.api} cannot be reached (${code}). ${advice}`.trimEnd();
+		const message = `The upstream of ${route.upstream} cannot be reached (${code}). ${advice}`.trimEnd();
 		refuse(response, { status: 502, message });
 		return undefined;
 	}

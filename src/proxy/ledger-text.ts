@@ -1,5 +1,4 @@
-import type { NoDecision } from "../sending/decisions.ts";
-import type { KeptWarm, ProxyStatus, ProxyTotals } from "./ledger.ts";
+import type { KeptWarm, ProxyStatus, ProxyTotals, Undecided } from "./ledger.ts";
 
 /** The bill and the unedited bill, for people. */
 export function billText(figures: ProxyStatus["edited"]): string {
@@ -31,7 +30,8 @@ export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
 	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
 }
 
-const reasons: Readonly<Record<NoDecision, string>> = {
+const reasons: Readonly<Record<Undecided, string>> = {
+	signed: "signed",
 	held_out: "held out",
 	frozen: "after a refusal",
 	archive: "the archive cannot be written",
@@ -41,7 +41,7 @@ const reasons: Readonly<Record<NoDecision, string>> = {
 
 /** How many requests got no new decisions, and why; empty if none. */
 export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
-	const entries = Object.entries(undecided) as [NoDecision, number][];
+	const entries = Object.entries(undecided) as [Undecided, number][];
 	if (entries.length === 0) return [];
 	const sum = entries.reduce((total, [, count]) => total + count, 0);
 	const why = entries.map(([reason, count]) => `${reasons[reason]}: ${count}`).join(", ");

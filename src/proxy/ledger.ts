@@ -23,7 +23,7 @@ export interface ProxyTotals {
 	/** Tokens of reasoning that was left out of requests, counted in each of them. */
 	readonly reasoningLeftOut: number;
 	/** Requests that got no new decisions, by the reason. */
-	readonly undecided: Readonly<Partial<Record<NoDecision, number>>>;
+	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
 	/** Conversations that once got no new decisions after a refusal. */
 	readonly frozen: number;
 	readonly keptWarm: KeptWarm;
@@ -35,6 +35,9 @@ export interface ProxyTotals {
 	/** With new messages alone, and so unedited. */
 	readonly threads: number;
 }
+
+/** `signed`: the request has a signature or a digest of its body, and passed unread. */
+export type Undecided = NoDecision | "signed";
 
 /** Pings that keep caches warm. They are in no other figure. */
 export interface KeptWarm {
@@ -61,7 +64,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 	const conversations = new Map<string, Account>();
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
 	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0, failed: 0 };
-	const undecided: Partial<Record<NoDecision, number>> = {};
+	const undecided: Partial<Record<Undecided, number>> = {};
 	let frozen = 0;
 	const all = { edited: newSums(), held_out: newSums() };
 	const keptWarm = { pings: 0, billed: 0, failed: 0 };
@@ -97,7 +100,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 		fault: (kind: Fault) => {
 			faultCounts[kind] += 1;
 		},
-		withoutDecision: (reason: NoDecision) => {
+		withoutDecision: (reason: Undecided) => {
 			undecided[reason] = (undecided[reason] ?? 0) + 1;
 		},
 		count: (kind: keyof typeof counts) => {

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Archive } from "../archive/archive.ts";
-import type { Api } from "../billing/observed-caching.ts";
 import { createCachingRecord } from "../billing/observed-caching.ts";
 import type { Figures } from "../figures/store.ts";
 import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../http/address.ts";
@@ -20,7 +19,7 @@ import { createKeepWarm, type Later } from "./keep-warm.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { createProxyMetrics } from "./metrics.ts";
-import { checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
+import { checkUpstreams, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 
 interface ProxyOptions {
 	/** On loopback; 0 takes a free one. */
@@ -69,7 +68,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	readonly close: () => Promise<void>;
 }> {
 	const bases = checkUpstreams(options.upstreams);
-	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base, options.network)]));
+	const upstreams = new Map(Array.from(bases, ([name, base]) => [name, connectTo(base, options.network)]));
 	const { log, archive, now = Date.now } = options;
 	const ledger = createLedger({ now, figures: options.figures });
 	const {
@@ -168,7 +167,7 @@ const mostHeldBytes = 256 * 1024 * 1024;
 
 interface Running extends Serving {
 	readonly options: ProxyOptions;
-	readonly upstreams: ReadonlyMap<Api, Upstream>;
+	readonly upstreams: ReadonlyMap<UpstreamName, Upstream>;
 	readonly pages: ReturnType<typeof livePages>;
 	readonly bodies: ReturnType<typeof createBodyHold>;
 	/** Requests that are answered, or planned on. */
@@ -187,9 +186,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	const left = new AbortController();
 	response.on("close", () => left.abort());
 	const asked = { method, path, rawHeaders, signal: left.signal };
-	const exchange = { ...running, response, route, upstream: upstreams.get(route.api) as Upstream };
+	const exchange = { ...running, response, route, upstream: upstreams.get(route.upstream) as Upstream };
 	const passStream = (stream: Readable) =>
 		pass({ ...asked, body: { stream } }, exchange).finally(() => void stream.destroy());
+	if (route.kind !== "passed" && isSigned(headers)) ledger.withoutDecision("signed");
 	if (route.kind === "passed" || isSigned(headers)) return passStream(bodyStream(request));
 	const read = await running.bodies.read(request).catch(() => undefined);
 	// The client left.
@@ -202,8 +202,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	}
 }
 
-/** A body whose digest is in the headers is forwarded unedited. */
+/** A body whose digest is in the headers is forwarded unedited, and so is one that AWS's signature covers. */
 function isSigned(headers: IncomingMessage["headers"]): boolean {
+	if (/^AWS4-/.test(headers.authorization ?? "")) return true;
 	return ["content-digest", "digest", "content-md5", "x-amz-content-sha256"].some(
 		(name) => headers[name] !== undefined,
 	);

@@ -203,6 +203,23 @@ describe("a dry run", () => {
 		},
 	);
 
+	it("shows a file in place of the user's own settings, and no word of them", async () => {
+		await writeFile(join(folder, "own.json"), '{"env":{"ANTHROPIC_BASE_URL":"https://a.example","MY_KEY":"secret"}}');
+		const parameters = ["launch", "claude", "--dry-run", "--", "--settings", "own.json", "-p", "x"];
+		const { code, text } = await runCli(parameters, { folder });
+		expect([code, text]).toEqual([0, expect.stringMatching(/^run claude --settings \S+claude-settings\.json -p x$/m)]);
+		expect(text).toContain("upstream anthropic: https://a.example\n");
+		expect(text).not.toContain("secret");
+	});
+
+	it("tells Claude Code that it talks to Anthropic, unless it is told not to", async () => {
+		const shown = async (...options: string[]) =>
+			(await runCli(["launch", "claude", "--dry-run", ...options], { folder, environment: { ANTHROPIC_BASE_URL: "" } }))
+				.text;
+		expect(await shown()).toContain("set _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL=1\n");
+		expect(await shown("--no-first-party")).not.toContain("FIRST_PARTY");
+	});
+
 	it.each([
 		[
 			"an upstream with a password",

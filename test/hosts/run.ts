@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { claudePrices } from "../support/claude-models.ts";
 import type { SessionScript } from "../support/scripted-session.ts";
+import type { CloudName } from "../support/stand-in-cloud.ts";
 import { usualPrices } from "../support/stand-in-provider.ts";
 import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
-import { type AgentProgram, programs } from "./programs.ts";
+import { type AgentProgram, claudeOnCloud, programs } from "./programs.ts";
 import { compactionColumns, compactSession } from "./run-compaction.ts";
 import { corporateColumns, runInNetwork } from "./run-corporate.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
@@ -31,6 +32,8 @@ const { values, positionals } = parseArgs({
 		strict: { type: "boolean", default: false },
 		/** Of a strict run, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
 		model: { type: "string", default: process.env.PALIMPSEST_HOSTS_MODEL ?? "claude-opus-5-5" },
+		/** Claude Code on this cloud: bedrock, mantle, vertex or foundry. */
+		cloud: { type: "string" },
 		/** Settings of the proxy's policy, as of `palimpsest launch --set`. */
 		set: { type: "string", multiple: true, default: [] },
 		/** Lets the program compact by itself, with and without our hook. */
@@ -47,7 +50,12 @@ const script = values.compaction
 const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = 600;
 
-const chosen = positionals.length === 0 ? programs : programs.filter(({ name }) => positionals.includes(name));
+const cloud = values.cloud as CloudName | undefined;
+const chosen = cloud
+	? [claudeOnCloud(cloud)]
+	: positionals.length === 0
+		? programs
+		: programs.filter(({ name }) => positionals.includes(name));
 const unknown = positionals.filter((name) => !programs.some((program) => program.name === name));
 if (unknown.length > 0)
 	throw new Error(`Expected ${programs.map(({ name }) => name).join(", ")}; got ${unknown.join(", ")}.`);
@@ -137,7 +145,7 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
 		const { binFolder } = installed;
 		const settings = values.set;
-		return runProgram({ program, binFolder, script: played, way, bodies, limitSeconds, strict, settings });
+		return runProgram({ program, binFolder, script: played, way, bodies, limitSeconds, cloud, strict, settings });
 	};
 	if (strict) {
 		const alone = await run("alone", script);
