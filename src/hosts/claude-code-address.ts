@@ -5,7 +5,7 @@ import { exceptingLoopback, networkVariables } from "../http/network-proxy.ts";
 import { objectOf } from "../json-text/value.ts";
 import { laidOver, nothingSet, providers, refusedLaunch, withVersionOf } from "./base-url.ts";
 import type { HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
-import { readJson, settingsIn } from "./settings-file.ts";
+import { readJson, readSettingsFile, settingsIn } from "./settings-file.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -231,13 +231,11 @@ function givenSettings(parameters: readonly string[]) {
 	return lastValue(parameters, "--settings");
 }
 
-/** A file, or JSON. */
+/** A file, or JSON; `undefined` for what the program itself refuses. */
 async function readGiven(value: string, { projectFolder = "." }: LaunchSurroundings): Promise<JsonObject | undefined> {
-	if (!value.trim().startsWith("{")) {
-		const settings = await settingsIn(path.resolve(projectFolder, value));
-		return Object.keys(settings).length > 0 ? settings : undefined;
-	}
-	const settings = await readJson(value).catch(() => undefined);
+	const isJson = value.trim().startsWith("{");
+	const reading = isJson ? readJson(value) : readSettingsFile(path.resolve(projectFolder, value));
+	const settings = await reading.catch(() => undefined);
 	return isJsonObject(settings) ? settings : undefined;
 }
 

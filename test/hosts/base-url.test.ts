@@ -86,6 +86,9 @@ describe("Claude Code", () => {
 		await settings(".claude/settings.json", { env: { ANTHROPIC_BASE_URL: "https://user.example" } });
 		const own = { model: "opus", env: { ANTHROPIC_BASE_URL: "https://flag.example", MY_KEY: "secret" } };
 		await settings("project/own.json", own);
+		await settings("project/empty.json", {});
+		const empty = await point("claude", {}, { parameters: ["--settings", "empty.json"] });
+		expect(JSON.parse(empty.files["claude-settings.json"] ?? "").env.ANTHROPIC_BASE_URL).toBe(origin);
 		const file = join(folder, "claude-settings.json");
 		for (const [given, expected] of [
 			[

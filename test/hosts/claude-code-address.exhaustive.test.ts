@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CloudName } from "../support/stand-in-cloud.ts";
 import { installProgram } from "./install-programs.ts";
-import { type AgentProgram, claudeOnCloud, programs } from "./programs.ts";
+import { type AgentProgram, claudeAtAnthropic, claudeOnCloud, programs } from "./programs.ts";
 import { type ProgramRun, runProgram } from "./run-program.ts";
 
 const script = { toolTurns: 34, fileChars: 12_000 };
@@ -19,22 +19,13 @@ const withProjectSettings: AgentProgram = {
 	},
 };
 
-/** It takes the stand-in for Anthropic itself, as `launch` tells it where that is so. */
-const firstParty: AgentProgram = {
-	...claude,
-	configure(where) {
-		const { environment } = claude.configure(where);
-		return { environment: { ...environment, _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" } };
-	},
-};
-
 const onClouds = (["bedrock", "mantle", "vertex", "foundry"] as const).map((cloud) => {
 	return { to: cloud, program: claudeOnCloud(cloud), cloud };
 });
 const cases: readonly { readonly to: string; readonly program: AgentProgram; readonly cloud?: CloudName }[] = [
 	...onClouds,
 	{ to: "an address in its project's settings", program: withProjectSettings },
-	{ to: "Anthropic itself", program: firstParty },
+	{ to: "Anthropic itself", program: claudeAtAnthropic() },
 ];
 
 describe("the real Claude Code, launched", () => {

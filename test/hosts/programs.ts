@@ -62,6 +62,19 @@ export function claudeOnCloud(cloud: CloudName): AgentProgram {
 	};
 }
 
+/** Claude Code that takes the stand-in for Anthropic itself, as `palimpsest launch` tells it where that is so. */
+export function claudeAtAnthropic(): AgentProgram {
+	const claude = programs.find(({ name }) => name === "claude") as AgentProgram;
+	return {
+		...claude,
+		title: `${claude.title} at Anthropic`,
+		configure(where) {
+			const { environment } = claude.configure(where);
+			return { environment: { ...environment, _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" } };
+		},
+	};
+}
+
 const awsKey = { AWS_BEARER_TOKEN_BEDROCK: key, AWS_REGION: "us-east-1" };
 
 /** The variable of the address comes first. */

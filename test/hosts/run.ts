@@ -6,7 +6,7 @@ import type { CloudName } from "../support/stand-in-cloud.ts";
 import { usualPrices } from "../support/stand-in-provider.ts";
 import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
-import { type AgentProgram, claudeOnCloud, programs } from "./programs.ts";
+import { type AgentProgram, claudeAtAnthropic, claudeOnCloud, programs } from "./programs.ts";
 import { compactionColumns, compactSession } from "./run-compaction.ts";
 import { corporateColumns, runInNetwork } from "./run-corporate.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
@@ -32,6 +32,8 @@ const { values, positionals } = parseArgs({
 		strict: { type: "boolean", default: false },
 		/** Of a strict run, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
 		model: { type: "string", default: process.env.PALIMPSEST_HOSTS_MODEL ?? "claude-opus-5-5" },
+		/** Claude Code that takes the stand-in for Anthropic itself. */
+		"first-party": { type: "boolean", default: false },
 		/** Claude Code on this cloud: bedrock, mantle, vertex or foundry. */
 		cloud: { type: "string" },
 		/** Settings of the proxy's policy, as of `palimpsest launch --set`. */
@@ -53,9 +55,11 @@ const limitSeconds = 600;
 const cloud = values.cloud as CloudName | undefined;
 const chosen = cloud
 	? [claudeOnCloud(cloud)]
-	: positionals.length === 0
-		? programs
-		: programs.filter(({ name }) => positionals.includes(name));
+	: values["first-party"]
+		? [claudeAtAnthropic()]
+		: positionals.length === 0
+			? programs
+			: programs.filter(({ name }) => positionals.includes(name));
 const unknown = positionals.filter((name) => !programs.some((program) => program.name === name));
 if (unknown.length > 0)
 	throw new Error(`Expected ${programs.map(({ name }) => name).join(", ")}; got ${unknown.join(", ")}.`);
