@@ -74,7 +74,7 @@ test.prop([conversations], { numRuns: numberOfCases(150) })(
 );
 
 afterAll(() => {
-	expect(met.reports).toBe(150);
+	expect(met.reports).toBe(numberOfCases(150));
 	expect(met.results).toBeGreaterThan(leastOfCases(700));
 	expect(met.named).toBeGreaterThan(leastOfCases(150));
 	expect(met.mixed).toBeGreaterThan(leastOfCases(30));
