@@ -1,9 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { unseenAnswer } from "../../src/masking/asked.ts";
 import { callsInView } from "../../src/masking/in-use.ts";
 import type { Policy } from "../../src/policy/schema.ts";
+import { planNext } from "../../src/sending/plan.ts";
 import { early, sendSettled, startPlayed } from "../proxy/played.ts";
 import { messagesOf, requestOf, type SessionApi, sessionApis, type Turn, turnsOf } from "../proxy/sessions.ts";
+import { send } from "../proxy/upstream.ts";
 
 /** The answer of our server, which does not see the conversation. */
 const unseen = `${unseenAnswer}\nStart the agent program with \`palimpsest launch PROGRAM\`.`;
@@ -106,6 +108,37 @@ describe("an agent that asks for masking in its own conversation", () => {
 		});
 		expect(named.asked).toContain("1 result masked");
 		expect(await named.go(turns[8] as Turn)).not.toContain('check.py\\", line 3');
+	});
+});
+
+describe("masks that the agent has asked for", () => {
+	it("come with the next request also where the plans of earlier requests end after the call", async () => {
+		let holds = false;
+		const held: (() => void)[] = [];
+		const planner: typeof planNext = async (planning) => {
+			const plan = await planNext(planning);
+			if (holds) await new Promise<void>((resolve) => held.push(resolve));
+			return plan;
+		};
+		const session = await startPlayed({ engine: { planner } });
+		const proxy = await session.start();
+		const history = turns.slice(0, 7);
+		await sendSettled(proxy, requestOf("anthropic", history));
+		holds = true;
+		for (const turn of [turns[7] as Turn, asking("mask_conversation", {})]) {
+			history.push(turn);
+			await send(proxy.url, requestOf("anthropic", history));
+		}
+		// The plan on the request before the call; that on the call is held.
+		await vi.waitFor(() => expect(held).toHaveLength(1));
+		held[0]?.();
+		await vi.waitFor(() => expect(held).toHaveLength(2));
+		history.push(turns[8] as Turn);
+		await send(proxy.url, requestOf("anthropic", history));
+		expect(shown(session.lastBody())).toBe(2);
+		holds = false;
+		for (const release of held) release();
+		await proxy.settled();
 	});
 });
 
