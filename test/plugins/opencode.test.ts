@@ -176,12 +176,14 @@ describe("a session in opencode 1.x", () => {
 				{ type: "text", text: "Called the Read tool", synthetic: true },
 			],
 		});
+		const answered = { status: "completed", output: 'User has answered: "Which?"="The small one."' };
+		data.push({ info: { role: "assistant" }, parts: [{ type: "tool", tool: "question", state: answered }] });
 		const session = { messages: async () => ({ data }) };
 		const output = { context: ["theirs"] };
 		await (await load({ session }))["experimental.session.compacting"]({ sessionID: "ses_4f2a" }, output);
 		expect(output.context).toEqual([
 			"theirs",
-			"What the user wrote, word for word, oldest first:\n---\nFind out where each value is read.\n---\nNever touch the\nmigrations.\n---",
+			'What the user wrote, word for word, oldest first:\n---\nFind out where each value is read.\n---\nNever touch the\nmigrations.\n---\nUser has answered: "Which?"="The small one."\n---',
 		]);
 	});
 });
