@@ -251,9 +251,11 @@ describe("a session in opencode 2.x", () => {
 
 	it("is compacted with the words of the user", async () => {
 		const system: unknown[] = [];
-		const messages = modelMessages(turnsOf(2), "Never touch the migrations.");
+		const result = { type: "text", value: "The small one." };
+		const answer = { role: "tool", content: [{ type: "tool-result", id: "q", name: "question", result }] };
+		const messages = [...modelMessages(turnsOf(2), "Never touch the migrations."), answer];
 		await (await hooksOf())("compaction", { kind: "compaction", model, system, messages, tools: {} });
-		expect(JSON.stringify(system)).toContain("Never touch the migrations.");
+		expect(JSON.stringify(system)).toContain("Never touch the migrations.\\n---\\nThe small one.");
 	});
 
 	it.each([
