@@ -47,8 +47,8 @@ const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<sta
 const recallTool = "recall_original";
 
 /**
- * An extension for pi: masks in each request, and the messages that pi stores stay unchanged. pi has no MCP, so it also offers
- * recall, and what an agent can ask for its own conversation.
+ * An extension for pi: masks in each request, and the messages that pi stores stay unchanged. It also offers
+ * recall, and what an agent can ask for its own conversation: pi 0.74 has no MCP.
  */
 export function piExtension(pi: Pi, options?: PluginOptions): void {
 	process.env.PALIMPSEST_PROXY ??= "plugin";
