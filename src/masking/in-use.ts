@@ -24,6 +24,11 @@ export function inViewUntil(from: number, calls: readonly number[]): number {
 /** Tools that load the instructions of a skill. */
 const loading = /^(?:functions\.)?(?:skill|(?:activate|load|use|invoke|read)_?skill|skill_?(?:view|load))$/i;
 
+/** Whether a tool answers with the instructions of a skill. */
+export function loadsSkill(tool: string): boolean {
+	return loading.test(tool);
+}
+
 /**
  * For each result, the message until which it is in use: `Infinity` for what a person answered; for the instructions of a
  * skill the person's next request but one or a later load of the same skill; for what was recalled some answers; and
@@ -39,7 +44,7 @@ export function usedUntil(
 	const until = paired.map(({ call }) => (asksPerson(call?.name) ? Number.POSITIVE_INFINITY : -1));
 	for (const [place, { call, message }] of paired.entries()) {
 		if (isRecall(call?.name ?? "", () => argumentsOf(place))) until[place] = inViewUntil(message, calls);
-		if (!loading.test(call?.name ?? "")) continue;
+		if (!loadsSkill(call?.name ?? "")) continue;
 		until[place] = nextRequestButOne(messages, message);
 		const skill = JSON.stringify([call?.name, argumentsOf(place)]);
 		const before = loaded.get(skill);

@@ -1,6 +1,7 @@
 import { cacheTerms } from "../billing/terms.ts";
 import { usersWords } from "../compaction/users-words.ts";
 import { applyPlan } from "../conversation/apply.ts";
+import { asksPerson } from "../conversation/asking-tools.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
@@ -105,13 +106,17 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 
 function writtenByUser(message: unknown): string[] {
 	const { info, parts } = objectOf(message);
-	if (objectOf(info).role !== "user") return [];
-	const texts = listOf(parts)
-		.map(objectOf)
-		.filter(({ type, synthetic, ignored }) => {
-			return type === "text" && synthetic !== true && ignored !== true;
-		});
+	const all = listOf(parts).map(objectOf);
+	if (objectOf(info).role !== "user") return all.flatMap(answeredByUser);
+	const texts = all.filter(({ type, synthetic, ignored }) => {
+		return type === "text" && synthetic !== true && ignored !== true;
+	});
 	return [texts.map(({ text }) => String(text)).join("\n")];
+}
+
+function answeredByUser({ type, tool, state }: JsonObject): string[] {
+	const { output } = objectOf(state);
+	return type === "tool" && asksPerson(String(tool)) && typeof output === "string" ? [output] : [];
 }
 
 interface SetupContext {
@@ -149,9 +154,11 @@ async function setup(context: SetupContext, options = context.options): Promise<
 	});
 	await session.hook("context", (event) => editMessages(event, editor));
 	await session.hook("compaction", async (event) => {
-		const texts = event.messages
-			.filter(({ role }) => role === "user")
-			.map(({ content }) => content.map((part) => (part.type === "text" ? String(part.text) : "")).join("\n"));
+		const texts = event.messages.flatMap(({ role, content }) => {
+			if (role === "user") return [content.map((part) => (part.type === "text" ? String(part.text) : "")).join("\n")];
+			const answers = content.filter(({ type, name }) => type === "tool-result" && asksPerson(String(name)));
+			return answers.flatMap(({ result }) => stringAt(objectOf(result), "value") ?? []);
+		});
 		const words = usersWords(texts);
 		if (words !== undefined) event.system.push({ type: "text", text: `${words}\nKeep these words in the summary.` });
 		await editMessages(event, editor);

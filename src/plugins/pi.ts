@@ -6,6 +6,7 @@ import { cacheTerms } from "../billing/terms.ts";
 import { readWords } from "../compaction/kept-words.ts";
 import { usersWords } from "../compaction/users-words.ts";
 import { applyPlan } from "../conversation/apply.ts";
+import { asksPerson } from "../conversation/asking-tools.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
@@ -46,8 +47,8 @@ const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<sta
 const recallTool = "recall_original";
 
 /**
- * An extension for pi: masks in each request, and the messages that pi stores stay unchanged. pi has no MCP, so it also offers
- * recall, and what an agent can ask for its own conversation.
+ * An extension for pi: masks in each request, and the messages that pi stores stay unchanged. It also offers
+ * recall, and what an agent can ask for its own conversation: pi 0.74 has no MCP.
  */
 export function piExtension(pi: Pi, options?: PluginOptions): void {
 	process.env.PALIMPSEST_PROXY ??= "plugin";
@@ -214,8 +215,9 @@ async function importPi(): Promise<Compaction> {
 	}
 }
 
-function writtenByUser({ role, content }: JsonObject): string[] {
-	if (role !== "user") return [];
+/** Also what a person answered to a tool of the agent. */
+function writtenByUser({ role, content, toolName }: JsonObject): string[] {
+	if (role !== "user" && !(role === "toolResult" && asksPerson(String(toolName)))) return [];
 	if (typeof content === "string") return [content];
 	return [
 		listOf(content)

@@ -23,8 +23,10 @@ export function recallInShell(command: string): { readonly by: string } {
 
 /** The names in a request of any API: `tools` of Anthropic, of OpenAI, nested or not, and of Gemini. */
 function toolNames(body: unknown): string[] {
-	const tools = listOf(objectOf(body).tools);
-	return tools.filter(isJsonObject).flatMap((tool) => {
+	const tools = listOf(objectOf(body).tools).filter(isJsonObject);
+	// Codex groups the tools of an MCP server in a tool of the type `namespace`.
+	const grouped = tools.flatMap(({ type, tools: own }) => (type === "namespace" ? listOf(own) : []));
+	return [...tools, ...grouped.filter(isJsonObject)].flatMap((tool) => {
 		const declared = listOf(tool.functionDeclarations ?? tool.function_declarations).filter(isJsonObject);
 		const holders = [tool, objectOf(tool.function), ...declared];
 		const named = holders.flatMap((holder) => stringAt(holder, "name") ?? []);

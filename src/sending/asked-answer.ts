@@ -52,8 +52,9 @@ function maskAnswer({ places, kept }: ReturnType<typeof askedResults>, about: As
 	const masked = clears ? Array.from(results.keys()).filter((place) => results[place]?.frees) : places;
 	const freed = masked.filter((place) => results[place]?.frees);
 	const tokens = freed.reduce((sum, place) => sum + (results[place]?.frees ?? 0), 0);
-	const how = recalledBy?.replace(" {ref}", "") ?? "its reference";
-	const again = isArchived ? `each can be read again with ${how}` : "none is archived, so none can be read again";
+	const again = isArchived
+		? `each can be read again with ${howToRead(recalledBy)}`
+		: "none is archived, so none can be read again";
 	const by = clears ? "cleared by the provider, oldest first," : "masked";
 	const short = places.length - gone.length - places.filter((place) => results[place]?.frees).length;
 	return [
@@ -70,6 +71,10 @@ function maskAnswer({ places, kept }: ReturnType<typeof askedResults>, about: As
 	];
 }
 
+function howToRead(recalledBy: string | undefined): string {
+	return recalledBy?.replace("{ref}", "REF") ?? "its reference";
+}
+
 function keepAnswer(places: readonly number[], { results, clears, recalledBy }: AskedConversation): string[] {
 	if (clears) return ["The provider clears results of this conversation, oldest first, so none is kept."];
 	const gone = places.filter((place) => results[place]?.isGone);
@@ -78,7 +83,7 @@ function keepAnswer(places: readonly number[], { results, clears, recalledBy }: 
 		`${counted(stay, "result stays", "results stay")} in view for the next ${callsInView} answers.`,
 		...(gone.length > 0
 			? [
-					`${counted(gone.length, "result is", "results are")} masked already: read it again with ${recalledBy ?? "its reference"}.`,
+					`${counted(gone.length, "result is", "results are")} masked already: read it again with ${howToRead(recalledBy)}.`,
 				]
 			: []),
 	];

@@ -86,17 +86,18 @@ export function choose(
 		clearing,
 	}: { readonly remembered: Remembered; readonly terms: CacheTerms; readonly clearing: Clearing },
 ): Chosen | undefined {
-	const plan = branch?.plan;
-	if (!plan || plan.maskings !== remembered.maskings) return undefined;
+	if (!branch) return undefined;
+	const plan = branch.plan?.maskings === remembered.maskings ? branch.plan : undefined;
 	const kind = clearing === "on" ? "cleared" : "masked";
 	const counts = ({ place, key, ...one }: Decision) =>
 		one.kind === kind && keys[place] === key && !isGone(known[place]);
 	const applicable = (decisions: readonly Decision[]) =>
 		new Map(decisions.filter(counts).map((one) => [one.place, one]));
-	const asked = applicable(plan.asked);
+	const asked = applicable([...(branch.asked ?? []), ...(plan?.asked ?? [])]);
 	const chosen = (why: Why, decisions: ReadonlyMap<number, Decision>): Chosen => {
 		return { why, decisions: new Map([...decisions, ...asked]), asked: new Set(asked.keys()) };
 	};
+	if (!plan) return asked.size > 0 ? chosen("the agent asked", asked) : undefined;
 	const all = isCold ? applicable(plan.cold) : applicable(plan.warm);
 	const over = applicable(plan.over);
 	if (branch.tokensPerChar !== undefined && over.size > all.size) {

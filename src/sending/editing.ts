@@ -73,9 +73,8 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 	const asked = await answerAsked(opened, request, editing);
 	const onError = (error: unknown) => editing.onFault("failed", describe(error));
 	const composed = compose(opened, request, { ...editing, onError });
-	const { branch } = composed;
 	// From the next request on, also if that comes before the plan that is made beside this one.
-	if (asked && branch) branch.plan = { ...(branch.plan ?? nothingPlanned(opened.remembered)), asked };
+	if (asked && composed.branch) composed.branch.asked = asked;
 	return { conversation, composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
 }
 
@@ -218,10 +217,6 @@ async function inPath<Written, Planned>(
 	});
 	isOver = true;
 	return planned;
-}
-
-function nothingPlanned({ maskings }: OpenedConversation["remembered"]): Plan {
-	return { maskings, warm: [], cold: [], over: [], limits: [], asked: [] };
 }
 
 const tooLong = new Error("The plan takes too long for the path of a request.");

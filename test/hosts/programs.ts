@@ -8,8 +8,8 @@ export interface AgentProgram {
 	readonly title: string;
 	/** Its package on npm. */
 	readonly package: string;
-	/** The package for this platform has the program itself, which runs without Node. */
-	readonly isNative?: boolean;
+	/** The package for this platform has the program itself, which runs without Node, in this folder of it. */
+	readonly nativeFolder?: string;
 	readonly command: string;
 	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
 	readonly inside?: {
@@ -110,15 +110,27 @@ const clouds: Readonly<
 	},
 };
 
+/** Not in the list of models that comes with opencode 1.18.33. */
+const newerModels = {
+	"claude-fable-5-2": { name: "Fable 5.2", reasoning: true, tool_call: true, limit: { context: 1e6, output: 64_000 } },
+};
+
 export const programs: readonly AgentProgram[] = [
 	{
 		name: "claude",
 		title: "Claude Code",
 		package: "@anthropic-ai/claude-code",
-		isNative: true,
+		nativeFolder: "",
 		command: "claude",
 		inside: { kind: "hook", host: "claude-code" },
-		parameters: (prompt, model = "claude-sonnet-4-5") => ["-p", prompt, "--allowedTools", "Bash", "--model", model],
+		parameters: (prompt, model = "claude-sonnet-4-5") => [
+			"-p",
+			prompt,
+			"--allowedTools",
+			"Bash,mcp__palimpsest",
+			"--model",
+			model,
+		],
 		configure: ({ origin }) => ({
 			environment: {
 				ANTHROPIC_BASE_URL: origin,
@@ -159,7 +171,10 @@ export const programs: readonly AgentProgram[] = [
 		package: "@earendil-works/pi-coding-agent",
 		command: "pi",
 		inside: { kind: "plugin", host: "pi" },
-		parameters: (prompt) => ["--offline", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", prompt],
+		parameters: (prompt, model = "claude-sonnet-4-5") => [
+			...["--offline", "--provider", "anthropic", "--model", model],
+			...["-p", prompt],
+		],
 		configure: ({ origin }) => ({
 			environment: { ANTHROPIC_API_KEY: key, PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PI_TELEMETRY: "0" },
 			files: { ".pi/agent/models.json": json({ providers: { anthropic: { baseUrl: origin } } }) },
@@ -171,7 +186,7 @@ export const programs: readonly AgentProgram[] = [
 		package: "opencode-ai",
 		command: "opencode",
 		inside: { kind: "plugin", host: "opencode" },
-		parameters: (prompt) => ["run", "--model", "anthropic/claude-sonnet-4-5", prompt],
+		parameters: (prompt, model = "claude-sonnet-4-5") => ["run", "--model", `anthropic/${model}`, prompt],
 		configure: ({ origin }) => ({
 			environment: {
 				ANTHROPIC_API_KEY: key,
@@ -183,7 +198,7 @@ export const programs: readonly AgentProgram[] = [
 				".config/opencode/opencode.json": json({
 					autoupdate: false,
 					share: "disabled",
-					provider: { anthropic: { options: { baseURL: `${origin}/v1` } } },
+					provider: { anthropic: { options: { baseURL: `${origin}/v1` }, models: newerModels } },
 				}),
 				...ownPackage,
 			},

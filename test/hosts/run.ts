@@ -7,6 +7,7 @@ import { usualPrices } from "../support/stand-in-provider.ts";
 import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, claudeAtAnthropic, claudeOnCloud, programs } from "./programs.ts";
+import { agentColumns, agentRows, agentsNote, agentsScript, hasAgent } from "./run-agents.ts";
 import { compactionColumns, compactSession } from "./run-compaction.ts";
 import { corporateColumns, runInNetwork } from "./run-corporate.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
@@ -30,8 +31,8 @@ const { values, positionals } = parseArgs({
 		rescue: { type: "boolean", default: false },
 		/** Against a stand-in that checks thinking as Anthropic's API does, alone and behind the proxy. */
 		strict: { type: "boolean", default: false },
-		/** Of a strict run, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
-		model: { type: "string", default: process.env.PALIMPSEST_HOSTS_MODEL ?? "claude-opus-5-5" },
+		/** Of a strict run and of agents, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
+		model: { type: "string" },
 		/** Claude Code that takes the stand-in for Anthropic itself. */
 		"first-party": { type: "boolean", default: false },
 		/** Claude Code on this cloud: bedrock, mantle, vertex or foundry. */
@@ -42,12 +43,19 @@ const { values, positionals } = parseArgs({
 		compaction: { type: "boolean", default: false },
 		/** In a network that only a proxy with a password leads out of, alone and with `palimpsest launch`. */
 		"corporate-proxy": { type: "boolean", default: false },
+		/** The agent asks for masking in its own conversation, is resumed, and searches the originals. */
+		agents: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
-const script = values.compaction
-	? { toolTurns: 3, fileChars: 60_000, recalls: false }
-	: { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
+const script: SessionScript = values.agents
+	? agentsScript
+	: values.compaction
+		? { toolTurns: 3, fileChars: 60_000, recalls: false }
+		: { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
+/** Every account of Fable 5.2 is checked, so an agent's session has no refusal to learn from. */
+const usualModel = values.agents ? "claude-fable-5-2" : "claude-opus-5-5";
+const model = values.model ?? process.env.PALIMPSEST_HOSTS_MODEL ?? usualModel;
 /** Two large outputs; then the model recalls one. */
 const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = 600;
@@ -77,13 +85,15 @@ const usualColumns = [
 ];
 const columns = values["corporate-proxy"]
 	? corporateColumns
-	: values.strict
-		? strictColumns
-		: values.rescue
-			? rescueColumns
-			: values.compaction
-				? compactionColumns
-				: usualColumns;
+	: values.agents
+		? agentColumns
+		: values.strict
+			? strictColumns
+			: values.rescue
+				? rescueColumns
+				: values.compaction
+					? compactionColumns
+					: usualColumns;
 /** In tokens: the usual session is over it, and half of it has room for a program's own instructions. */
 const rescuedWindow = 80_000;
 const rows: string[][] = [];
@@ -94,9 +104,9 @@ for (const program of chosen) {
 		rows.push(row);
 	}
 }
-const reads = values.strict ? claudePrices(values.model).cacheRead : usualPrices.cacheRead;
+const reads = values.strict ? claudePrices(model).cacheRead : usualPrices.cacheRead;
 process.stdout.write(
-	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs ${reads}, a token written to the cache 1.25 (2 for an hour).\n${values.strict ? strictNote : ""}\n`,
+	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs ${reads}, a token written to the cache 1.25 (2 for an hour).\n${values.agents ? `${agentsNote}\n` : values.strict ? strictNote : ""}\n`,
 );
 process.stdout.write(table([columns, ...rows]));
 process.exitCode = failed ? 1 : 0;
@@ -104,10 +114,18 @@ process.exitCode = failed ? 1 : 0;
 /** A row for each way in which a program is run. */
 async function compare(program: AgentProgram): Promise<string[][]> {
 	const ways = waysOf(program);
-	if (ways.length === 0) return [];
+	if (ways.length === 0 || (values.agents && !hasAgent(program))) return [];
 	const installed = installProgram(program);
 	const name = `${program.title} ${installed.version}`;
+	failed ||= values.agents && installed.kind === "absent";
 	if (installed.kind === "absent") return [[name, `not installed: ${installed.reason}`]];
+	if (values.agents) {
+		const { bodies, set: settings } = values;
+		const { binFolder } = installed;
+		const played = await agentRows({ program, binFolder, model, bodies, settings, limitSeconds });
+		failed ||= played.some(({ isRight }) => !isRight);
+		return played.map(({ way, row }) => [name, way, ...row]);
+	}
 	if (values.rescue) {
 		const { binFolder } = installed;
 		const rescue = { program, binFolder, script, contextWindow: rescuedWindow, limitSeconds };
@@ -144,7 +162,7 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		}
 		return compacted;
 	}
-	const strict = values.strict ? { model: values.model, thinking: strictThinking } : undefined;
+	const strict = values.strict ? { model, thinking: strictThinking } : undefined;
 	const run = (way: Way, played: SessionScript) => {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
 		const { binFolder } = installed;

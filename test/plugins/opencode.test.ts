@@ -178,12 +178,14 @@ describe("a session in opencode 1.x", () => {
 				{ type: "text", text: "Called the Read tool", synthetic: true },
 			],
 		});
+		const answered = { status: "completed", output: 'User has answered: "Which?"="The small one."' };
+		data.push({ info: { role: "assistant" }, parts: [{ type: "tool", tool: "question", state: answered }] });
 		const session = { messages: async () => ({ data }) };
 		const output = { context: ["theirs"] };
 		await (await load({ session }))["experimental.session.compacting"]({ sessionID: "ses_4f2a" }, output);
 		expect(output.context).toEqual([
 			"theirs",
-			"What the user wrote, word for word, oldest first:\n---\nFind out where each value is read.\n---\nNever touch the\nmigrations.\n---",
+			'What the user wrote, word for word, oldest first:\n---\nFind out where each value is read.\n---\nNever touch the\nmigrations.\n---\nUser has answered: "Which?"="The small one."\n---',
 		]);
 	});
 });
@@ -251,9 +253,11 @@ describe("a session in opencode 2.x", () => {
 
 	it("is compacted with the words of the user", async () => {
 		const system: unknown[] = [];
-		const messages = modelMessages(turnsOf(2), "Never touch the migrations.");
+		const result = { type: "text", value: "The small one." };
+		const answer = { role: "tool", content: [{ type: "tool-result", id: "q", name: "question", result }] };
+		const messages = [...modelMessages(turnsOf(2), "Never touch the migrations."), answer];
 		await (await hooksOf())("compaction", { kind: "compaction", model, system, messages, tools: {} });
-		expect(JSON.stringify(system)).toContain("Never touch the migrations.");
+		expect(JSON.stringify(system)).toContain("Never touch the migrations.\\n---\\nThe small one.");
 	});
 
 	it.each([

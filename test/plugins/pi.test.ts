@@ -294,10 +294,12 @@ describe("a compaction", () => {
 		const words =
 			"What the user wrote, word for word, oldest first:\n---\nFind the values.\n---\nNever touch\nthe migrations.\n---";
 		expect(summary).toBe(`## Goal\nFind the values.\n\n${words}`);
-		const next = preparation({ previousSummary: summary, messagesToSummarize: [user("Now the tests.")] });
+		const answer = { role: "toolResult", toolName: "ask_user", content: [{ type: "text", text: "The small one." }] };
+		const messages = [user("Now the tests."), { ...answer, toolName: "bash" }, answer];
+		const next = preparation({ previousSummary: summary, messagesToSummarize: messages });
 		const second = await call("session_before_compact", { preparation: next });
 		expect(second).toMatchObject({
-			compaction: { summary: `## Goal\nFind the values.\n\n${words}\nNow the tests.\n---` },
+			compaction: { summary: `## Goal\nFind the values.\n\n${words}\nNow the tests.\n---\nThe small one.\n---` },
 		});
 	});
 

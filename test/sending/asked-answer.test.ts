@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { unseenAnswer } from "../../src/masking/asked.ts";
 import { callsInView } from "../../src/masking/in-use.ts";
 import type { Policy } from "../../src/policy/schema.ts";
+import { planNext } from "../../src/sending/plan.ts";
 import { early, sendSettled, startPlayed } from "../proxy/played.ts";
 import { messagesOf, requestOf, type SessionApi, sessionApis, type Turn, turnsOf } from "../proxy/sessions.ts";
+import { send } from "../proxy/upstream.ts";
+import { policyOf } from "../support/policy-of.ts";
 
 /** The answer of our server, which does not see the conversation. */
 const unseen = `${unseenAnswer}\nStart the agent program with \`palimpsest launch PROGRAM\`.`;
@@ -106,6 +109,84 @@ describe("an agent that asks for masking in its own conversation", () => {
 		});
 		expect(named.asked).toContain("1 result masked");
 		expect(await named.go(turns[8] as Turn)).not.toContain('check.py\\", line 3');
+	});
+});
+
+describe("masks that the agent has asked for", () => {
+	it("come with the next request also where the plans of earlier requests end after the call", async () => {
+		let holds = false;
+		const held: (() => void)[] = [];
+		const planner: typeof planNext = async (planning) => {
+			const plan = await planNext(planning);
+			if (holds) await new Promise<void>((resolve) => held.push(resolve));
+			return plan;
+		};
+		const session = await startPlayed({ engine: { planner } });
+		const proxy = await session.start();
+		const history = turns.slice(0, 7);
+		await sendSettled(proxy, requestOf("anthropic", history));
+		holds = true;
+		for (const turn of [turns[7] as Turn, asking("mask_conversation", {})]) {
+			history.push(turn);
+			await send(proxy.url, requestOf("anthropic", history));
+		}
+		// The plan on the request before the call; that on the call is held.
+		await vi.waitFor(() => expect(held).toHaveLength(1));
+		held[0]?.();
+		await vi.waitFor(() => expect(held).toHaveLength(2));
+		history.push(turns[8] as Turn);
+		await send(proxy.url, requestOf("anthropic", history));
+		expect(shown(session.lastBody())).toBe(2);
+		holds = false;
+		for (const release of held) release();
+		await proxy.settled();
+	});
+});
+
+describe("two agents in one folder", () => {
+	it("see nothing of each other's conversations, whatever they name", async () => {
+		const { session, proxy, go } = await afterAsking("anthropic", asking("guard_context", {}));
+		const others = turnsOf(14, 3_000).map(({ output, ...turn }) => {
+			return { ...turn, id: `${turn.id}b`, output: `of the other ${output}` };
+		});
+		const other: Turn[] = [];
+		const say = async (turn: Turn) => {
+			other.push(turn);
+			await sendSettled(proxy, requestOf("anthropic", other, "Another task."));
+			return session.lastBody();
+		};
+		for (const turn of others.slice(0, 8)) await say(turn);
+		const refsIn = (body: string) => [...body.matchAll(/\\n(?<ref>[a-z2-7]{12}) bash \d/g)].map(([, ref]) => ref);
+		const seen = refsIn(await say(asking("guard_context", {}, "toolu_01AskedOfTests0011")));
+		expect(seen).toHaveLength(8);
+		const ids = others.slice(0, 3).map(({ id }) => id);
+		const naming = { refs: seen, tool_call_ids: ids };
+		const answer = await go(asking("mask_conversation", naming, "toolu_01AskedOfTests0012"));
+		expect(answer).toContain("No result masked. 11 references or ids not found here.");
+		for (const ref of seen) expect(answer.split(String(ref))).toHaveLength(2);
+		expect(shown(await go(turns[8] as Turn))).toBe(9);
+		const whole = await say(others[8] as Turn);
+		expect(others.filter((turn) => hasOutput(whole, turn))).toHaveLength(9);
+		expect(refsIn(whole).filter((ref) => !seen.includes(ref))).toEqual([]);
+	});
+});
+
+describe("an agent of a user whose provider clears results", () => {
+	it("has the oldest cleared up to the newest that it names, and is told so", async () => {
+		const policy = policyOf({ preset: "balanced", mask: { by: "provider" } });
+		const named = asking("mask_conversation", { tool_call_ids: [turns[4]?.id] });
+		const { go, asked, session } = await afterAsking("anthropic", named, { policy });
+		expect(asked).toMatch(
+			/5 results cleared by the provider, oldest first, from the next request on, \d+ \d{3} tokens/,
+		);
+		expect(asked).not.toContain("clear_tool_uses");
+		const clearing = (body: string) => JSON.parse(body).context_management.edits.at(-1).keep.value;
+		expect(clearing(await go(turns[8] as Turn))).toBe(5);
+		expect(clearing(await go(turns[9] as Turn, await session.start()))).toBe(6);
+		const keep = asking("mask_conversation", { tool_call_ids: [turns[9]?.id], keep: true }, "toolu_01AskedOfTests0002");
+		expect(await go(keep)).toContain(
+			"The provider clears results of this conversation, oldest first, so none is kept.",
+		);
 	});
 });
 
