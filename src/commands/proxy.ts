@@ -12,6 +12,7 @@ import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
+import { keepNewEntries, linkEntries } from "../hosts/linked-folder.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import type { Log } from "../log.ts";
@@ -182,7 +183,8 @@ export async function launch(name: string, parameters: readonly string[], option
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	try {
 		await withArchive(options, policy, async (archive) => {
-			const { upstreams, refusesThreads } = await pointingOf(program, { port: 0, folder });
+			const given = parameters;
+			const { upstreams, refusesThreads } = await pointingOf(program, { port: 0, folder, given });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
@@ -199,7 +201,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			try {
 				await warnIfUnusable(archive, { options, log: logToStderr(() => policy.log_level) });
 				if (process.stderr.isTTY) say(`live page: http://127.0.0.1:${proxy.port}/palimpsest/`);
-				const pointing = await pointingOf(program, { port: proxy.port, folder });
+				const pointing = await pointingOf(program, { port: proxy.port, folder, given });
 				const ended = await runBehind(program, { pointing, parameters, options, folder });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
@@ -213,10 +215,14 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 }
 
-function pointingOf({ point }: LaunchedProgram, { port, folder }: { readonly port: number; readonly folder: string }) {
+function pointingOf(
+	{ point }: LaunchedProgram,
+	{ port, folder, given }: { readonly port: number; readonly folder: string; readonly given: readonly string[] },
+) {
 	return point({
 		origin: `http://127.0.0.1:${port}`,
 		folder,
+		given,
 		platform: process.platform,
 		homeFolder: homedir(),
 		projectFolder: process.cwd(),
@@ -233,15 +239,16 @@ interface Launch {
 
 async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 	const { pointing, parameters, options, folder } = launch;
-	for (const [name, text] of Object.entries(pointing.files))
-		await writeFile(path.join(folder, name), text, { mode: 0o600 });
+	const { files, linkedFolder } = pointing;
+	for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text, { mode: 0o600 });
 	const env = {
 		...process.env,
 		...pointing.environment,
 		...archiveVariables(options),
 		...(await withOwnPath(folder)),
 	};
-	const words = [...pointing.parameters, ...parameters];
+	if (linkedFolder !== undefined) await linkEntries(linkedFolder, folder);
+	const words = [...pointing.parameters, ...(pointing.given ?? parameters)];
 	// npm's commands are scripts on Windows, which only a shell can run.
 	const shell = process.platform === "win32";
 	const child = spawn(command, shell ? words.map(windowsWord) : words, { stdio: "inherit", env, shell });
@@ -256,15 +263,18 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		return { started: false, exitCode: started.exitCode };
 	} finally {
 		keepSignals();
+		if (linkedFolder !== undefined) await keepNewEntries(linkedFolder, folder, [...Object.keys(files), ...ownCommands]);
 	}
 }
+
+const ownCommands = ["palimpsest", "palimpsest.cmd"] as const;
 
 /** The program's shell finds `palimpsest`, also where it is not installed. */
 async function withOwnPath(folder: string): Promise<Record<string, string>> {
 	const words = ownCommand();
 	if (words.length === 1) return {};
 	const isWindows = process.platform === "win32";
-	const file = path.join(folder, isWindows ? "palimpsest.cmd" : "palimpsest");
+	const file = path.join(folder, ownCommands[isWindows ? 1 : 0]);
 	const quoted = words.map(isWindows ? windowsWord : shellWord).join(" ");
 	await writeFile(file, isWindows ? `@${quoted} %*\r\n` : `#!/bin/sh\nexec ${quoted} "$@"\n`);
 	await chmod(file, 0o755);
@@ -277,14 +287,20 @@ async function showPlan(
 	options: ArchiveCommandOptions,
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
-	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
+	const pointing = await pointingOf(program, { port: 0, folder, given: parameters });
+	const { upstreams, environment, files, parameters: ours, given = parameters } = pointing;
 	checkUpstreams(upstreams);
 	const variables = { ...environment, ...archiveVariables(options) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
-		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
-		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,
+		...(await Promise.all(
+			Object.entries(files).map(async ([name, text]) => {
+				const json = name.endsWith(".toml") ? JSON.stringify((await import("smol-toml")).parse(text)) : text;
+				return `file ${path.join(folder, name)}: ${withoutSettings(json)}`;
+			}),
+		)),
+		`run ${[program.command, ...ours, ...given].map(shellWord).join(" ")}`,
 	];
 	show(withoutCredentials(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`));
 }

@@ -104,6 +104,13 @@ export function settingsFolder(where: HostSurroundings): string {
 	return configFolder(where);
 }
 
+export function byPlatform(onWindows: readonly string[], elsewhere: readonly string[]) {
+	return (where: HostSurroundings) =>
+		where.platform === "win32"
+			? path.join(settingsFolder(where), ...onWindows)
+			: path.join(configFolder(where), ...elsewhere);
+}
+
 /** Of VS Code, also for its extensions. */
 export const codeFolder = (where: HostSurroundings) => path.join(settingsFolder(where), "Code", "User");
 
@@ -176,17 +183,25 @@ export interface LaunchSurroundings extends HostSurroundings {
 	readonly origin: string;
 	/** For temporary files. */
 	readonly folder: string;
+	/** The arguments of the user, which may name another provider or model than the settings. */
+	readonly given: readonly string[];
 }
+
+export type UpstreamApi = "anthropic" | "openai" | "gemini";
 
 /** How a program reaches another base URL for one run; nothing of it outlasts the run. */
 export interface Pointing {
 	/** The providers that it would use without us, by API: its own settings, or the provider's address. */
-	readonly upstreams: { readonly anthropic?: string; readonly openai?: string; readonly gemini?: string };
+	readonly upstreams: { readonly [Name in UpstreamApi]?: string };
 	readonly environment: Readonly<Record<string, string>>;
 	/** Before the arguments of the user. */
 	readonly parameters: readonly string[];
+	/** In place of the arguments of the user, where one of them names what `parameters` replace. */
+	readonly given?: readonly string[];
 	/** Text of temporary files by name, in `folder`. */
 	readonly files: Readonly<Record<string, string>>;
+	/** A copy of a folder, in which each entry is a link to the real one but for the files. What is new there is kept. */
+	readonly linkedFolder?: string;
 	/** It takes us for the provider itself, and may send only new messages: a thread, which cannot be edited. */
 	readonly refusesThreads?: boolean;
 }

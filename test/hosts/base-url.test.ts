@@ -18,11 +18,11 @@ async function settings(name: string, value: unknown): Promise<void> {
 	await writeFile(join(home, name), typeof value === "string" ? value : JSON.stringify(value));
 }
 
-function point(name: string, environment: Record<string, string> = {}) {
+function point(name: string, environment: Record<string, string> = {}, given: readonly string[] = []) {
 	const program = launchedPrograms.find((one) => one.name === name);
 	if (program === undefined) throw new Error(`There is no program ${name}.`);
 	const where = { platform: "linux", homeFolder: home, projectFolder: join(home, "project") } as const;
-	return program.point({ ...where, environment, origin, folder });
+	return program.point({ ...where, environment, origin, folder, given });
 }
 
 const refusal = (reason: RegExp) =>

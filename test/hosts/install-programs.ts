@@ -17,15 +17,16 @@ export type Installed =
 	| { readonly kind: "absent"; readonly version: string; readonly reason: string };
 
 /** Installs a package in its exact version into a folder of its own, where it is not there yet. */
-export function installProgram(program: Pick<AgentProgram, "package" | "isNative">): Installed {
+export function installProgram(program: Pick<AgentProgram, "package" | "nativeFolder">): Installed {
 	const { dependencies } = readJson<{ dependencies: Record<string, string> }>(join(programsFolder, "package.json"));
 	const version = dependencies[program.package];
 	if (version === undefined)
 		throw new Error(`test/hosts/programs/package.json has no exact version of ${program.package}.`);
-	const name = program.isNative ? `${program.package}-${platformName()}` : program.package;
+	const { nativeFolder } = program;
+	const name = nativeFolder === undefined ? program.package : `${program.package}-${platformName()}`;
 	const folder = join(programsFolder, "installed", name.replace(/^@/, "").replace("/", "-"));
 	// A native package has the program itself beside its manifest, and no command of npm.
-	const binFolder = join(folder, "node_modules", program.isNative ? name : ".bin");
+	const binFolder = join(folder, "node_modules", nativeFolder === undefined ? ".bin" : join(name, nativeFolder));
 	const installed = { kind: "installed", version, binFolder } as const;
 	if (installedVersion(folder, name) === version) return installed;
 	process.stderr.write(`Installing ${name}@${version}\n`);
@@ -39,6 +40,15 @@ export function installProgram(program: Pick<AgentProgram, "package" | "isNative
 	if (installedVersion(folder, name) === version) return installed;
 	const [line = "npm gave no reason"] = stderr.split("\n").filter((one) => one.startsWith("npm error"));
 	return { kind: "absent", version, reason: status === 0 ? "npm left it out" : line };
+}
+
+/** The folder of a Node.js on which all programs run, also those that ask for a newer one than runs this. Throws if npm has none. */
+export function nodeFolder(): string {
+	const least = 24;
+	if (Number(process.versions.node.split(".")[0]) >= least) return dirname(process.execPath);
+	const installed = installProgram({ package: "node", nativeFolder: "bin" });
+	if (installed.kind === "installed") return installed.binFolder;
+	throw new Error(`Some programs need Node.js ${least}, and npm does not install it: ${installed.reason}`);
 }
 
 /** As npm packages of native programs are called: linux-x64, linux-x64-musl, darwin-arm64, win32-x64. */

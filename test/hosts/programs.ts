@@ -7,8 +7,8 @@ export interface AgentProgram {
 	readonly title: string;
 	/** Its package on npm. */
 	readonly package: string;
-	/** The package for this platform has the program itself, which runs without Node. */
-	readonly isNative?: boolean;
+	/** The package for this platform has the program itself, which runs without Node, in this folder of it. */
+	readonly nativeFolder?: string;
 	readonly command: string;
 	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
 	readonly inside?: {
@@ -45,7 +45,7 @@ export const programs: readonly AgentProgram[] = [
 		name: "claude",
 		title: "Claude Code",
 		package: "@anthropic-ai/claude-code",
-		isNative: true,
+		nativeFolder: "",
 		command: "claude",
 		inside: { kind: "hook", host: "claude-code" },
 		parameters: (prompt, model = "claude-sonnet-4-5") => ["-p", prompt, "--allowedTools", "Bash", "--model", model],
@@ -179,6 +179,101 @@ export const programs: readonly AgentProgram[] = [
 							tokenSource: "manual",
 						},
 					},
+				}),
+			},
+		}),
+	},
+	{
+		name: "qwen",
+		title: "Qwen Code",
+		package: "@qwen-code/qwen-code",
+		command: "qwen",
+		parameters: (prompt) => ["--yolo", "--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: { STAND_IN_KEY: key, QWEN_TELEMETRY_ENABLED: "0" },
+			files: {
+				".qwen/settings.json": json({
+					$version: 3,
+					general: { disableAutoUpdate: true, enableAutoUpdate: false },
+					privacy: { usageStatisticsEnabled: false },
+					telemetry: { enabled: false },
+					security: { auth: { selectedType: "openai" } },
+					model: { name: "gpt-5" },
+					modelProviders: { openai: [{ id: "gpt-5", baseUrl: `${origin}/v1`, envKey: "STAND_IN_KEY" }] },
+				}),
+			},
+		}),
+	},
+	{
+		name: "kimi",
+		title: "Kimi Code",
+		package: "@moonshot-ai/kimi-code",
+		command: "kimi",
+		parameters: (prompt) => ["--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: { KIMI_CODE_NO_AUTO_UPDATE: "1" },
+			files: {
+				".kimi-code/config.toml": [
+					'default_model = "sonnet"',
+					"telemetry = false",
+					"[providers.stand-in]",
+					'type = "anthropic"',
+					`base_url = "${origin}"`,
+					`api_key = "${key}"`,
+					"[models.sonnet]",
+					'provider = "stand-in"',
+					'model = "claude-sonnet-4-5"',
+					"max_context_size = 200000",
+					"",
+				].join("\n"),
+			},
+		}),
+	},
+	{
+		name: "cn",
+		title: "Continue CLI",
+		package: "@continuedev/cli",
+		command: "cn",
+		parameters: (prompt) => ["--auto", "-p", prompt],
+		configure: ({ origin }) => ({
+			environment: { CONTINUE_TELEMETRY_ENABLED: "0" },
+			files: {
+				".continue/config.yaml": [
+					"name: Stand-in",
+					"version: 1.0.0",
+					"schema: v1",
+					"models:",
+					"  - name: Sonnet",
+					"    provider: anthropic",
+					"    model: claude-sonnet-4-5",
+					`    apiKey: ${key}`,
+					`    apiBase: ${origin}/v1`,
+					"    roles: [chat]",
+					"",
+				].join("\n"),
+			},
+		}),
+	},
+	{
+		name: "kilo",
+		title: "Kilo CLI",
+		package: "@kilocode/cli",
+		nativeFolder: "bin",
+		command: "kilo",
+		parameters: (prompt) => ["run", "--auto", "--model", "anthropic/claude-sonnet-4-5", prompt],
+		configure: ({ origin }) => ({
+			environment: {
+				ANTHROPIC_API_KEY: key,
+				KILO_DISABLE_AUTOUPDATE: "1",
+				KILO_DISABLE_MODELS_FETCH: "1",
+				KILO_DISABLE_LSP_DOWNLOAD: "1",
+				KILO_DISABLE_SESSION_INGEST: "1",
+			},
+			files: {
+				".config/kilo/kilo.json": json({
+					autoupdate: false,
+					share: "disabled",
+					provider: { anthropic: { options: { baseURL: `${origin}/v1` } } },
 				}),
 			},
 		}),

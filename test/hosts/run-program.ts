@@ -6,7 +6,7 @@ import { claudePrices } from "../support/claude-models.ts";
 import { finalText, marker, recallText, type SessionScript, writeProject } from "../support/scripted-session.ts";
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
 import type { StandInThinking } from "../support/stand-in-thinking.ts";
-import { projectFolder } from "./install-programs.ts";
+import { nodeFolder, projectFolder } from "./install-programs.ts";
 import type { AgentProgram } from "./programs.ts";
 import { tapProgram } from "./tap-program.ts";
 
@@ -153,7 +153,7 @@ export const sessionPrompt =
 /** Nothing of the user's, nothing that leaves this machine. */
 export function quietEnvironment(home: string, binFolder: string): Record<string, string> {
 	return {
-		PATH: [binFolder, dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
+		PATH: [binFolder, nodeFolder(), process.env.PATH ?? ""].join(delimiter),
 		HOME: home,
 		USERPROFILE: home,
 		XDG_CONFIG_HOME: join(home, ".config"),
