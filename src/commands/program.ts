@@ -129,7 +129,7 @@ function addProxyCommand(program: Command): void {
 	withArchive(withPolicy(proxy))
 		.option(...port)
 		.option("--host <host>", "loopback address to listen on")
-		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
+		.option(...upstream)
 		.option(...keepWarm)
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
@@ -140,7 +140,25 @@ function addProxyCommand(program: Command): void {
 		.option(...port)
 		.option("--json", "as JSON")
 		.action(async (_, command: Command) => (await import("./proxy.ts")).proxyStatus(command.optsWithGlobals()));
+	proxy
+		.command("env")
+		.description("Print the variables that point programs at a running proxy, for eval in a shell.")
+		.option(...port)
+		.addOption(
+			new Option("--shell <name>", "sh, also for bash and zsh (the default but on Windows)").choices([
+				"sh",
+				"fish",
+				"powershell",
+			]),
+		)
+		.action(async (_, command: Command) => (await import("./proxy.ts")).proxyEnvironment(command.optsWithGlobals()));
 }
+
+const upstream = [
+	"--upstream <api=url>",
+	"base URL of anthropic, openai or gemini (default: the provider's own)",
+	repeatable,
+] as const;
 
 const keepWarm = [
 	"--keep-warm",
@@ -242,6 +260,12 @@ function addLaunchCommand(program: Command): void {
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
+		.option(
+			"--env <name=url>",
+			"for any other program: set NAME to URL with {proxy} in it, such as OPENAI_BASE_URL={proxy}/v1; may be repeated",
+			repeatable,
+		)
+		.option(...upstream)
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),

@@ -10,6 +10,7 @@ import { archiveLocation, probeArchive } from "../archive/open.ts";
 import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
+import { anyProgram, usualVariables } from "../hosts/any-program.ts";
 import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { keepNewEntries, linkEntries } from "../hosts/linked-folder.ts";
@@ -161,7 +162,37 @@ async function textFrom(port: number): Promise<string> {
 	throw new PalimpsestError("invalid_argument", message);
 }
 
+/** `palimpsest proxy env`: for `eval` in a shell. Prints nothing if no proxy answers, as the programs would then reach no provider. */
+export async function proxyEnvironment({
+	port = defaultPort,
+	shell = process.platform === "win32" ? "powershell" : "sh",
+}: {
+	readonly port?: number;
+	readonly shell?: Shell;
+}): Promise<void> {
+	await textFrom(port);
+	const { environment } = await anyProgram("", usualVariables, {}).point({
+		...surroundings(),
+		origin: `http://127.0.0.1:${port}`,
+		folder: "",
+		given: [],
+	});
+	const lines = Object.entries(environment).map(([name, value]) => assignments[shell](name, value));
+	show(`${lines.join("\n")}\n`);
+}
+
+const assignments = {
+	sh: (name: string, value: string) => `export ${name}=${shellWord(value)}`,
+	fish: (name: string, value: string) => `set -gx ${name} ${shellWord(value)}`,
+	powershell: (name: string, value: string) => `$env:${name} = '${value}'`,
+} as const;
+
+export type Shell = keyof typeof assignments;
+
 interface LaunchOptions extends ArchiveCommandOptions {
+	/** `NAME=TEMPLATE`, for a program that is not known here. */
+	readonly env?: readonly string[];
+	readonly upstream?: readonly string[];
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
 }
@@ -171,8 +202,9 @@ interface LaunchOptions extends ArchiveCommandOptions {
  * the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
-	const known = launchedPrograms.map((program) => program.name);
-	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
+	const program = options.env
+		? anyProgram(name, options.env, upstreamsOf(options.upstream ?? []))
+		: knownProgram(name, options);
 	const policy = continuousPolicy(await commandConfig(options));
 	if (options.dryRun) {
 		// Refuses a policy as the launch does, and touches no archive.
@@ -215,6 +247,21 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 }
 
+function knownProgram(name: string, { upstream }: LaunchOptions): LaunchedProgram {
+	if (upstream) refuseUsage("--upstream is for programs that --env points at the proxy");
+	const known = launchedPrograms.map((program) => program.name);
+	return launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
+}
+
+function surroundings() {
+	return {
+		platform: process.platform,
+		homeFolder: homedir(),
+		projectFolder: process.cwd(),
+		environment: process.env,
+	};
+}
+
 function pointingOf(
 	{ point }: LaunchedProgram,
 	{ port, folder, given }: { readonly port: number; readonly folder: string; readonly given: readonly string[] },
@@ -223,10 +270,7 @@ function pointingOf(
 		origin: `http://127.0.0.1:${port}`,
 		folder,
 		given,
-		platform: process.platform,
-		homeFolder: homedir(),
-		projectFolder: process.cwd(),
-		environment: process.env,
+		...surroundings(),
 	});
 }
 

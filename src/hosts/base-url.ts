@@ -39,12 +39,14 @@ export function sharedUpstreams(addresses: readonly Address[], origin: string) {
 
 /** The value of an option in the arguments of a user: `-m NAME`, `--model NAME`, `--model=NAME`. The last one counts. */
 export function optionIn(given: readonly string[], ...names: readonly string[]): string | undefined {
-	return given
-		.map((word, index) => {
-			const name = names.find((one) => word === one || word.startsWith(`${one}=`));
-			return name && (word === name ? given[index + 1] : word.slice(name.length + 1));
-		})
-		.findLast((value) => value !== undefined);
+	return optionsIn(given, ...names).at(-1);
+}
+
+export function optionsIn(given: readonly string[], ...names: readonly string[]): string[] {
+	return given.flatMap((word, index) => {
+		const name = names.find((one) => word === one || word.startsWith(`${one}=`));
+		return (name && (word === name ? given[index + 1] : word.slice(name.length + 1))) ?? [];
+	});
 }
 
 /** The proxy's address with the version that ends the address of the provider: programs append the paths of their requests. */

@@ -16,7 +16,7 @@ import { settingsIn } from "./settings-file.ts";
 export const continueCli: Host = {
 	name: "continue",
 	title: "Continue CLI",
-	launch: { command: "cn", point },
+	launch: { command: "cn", hasLoginShell: true, point },
 };
 
 /** Their requests are not the ones that the proxy reads. */

@@ -16,7 +16,7 @@ export interface Route {
 	readonly api: Api;
 	/** `edited`: its conversation may be edited. `counted`: the same for a request that only counts tokens. */
 	readonly kind: "edited" | "counted" | "passed";
-	/** Gemini names the model in the path alone. */
+	/** Gemini's API names the model in the path alone. */
 	readonly model?: string | undefined;
 }
 
@@ -24,6 +24,8 @@ export interface Route {
 const messages = /(?:^|\/)messages(\/count_tokens)?$/;
 const openai = /(?:^|\/)(?:chat\/completions|responses)$/;
 const gemini = /(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/;
+/** Of a Google sign-in. The body names the model, and holds the request in `request`. */
+const codeAssist = /(?:^|\/)v1internal:(?:generateContent|streamGenerateContent)$/;
 
 /** The route of a request among the upstreams; `undefined` if none of them can be meant. */
 export function routeOf(
@@ -45,7 +47,7 @@ function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): R
 		if (counts) return { api: "anthropic", kind: counts[1] === undefined ? "edited" : "counted" };
 		if (openai.test(pathname)) return { api: "openai", kind: "edited" };
 		const model = gemini.exec(pathname)?.groups?.model;
-		if (model !== undefined) return { api: "gemini", kind: "edited", model };
+		if (model !== undefined || codeAssist.test(pathname)) return { api: "gemini", kind: "edited", model };
 	}
 	return { api: apiOf(pathname, headers), kind: "passed" };
 }

@@ -1,14 +1,15 @@
 import { join } from "node:path";
+import { chatGptPath, chatGptSignIn, googleToken } from "../support/sign-ins.ts";
 
 /** An agent program, how it is run without a terminal, and where its settings name the provider. */
 export interface AgentProgram {
-	/** As `palimpsest launch` calls it. */
 	readonly name: string;
 	readonly title: string;
 	/** Its package on npm. */
 	readonly package: string;
 	/** The package for this platform has the program itself, which runs without Node, in this folder of it. */
 	readonly nativeFolder?: string;
+	/** As `palimpsest launch` calls it. */
 	readonly command: string;
 	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
 	readonly inside?: {
@@ -19,7 +20,12 @@ export interface AgentProgram {
 	/** Another model than its usual one, where the program can be told. */
 	readonly parameters: (prompt: string, model?: string) => readonly string[];
 	/** Its own settings, with the provider at `origin`; telemetry and updates are off. Files are named from the home folder. */
-	readonly configure: (where: { readonly origin: string; readonly home: string }) => {
+	readonly configure: (where: {
+		readonly origin: string;
+		readonly home: string;
+		/** It talks to the stand-in itself. */
+		readonly isAlone: boolean;
+	}) => {
 		readonly environment: Readonly<Record<string, string>>;
 		readonly files?: Readonly<Record<string, string>>;
 	};
@@ -39,6 +45,14 @@ const ownPackage = (() => {
 		[`${folder}/node_modules/${name}/package.json`]: json({ name, version }),
 	};
 })();
+
+const geminiSettings = (selectedType: string) =>
+	json({
+		general: { disableAutoUpdate: true, disableUpdateNag: true, enableAutoUpdate: false },
+		privacy: { usageStatisticsEnabled: false },
+		security: { auth: { selectedType } },
+		telemetry: { enabled: false },
+	});
 
 export const programs: readonly AgentProgram[] = [
 	{
@@ -82,6 +96,33 @@ export const programs: readonly AgentProgram[] = [
 				].join("\n"),
 			},
 		}),
+	},
+	{
+		name: "codex-chatgpt",
+		title: "Codex (ChatGPT sign-in)",
+		package: "@openai/codex",
+		command: "codex",
+		parameters: (prompt) => ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt],
+		configure: ({ origin, isAlone }) => {
+			// Alone it takes the path of the backend for a reason to ask the backend itself for an address.
+			const address = isAlone ? origin : `${origin}${chatGptPath}`;
+			return {
+				environment: {},
+				files: {
+					".codex/auth.json": json(chatGptSignIn(new Date())),
+					".codex/config.toml": [
+						'model = "gpt-5"',
+						"check_for_update_on_startup = false",
+						`openai_base_url = "${address}"`,
+						"[analytics]",
+						"enabled = false",
+						// The stand-in decodes no body.
+						...(isAlone ? ["[features]", "enable_request_compression = false"] : []),
+						"",
+					].join("\n"),
+				},
+			};
+		},
 	},
 	{
 		name: "pi",
@@ -129,13 +170,24 @@ export const programs: readonly AgentProgram[] = [
 		configure: ({ origin }) => ({
 			environment: { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: key, GEMINI_CLI_TRUST_WORKSPACE: "true" },
 			files: {
-				".gemini/settings.json": json({
-					general: { disableAutoUpdate: true, disableUpdateNag: true, enableAutoUpdate: false },
-					privacy: { usageStatisticsEnabled: false },
-					security: { auth: { selectedType: "gemini-api-key" } },
-					telemetry: { enabled: false },
-				}),
+				".gemini/settings.json": geminiSettings("gemini-api-key"),
 			},
+		}),
+	},
+	{
+		name: "gemini-google",
+		title: "Gemini CLI (Google sign-in)",
+		package: "@google/gemini-cli",
+		command: "gemini",
+		parameters: (prompt) => ["--yolo", "--model", "gemini-2.5-pro", "--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: {
+				CODE_ASSIST_ENDPOINT: origin,
+				GOOGLE_GENAI_USE_GCA: "true",
+				GOOGLE_CLOUD_ACCESS_TOKEN: googleToken,
+				GEMINI_CLI_TRUST_WORKSPACE: "true",
+			},
+			files: { ".gemini/settings.json": geminiSettings("oauth-personal") },
 		}),
 	},
 	{

@@ -12,6 +12,8 @@ export interface SessionScript {
 	readonly fileChars: number;
 	/** After the last file, the model recalls what the first placeholder or notice names: by the tool, else by the command. */
 	readonly recalls?: boolean;
+	/** After the last file, the model needs a line of the file of so many turns before, and recalls it if it is out of view. */
+	readonly needsOld?: number;
 	/** Files that the model asks for in one answer; one unless given. Anthropic's Messages only. */
 	readonly parallelCalls?: number;
 }
@@ -35,9 +37,19 @@ export type ScriptedAnswer =
 
 export const sideAnswer = "A short title";
 
-/** The last answer of a session in which every result reached the model when it was new. */
-export function finalText(script: SessionScript): string {
-	return `Saw ${script.toolTurns} of ${script.toolTurns} files. The work is done.`;
+/** The last answer of a session in which every result reached the model when it was new, and the old one when it was needed. */
+export function finalText(script: SessionScript, old: keyof typeof oldTexts = "in_view"): string {
+	return textAtEnd(script, script.toolTurns, old);
+}
+
+const oldTexts = {
+	in_view: "The old one was in view.",
+	recalled: "The old one was recalled.",
+	lost: "The old one is lost.",
+} as const;
+
+function textAtEnd({ toolTurns, needsOld }: SessionScript, seen: number, old: keyof typeof oldTexts): string {
+	return `Saw ${seen} of ${toolTurns} files. ${needsOld === undefined ? "" : `${oldTexts[old]} `}The work is done.`;
 }
 
 /** Behind the last answer, if the command of a placeholder brought a file back. */
@@ -88,7 +100,14 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 		const parallel = more.map((one) => argumentsFor(tool.schema, one));
 		return { ...run(turn + 1, command), ...(parallel.length > 0 ? { parallel } : {}) };
 	}
-	const done = `Saw ${seen.size} of ${script.toolTurns} files. The work is done.`;
+	const old = oldResult(script, messagesOf(api, body), calls);
+	if (old === "masked") {
+		const after = messagesFromCall(messagesOf(api, body), script);
+		const recall = recallCall(JSON.stringify(after), offeredTools(api, body));
+		if (recall?.kind === "command") return run(turn + 1, `${recall.command} --head 10`);
+		if (recall) return { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref, head: 10 } };
+	}
+	const done = textAtEnd(script, seen.size, old === "masked" ? "lost" : old);
 	const recall = recallCall(JSON.stringify(messagesOf(api, body)), offeredTools(api, body));
 	if (!script.recalls || recall === undefined) return { kind: "text", text: done };
 	if (!/recall/.test(calls.at(-1) ?? ""))
@@ -99,6 +118,22 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 	// A program may have cut the beginning of a file, so the end of it is asked for.
 	const recalled = Array.from(tail.matchAll(/const [a-z]+(\d+)x\d+ =/g), ([, number]) => Number(number));
 	return { kind: "text", text: `${done} ${recalled.some((one) => one !== turn) ? recallText : "Recall failed."}` };
+}
+
+function oldResult(script: SessionScript, messages: readonly Json[], calls: readonly string[]) {
+	const { toolTurns, needsOld } = script;
+	if (needsOld === undefined) return "in_view";
+	const hasRecalled = /recall/.test(calls.at(-1) ?? "");
+	const isThere = new RegExp(`[a-z]${toolTurns - needsOld}x3 =`).test(JSON.stringify(messages));
+	if (isThere) return hasRecalled ? "recalled" : "in_view";
+	return hasRecalled ? "lost" : "masked";
+}
+
+/** The call that read the old file, and what came next: its result. */
+function messagesFromCall(messages: readonly Json[], { toolTurns, needsOld = 0 }: SessionScript): readonly Json[] {
+	const command = `cat ${fileName(toolTurns - needsOld)}`;
+	const place = messages.findIndex((message) => JSON.stringify(message).includes(command));
+	return place === -1 ? [] : messages.slice(place, place + 3);
 }
 
 /** How an original is read, in the words of the placeholder or the notice that names it. */
