@@ -49,8 +49,7 @@ function refusalOfChatGpt(pathname: string, headers: IncomingHttpHeaders, body: 
 	if (missing.length > 0) return `Expected the headers ${missing.join(", ")}.`;
 	if (headers["content-encoding"] !== undefined) return "This stand-in decodes no body.";
 	if (body.store !== false) return "Store must be set to false";
-	if (body.stream !== true) return "Stream must be set to true";
-	return typeof body.instructions === "string" && body.instructions !== "" ? undefined : "Instructions are required";
+	return body.stream === true ? undefined : "Stream must be set to true";
 }
 
 function isCodeAssist(pathname: string): boolean {
