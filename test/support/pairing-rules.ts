@@ -1,4 +1,4 @@
-import { refusalOfShape } from "./message-rules.ts";
+import { refusalOfMessages } from "./message-rules.ts";
 import type { Api } from "./provider-cache.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -8,7 +8,7 @@ type Json = Readonly<Record<string, unknown>>;
  * reported, and https://ai.google.dev/gemini-api/docs/function-calling for the number of responses.
  */
 export function refusalOfPairing(api: Api, body: Json): string | undefined {
-	if (api === "anthropic") return refusalOfShape(body);
+	if (api === "anthropic") return refusalOfMessages(body);
 	if (api === "openai-chat") return pairingInChat(list(body.messages));
 	return api === "openai-responses" ? pairingInItems(list(body.input)) : pairingInContents(list(body.contents));
 }

@@ -100,20 +100,20 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 		const parallel = more.map((one) => argumentsFor(tool.schema, one));
 		return { ...run(turn + 1, command), ...(parallel.length > 0 ? { parallel } : {}) };
 	}
-	const old = oldResult(script, messagesOf(api, body), calls);
-	if (old === "masked") {
-		const after = messagesFromCall(messagesOf(api, body), script);
-		const recall = recallCall(JSON.stringify(after), offeredTools(api, body));
-		if (recall?.kind === "command") return run(turn + 1, `${recall.command} --head 10`);
-		if (recall) return { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref, head: 10 } };
-	}
+	const messages = messagesOf(api, body);
+	const recall = recallCall(JSON.stringify(messages), offeredTools(api, body));
+	const recallRun = (ref: string, part: "head" | "tail", lines: number): ScriptedAnswer => {
+		if (recall?.kind === "tool")
+			return { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref, [part]: lines } };
+		// One placeholder of a request says how originals are read.
+		return run(turn + 1, `${recall?.command.replace(/\w+$/, ref)} --${part} ${lines}`);
+	};
+	const old = oldResult(script, messages, calls);
+	const ofOld = referenceIn(JSON.stringify(messagesFromCall(messages, script)));
+	if (old === "masked" && recall && ofOld) return recallRun(ofOld, "head", 30);
 	const done = textAtEnd(script, seen.size, old === "masked" ? "lost" : old);
-	const recall = recallCall(JSON.stringify(messagesOf(api, body)), offeredTools(api, body));
 	if (!script.recalls || recall === undefined) return { kind: "text", text: done };
-	if (!/recall/.test(calls.at(-1) ?? ""))
-		return recall.kind === "command"
-			? run(turn + 1, `${recall.command} --tail 20`)
-			: { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref, tail: 20 } };
+	if (!/recall/.test(calls.at(-1) ?? "")) return recallRun(recall.ref, "tail", 20);
 	// By a name in a line: a program may have cut the lines at both ends.
 	// A program may have cut the beginning of a file, so the end of it is asked for.
 	const recalled = Array.from(tail.matchAll(/const [a-z]+(\d+)x\d+ =/g), ([, number]) => Number(number));
@@ -139,16 +139,21 @@ function messagesFromCall(messages: readonly Json[], { toolTurns, needsOld = 0 }
 /** How an original is read, in the words of the placeholder or the notice that names it. */
 function recallCall(messages: string, tools: readonly OfferedTool[]) {
 	const tool = tools.find(({ name }) => name.endsWith("recall_original"))?.name;
-	const ref = /\[masked [^\]]* #(\w+)\]|[ ,]ref=(\w+)\)?\]| recall (\w+)\]/
-		.exec(messages)
-		?.slice(1)
-		.find((one) => one);
+	const ref = referenceIn(messages);
 	if (tool !== undefined && ref !== undefined) return { kind: "tool", tool, ref } as const;
 	const command = /`([^`]+ recall \w+)`|All of it: ([^\]]+ recall \w+)\]/
 		.exec(messages)
 		?.slice(1)
 		.find((one) => one);
-	return command === undefined ? undefined : ({ kind: "command", command } as const);
+	const named = command === undefined ? undefined : /\w+$/.exec(command)?.[0];
+	return named === undefined ? undefined : ({ kind: "command", command: command as string, ref: named } as const);
+}
+
+function referenceIn(messages: string): string | undefined {
+	return /\[masked [^\]]* #(\w+)\]|[ ,]ref=(\w+)\)?\]| recall (\w+)\]/
+		.exec(messages)
+		?.slice(1)
+		.find((one) => one);
 }
 
 /** JSON where a request to Gemini wants it: Gemini CLI asks in this way whether a session goes in circles. */

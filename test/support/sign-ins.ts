@@ -27,7 +27,7 @@ const chatGptAccount = "account-made-up";
 export const chatGptPath = "/backend-api/codex";
 
 export const googleToken = "made-up-google-token";
-const googleProject = "made-up-project";
+export const googleProject = "made-up-project";
 
 /**
  * Why the backends of sign-ins refuse a request, as far as their programs show what they ask for; nothing for another path. Read
