@@ -154,11 +154,8 @@ function addProxyCommand(program: Command): void {
 		.action(async (_, command: Command) => (await import("./proxy.ts")).proxyEnvironment(command.optsWithGlobals()));
 }
 
-const upstream = [
-	"--upstream <api=url>",
-	"base URL of anthropic, openai or gemini (default: the provider's own)",
-	repeatable,
-] as const;
+const upstreams = "base URL of anthropic, openai or gemini (default: the provider's own)";
+const upstream = ["--upstream <api=url>", upstreams, repeatable] as const;
 
 const keepWarm = [
 	"--keep-warm",
@@ -260,11 +257,7 @@ function addLaunchCommand(program: Command): void {
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
-		.option(
-			"--env <name=url>",
-			"for any other program: set NAME to URL with {proxy} in it, such as OPENAI_BASE_URL={proxy}/v1; may be repeated",
-			repeatable,
-		)
+		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)
 		.option(...upstream)
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>

@@ -13,9 +13,9 @@ import type { CommandHookHost, HookHost, Host, LaunchedProgram, PluginHost, Serv
 import { kilo } from "./kilo.ts";
 import { kimiCode } from "./kimi-code.ts";
 import { opencode } from "./opencode.ts";
-import { amp, auggie } from "./own-service.ts";
 import { pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { amp, auggie } from "./without-address.ts";
 
 /** Every host, in the order in which lists name them. */
 export const hosts: readonly Host[] = [
