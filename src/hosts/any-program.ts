@@ -31,7 +31,8 @@ export function anyProgram(
 			environment: Object.fromEntries(set.map(({ name, template }) => [name, template.replaceAll("{proxy}", origin)])),
 		};
 	};
-	return { name: command, title: command, command, point };
+	// Whether its shell is a login shell is not known.
+	return { name: command, title: command, command, hasLoginShell: true, point };
 }
 
 function readVariable(variable: string) {

@@ -251,8 +251,6 @@ export const programs: readonly AgentProgram[] = [
 					telemetry: { enabled: false },
 					security: { auth: { selectedType: "openai" } },
 					model: { name: "gpt-5" },
-					// By a terminal of its own, it loses some outputs.
-					tools: { shell: { enableInteractiveShell: false } },
 					modelProviders: { openai: [{ id: "gpt-5", baseUrl: `${origin}/v1`, envKey: "STAND_IN_KEY" }] },
 				}),
 			},

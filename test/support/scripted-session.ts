@@ -94,6 +94,9 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 	const run = (next: number, command: string) => {
 		return { kind: "call", turn: next, tool: tool.name, input: argumentsFor(tool.schema, command) } as const;
 	};
+	// Qwen Code loses some outputs on a busy machine, and a model asks again.
+	if (turn > 0 && /Output: \(empty\)/.test(JSON.stringify(messagesOf(api, body).at(-1))))
+		return run(turn, `cat ${fileName(turn)}`);
 	if (turn < script.toolTurns) {
 		const next = Array.from({ length: Math.min(atOnce, script.toolTurns - turn) }, (_, place) => turn + 1 + place);
 		const [command = "", ...more] = next.map((one) => `cat ${fileName(one)}`);
