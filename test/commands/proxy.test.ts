@@ -70,7 +70,11 @@ describe("palimpsest proxy", () => {
 		child.kill("SIGKILL");
 		await once(child, "exit");
 		const gone = await runCli(["proxy", "env", "--port", port], { folder });
-		expect([gone.code, gone.text, gone.lines]).toEqual([1, "", [expect.stringContaining("No palimpsest proxy answers")]]);
+		expect([gone.code, gone.text, gone.lines]).toEqual([
+			1,
+			"",
+			[expect.stringContaining("No palimpsest proxy answers")],
+		]);
 	});
 
 	it("lets connections rest with --keep-warm, by which it knows that a program is still there", async () => {
