@@ -9,6 +9,7 @@ import { serveStdio } from "../mcp/stdio.ts";
 import { toolsNamed } from "../mcp/tools.ts";
 import { quote } from "../policy/errors.ts";
 import { type LogLevel, logLevels } from "../policy/names.ts";
+import { listRunning } from "../proxy/running.ts";
 import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./input-output.ts";
 import type { HttpServeOptions } from "./serve-http.ts";
 import { listOfNames, refuseUsage } from "./usage.ts";
@@ -70,6 +71,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 		await serveStdio({
 			...server,
 			answersHooks: options.hooks,
+			findProxy,
 			allowedPaths,
 			sharesFiles: true,
 			largestMessage: maxMessageBytes,
@@ -81,6 +83,11 @@ export async function serve(options: ServeOptions): Promise<void> {
 		{ ...server, allowedPaths: allowPath, bodyLimitBytes: maxMessageBytes },
 		{ ...options, http, location, announce },
 	);
+}
+
+/** That of the program that has started this server, else the latest on this machine. */
+async function findProxy(): Promise<string | undefined> {
+	return process.env.PALIMPSEST_PROXY ?? (await listRunning())[0]?.address;
 }
 
 /** The working directory, except the root of the file system, which would allow every file. */

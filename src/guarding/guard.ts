@@ -82,6 +82,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 				excess,
 				editedWith: withCuts,
 				keeping: parameters.keeping,
+				isPlaceholder: parameters.isPlaceholder,
 				startCutter: steps.cutterOf(targetRatio === null && taken.some((one) => one.step === "mask")),
 				...(targetRatio === null ? { sizes: before.sizes } : { hysteresis: hysteresis(targetRatio) }),
 			});

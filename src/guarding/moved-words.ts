@@ -1,6 +1,6 @@
 import { keepWithin, markWhole, wordsWithin, writeWords } from "../compaction/kept-words.ts";
 import { joinedSummaries, planSummary, type SummaryPlace, summaryOfMessage } from "../compaction/summary.ts";
-import { usersTexts } from "../compaction/users-words.ts";
+import { answersToTools, usersTexts } from "../compaction/users-words.ts";
 import type { MessageWriter } from "../conversation/apply.ts";
 import type { TokenMeter } from "../conversation/measure.ts";
 import type { Path } from "../conversation/paths.ts";
@@ -34,6 +34,7 @@ type Parameters = Omit<DropParameters, "fits" | "held"> & {
 	/** Of the conversation with the edits of earlier steps and these cuts, and of its messages. */
 	readonly editedWith: (cuts: FurtherCuts) => { readonly left: Size; readonly sizes: readonly Size[] };
 	readonly keeping: WordsKeeper | undefined;
+	readonly isPlaceholder: (text: string) => boolean;
 };
 
 /** How often it is dropped once more because the words took more room than expected. */
@@ -43,7 +44,9 @@ const attempts = 6;
 export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	const { transcript, keeping, excess, editedWith, hysteresis } = parameters;
 	if (!keeping) return planDrop({ ...parameters, fits: (context) => excess(context) === 0 });
-	const words = usersTexts({ ...keeping, transcript });
+	const answers = answersToTools(transcript, parameters.isPlaceholder);
+	// Those of an earlier drop are at the end of a message.
+	const words = usersTexts({ ...keeping, transcript }).map((own, message) => [...(answers[message] ?? []), ...own]);
 	const held = heldTokens(words, parameters, keeping);
 	let room = 0;
 	for (let attempt = 1; ; attempt += 1) {

@@ -27,7 +27,7 @@ export function ownFolder({ homeFolder, environment }: Pick<HostSurroundings, "h
  * Codex 0.171 itself.
  */
 export async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { environment, given } = where;
+	const { environment, parameters: given } = where;
 	const config = await settingsOf(where);
 	const local = given.includes("--oss") ? (optionIn(given, "--local-provider") ?? "a local one") : undefined;
 	const name = local ?? textOf(config.model_provider) ?? "openai";
@@ -52,7 +52,7 @@ export async function point(where: LaunchSurroundings): Promise<Pointing> {
 const uncompressed = { "features.enable_request_compression": false };
 
 function pointed(
-	{ given }: LaunchSurroundings,
+	{ parameters: given }: LaunchSurroundings,
 	upstream: string,
 	set: Readonly<Record<string, string | boolean>>,
 ): Pointing {
@@ -63,7 +63,7 @@ function pointed(
 		if (configFlags.includes(word)) return !isOurs(given[index + 1]);
 		return !(configFlags.includes(given[index - 1] ?? "") && isOurs(word));
 	});
-	return { ...nothingSet, upstreams: { openai: upstream }, parameters, given: kept };
+	return { ...nothingSet, upstreams: { openai: upstream }, parameters, ownParameters: kept };
 }
 
 const configFlags = ["-c", "--config"];
@@ -72,10 +72,10 @@ const configFlags = ["-c", "--config"];
 async function settingsOf(where: LaunchSurroundings): Promise<JsonObject> {
 	const folder = ownFolder(where);
 	const config = await settingsIn(path.join(folder, "config.toml"));
-	const profile = optionIn(where.given, "-p", "--profile") ?? textOf(config.profile);
+	const profile = optionIn(where.parameters, "-p", "--profile") ?? textOf(config.profile);
 	const inFile = profile === undefined ? {} : await settingsIn(path.join(folder, `${profile}.config.toml`));
 	const ofProfile = objectOf(objectOf(config.profiles)[profile ?? ""]);
-	const flags = await Promise.all(optionsIn(where.given, ...configFlags).map(settingOf));
+	const flags = await Promise.all(optionsIn(where.parameters, ...configFlags).map(settingOf));
 	return [ofProfile, inFile, ...flags].reduce(laidOver, config);
 }
 
@@ -95,7 +95,7 @@ async function settingOf(flag: string): Promise<JsonObject> {
 
 /** A key in the environment counts for `codex exec` alone. A sign-in in the keyring of the system cannot be read. */
 async function isSignedInWithChatGpt(where: LaunchSurroundings, config: JsonObject): Promise<boolean> {
-	const { environment, given } = where;
+	const { environment, parameters: given } = where;
 	if (environment.CODEX_API_KEY && given.some((word) => word === "exec" || word === "e")) return false;
 	const { auth_mode: mode, tokens, OPENAI_API_KEY: key } = await settingsIn(path.join(ownFolder(where), "auth.json"));
 	const isStored = isJsonObject(tokens) || textOf(key) !== undefined;

@@ -27,7 +27,7 @@ const otherApis = new Set(["bedrock", "sagemaker", "vertexai", "azure", "ollama"
  * https://docs.continue.dev/reference (`apiBase`).
  */
 async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { homeFolder, environment, origin, folder, given } = where;
+	const { homeFolder, environment, origin, folder, parameters: given } = where;
 	const usual = path.join(environment.CONTINUE_GLOBAL_DIR || path.join(homeFolder, ".continue"), "config.yaml");
 	const config = optionIn(given, "--config") ?? usual;
 	const settings = await settingsIn(config);
@@ -50,7 +50,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		...nothingSet,
 		upstreams,
 		parameters: ["--config", path.join(folder, file)],
-		given: withoutOption(given, "--config"),
+		ownParameters: withoutOption(given, "--config"),
 		files: { [file]: JSON.stringify(copy) },
 	};
 }

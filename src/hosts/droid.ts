@@ -27,7 +27,7 @@ const apis = { anthropic: "anthropic", openai: "openai", "generic-chat-completio
  * https://docs.factory.ai/model-independence/byok, and `droid --help` (`--settings`).
  */
 async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { homeFolder, projectFolder = ".", environment, origin, folder, given } = where;
+	const { homeFolder, projectFolder = ".", environment, origin, folder, parameters: given } = where;
 	const runtime = optionIn(given, "--settings") ?? environment.FACTORY_RUNTIME_SETTINGS_PATH;
 	const folders = [path.join(homeFolder, ".factory"), path.join(projectFolder, ".factory")];
 	const files = folders.flatMap((at) => ["settings.json", "settings.local.json"].map((name) => path.join(at, name)));
@@ -52,7 +52,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		...nothingSet,
 		upstreams,
 		parameters: ["--settings", path.join(folder, file)],
-		given: withoutOption(given, "--settings"),
+		ownParameters: withoutOption(given, "--settings"),
 		files: { [file]: JSON.stringify(laidOver(own, { customModels })) },
 	};
 }

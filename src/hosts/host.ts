@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { JsonObject } from "../conversation/json.ts";
+import type { Environment } from "../http/network-proxy.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import type { HookContext, HookShell, ToolEvent } from "./hook-answers.ts";
 
@@ -183,11 +184,13 @@ export interface LaunchSurroundings extends HostSurroundings {
 	readonly origin: string;
 	/** For temporary files. */
 	readonly folder: string;
-	/** The arguments of the user, which may name another provider or model than the settings. */
-	readonly given: readonly string[];
+	/** The user's arguments for the program. */
+	readonly parameters: readonly string[];
+	/** Whether a program may be told that it talks to its provider itself, where that is so. */
+	readonly firstParty: boolean;
 }
 
-export type UpstreamApi = "anthropic" | "openai" | "gemini";
+export type UpstreamApi = "anthropic" | "bedrock" | "vertex" | "openai" | "gemini";
 
 /** How a program reaches another base URL for one run; nothing of it outlasts the run. */
 export interface Pointing {
@@ -196,12 +199,14 @@ export interface Pointing {
 	readonly environment: Readonly<Record<string, string>>;
 	/** Before the arguments of the user. */
 	readonly parameters: readonly string[];
-	/** In place of the arguments of the user, where one of them names what `parameters` replace. */
-	readonly given?: readonly string[];
+	/** The arguments of the user, if they change. */
+	readonly ownParameters?: readonly string[];
 	/** Text of temporary files by name, in `folder`. */
 	readonly files: Readonly<Record<string, string>>;
 	/** A copy of a folder, in which each entry is a link to the real one but for the files. What is new there is kept. */
 	readonly linkedFolder?: string;
+	/** Variables of the network that its settings set, and that therefore win over the environment. */
+	readonly network?: Environment;
 	/** It takes us for the provider itself, and may send only new messages: a thread, which cannot be edited. */
 	readonly refusesThreads?: boolean;
 }

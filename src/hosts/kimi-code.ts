@@ -37,14 +37,14 @@ const types: Readonly<
  * it gets a folder of links to all of these, with a `config.toml` of its own. Source: `resolveEndpointBaseUrl` of Kimi Code 2.1.
  */
 async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { homeFolder, environment, origin, folder, given } = where;
+	const { homeFolder, environment, origin, folder, parameters } = where;
 	if (environment.KIMI_MODEL_NAME) return pointVariables(where);
 	const home = environment.KIMI_CODE_HOME || path.join(homeFolder, ".kimi-code");
 	const file = "config.toml";
 	const settings = await settingsIn(path.join(home, file));
 	const named = objectOf(settings.providers);
 	const models = objectOf(settings.models);
-	const chosen = models[optionIn(given, "-m", "--model") ?? textOf(settings.default_model) ?? ""];
+	const chosen = models[optionIn(parameters, "-m", "--model") ?? textOf(settings.default_model) ?? ""];
 	const ofModels = Object.values(models).map((one) => addressOf(one, named));
 	const addresses = [addressOf(chosen, named), ...ofModels].filter((one) => one !== undefined);
 	if (addresses.length === 0) {

@@ -8,7 +8,7 @@ import { shellWord } from "./own-command.ts";
 import { outputIn, replaceUsage } from "./session-usage.ts";
 import { settingsIn } from "./settings-file.ts";
 
-/** It has no MCP. */
+/** Its MCP, which pi 0.74 does not have, hides tools in scripts by default, so the extension brings them. */
 export const pi: Host = {
 	name: "pi",
 	title: "pi",

@@ -31,7 +31,7 @@ const protocols: Readonly<Record<string, Protocol | undefined>> = {
 };
 
 interface Protocol {
-	readonly api: UpstreamApi;
+	readonly api: keyof typeof providers;
 	readonly variable: string;
 }
 
@@ -56,7 +56,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const models = modelsOf(merged);
 	const chosen = chosenModel(models, {
 		type,
-		name: optionIn(where.given, "-m", "--model"),
+		name: optionIn(where.parameters, "-m", "--model"),
 		model: objectOf(merged.model),
 	});
 	const { upstreams, pointed } = sharedUpstreams(

@@ -4,10 +4,8 @@ const mostBytes = 32 * 1024 * 1024;
 
 /** A program's settings, TOML, YAML or JSON with comments; `{}` for a file that is absent or that the program itself could not read. */
 export async function settingsIn(file: string): Promise<JsonObject> {
-	const text = await textIn(file);
-	if (text === undefined) return {};
 	try {
-		const value = await readerFor(file)(text);
+		const value = await readSettingsFile(file);
 		return isJsonObject(value) ? value : {};
 	} catch {
 		return {};
@@ -16,21 +14,23 @@ export async function settingsIn(file: string): Promise<JsonObject> {
 
 /** The text of a file; `undefined` for one that is absent or cannot be read. */
 export async function textIn(file: string): Promise<string | undefined> {
-	try {
-		const { readRegularFile } = await import("../files/access.ts");
-		return (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
-	} catch {
-		return undefined;
-	}
+	return readText(file).catch(() => undefined);
 }
 
-function readerFor(file: string): (text: string) => Promise<unknown> {
-	if (file.endsWith(".toml")) return async (text) => (await import("smol-toml")).parse(text);
-	if (/\.ya?ml$/.test(file)) return async (text) => (await import("yaml")).parse(text);
-	return readJson;
+/** Rejects where `settingsIn` has nothing. */
+export async function readSettingsFile(file: string): Promise<unknown> {
+	const text = await readText(file);
+	if (file.endsWith(".toml")) return (await import("smol-toml")).parse(text);
+	return /\.ya?ml$/.test(file) ? (await import("yaml")).parse(text) : readJson(text);
 }
 
-async function readJson(text: string): Promise<unknown> {
+async function readText(file: string): Promise<string> {
+	const { readRegularFile } = await import("../files/access.ts");
+	return (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
+}
+
+/** JSON, also with comments. Rejects for other texts. */
+export async function readJson(text: string): Promise<unknown> {
 	try {
 		return JSON.parse(text);
 	} catch {

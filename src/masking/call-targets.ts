@@ -36,7 +36,7 @@ export function callTarget({
 
 function targetOfFreeText(name: string, text: string): CallTarget {
 	if (text.includes("*** Begin Patch") || /patch|diff/i.test(name)) return targetOfPatch(text);
-	return shellNames.test(separated(name)) ? shellTarget(text) : otherTarget;
+	return isShellName(name) ? shellTarget(text) : otherTarget;
 }
 
 function targetOfPatch(patch: string): CallTarget {
@@ -44,8 +44,13 @@ function targetOfPatch(patch: string): CallTarget {
 	return writes.length === 0 ? otherTarget : { ...otherTarget, kind: "write", paths: writes };
 }
 
+/** Whether a tool is named like one that runs commands. */
+export function isShellName(name: string): boolean {
+	return shellNames.test(separated(name));
+}
+
 function isShell(name: string, given: JsonObject): boolean {
-	if (shellNames.test(separated(name))) return true;
+	if (isShellName(name)) return true;
 	return (Object.hasOwn(given, "command") || Object.hasOwn(given, "cmd")) && !Object.hasOwn(given, "path");
 }
 

@@ -1,9 +1,11 @@
 import { once } from "../conversation/lists.ts";
 import { sizeOfMessage, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
-import type { Message, ToolResult, Transcript } from "../conversation/transcript.ts";
+import type { Archiving } from "../conversation/report.ts";
+import { type Message, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
 import type { Prices } from "../policy/schema.ts";
+import { type KeptByAgent, keptByAgent } from "./asked.ts";
 import {
 	type BoundReasoning,
 	noReasoning,
@@ -65,6 +67,8 @@ export interface ReplayResult {
 	readonly staysUntil: number;
 	/** The message until which the selection by use keeps it, whatever it costs; -1 if it is like any other. */
 	readonly usedUntil: number;
+	/** The messages between which it stays since the agent has asked for that. */
+	readonly kept?: KeptByAgent | undefined;
 }
 
 /** Messages that a session compacted count as sent: a decision at their time may not depend on later messages. */
@@ -77,6 +81,8 @@ export function readHistory(
 		readonly cacheTime?: CacheTime | undefined;
 		/** Whether the model accepts reasoning only after unchanged messages. By default it does not check. */
 		readonly bindsReasoning?: boolean | undefined;
+		/** The references by which an agent may name a result. By default that of its text. */
+		readonly refsOf?: ((place: number) => readonly string[]) | undefined;
 	},
 ): ReplayHistory {
 	const { transcript, meter } = parameters;
@@ -98,7 +104,9 @@ export function readHistory(
 	const masked = new Set(outcomes.flatMap((outcome, place) => (outcome === "already_masked" ? [place] : [])));
 	const errors = isStructural ? findErrors(transcript, masked) : [];
 	const argumentsOf = once(() => resultArguments(transcript));
-	const used = usedUntil(messages, paired, (place) => argumentsOf()[place]);
+	const calls = callsOf(messages);
+	const used = usedUntil(messages, paired, { calls, argumentsOf: (place) => argumentsOf()[place] });
+	const { archiving, refsOf = (place: number) => archivedRefs(paired[place] as PairedResult, archiving) } = parameters;
 	const results = paired.map((one, place): ReplayResult => {
 		const outcome = outcomes[place] as ReplayResult["outcome"];
 		return {
@@ -113,13 +121,13 @@ export function readHistory(
 			usedUntil: used[place] as number,
 		};
 	});
-	const calls = callsOf(messages);
 	const reasoning = parameters.bindsReasoning ? readBoundReasoning(messages, meter.countTokens) : undefined;
+	const kept = keptByAgent({ transcript, paired, results, refsOf }, calls);
 	return {
 		transcript,
 		messageTokens: messages.map((message, index) => tokensOf(message, meter) + (reasoning?.uncounted[index] ?? 0)),
 		surroundingTokens: transcript.surroundings.reduce((sum, text) => sum + meter.countTokens(text), 0),
-		results,
+		results: kept ? results.map((result, place) => ({ ...result, kept: kept.get(place) })) : results,
 		masked,
 		firstResult,
 		opensTurn,
@@ -137,6 +145,10 @@ export function pricesNow(transcript: Transcript, prices: Prices, idleSeconds: n
 	const now = pricesFor(prices, cacheSecondsOf(messages, prices));
 	const cold = coldMoments(transcript, callsOf(messages), { seconds: prices.cache_seconds, idleSeconds });
 	return cold[messages.length] === 1 ? { ...now, cache_write: now.cache_read } : now;
+}
+
+function archivedRefs({ result }: PairedResult, archiving: Archiving | undefined): readonly string[] {
+	return archiving ? [archiving.refOf(resultText(result))] : none;
 }
 
 function callsOf(messages: readonly Message[]): number[] {

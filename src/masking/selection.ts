@@ -60,7 +60,14 @@ export function startSelector(
 		const latest = typeof rule === "object" ? rule.keep_last : (policy.keep_last_k_per_tool ?? 0);
 		return (ofTool.get(toolName) as number) - (numbers[place] as number) <= latest;
 	};
-	const released = (): readonly number[] => {
+	/** The agent asks for it from some message on, when the result may have been released. */
+	const isKeptByAgent = (place: number) => {
+		const { kept: { from, until } = never } = results[place] as ReplayResult;
+		return from < next && until >= next;
+	};
+	const keepsAny = results.some((one) => one.kept !== undefined);
+	const released = () => (keepsAny ? releasedByRules().filter((place) => !isKeptByAgent(place)) : releasedByRules());
+	const releasedByRules = (): readonly number[] => {
 		const added = kept.filter((place) => !isKept(place));
 		if (added.length === 0) return old;
 		kept = kept.filter(isKept);
@@ -111,6 +118,8 @@ export function startSelector(
 		},
 	};
 }
+
+const never = { from: Number.POSITIVE_INFINITY, until: -1 };
 
 /** The number of items at the start whose sum is the largest. */
 function endOfLargestSum(numbers: readonly number[]): number {

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import type { JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, type ResultWord } from "../files/access.ts";
 import { spellingsOf, writeEdits } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { namingRescue } from "../json-text/salvage.ts";
 import { unsafeIntegers } from "../json-text/value.ts";
+import { unseenAnswer } from "../masking/asked.ts";
 import type { CompactRequest, SummarySource } from "../operations/compaction-request.ts";
 import type { Outcome } from "../operations/conversation.ts";
 import type { ContextReport } from "../operations/report.ts";
@@ -40,6 +42,41 @@ export const conversationOutput = z.looseObject({
 	edits: z.array(z.unknown()).optional(),
 	report: z.looseObject({}),
 });
+
+/** Arguments that name results of the conversation that the call is in. */
+const ownArguments = ["refs", "tool_call_ids", "tools", "keep_turns", "keep"] as const;
+
+/**
+ * The answer to a call for the conversation that it is in, which no server sees: a proxy or a plugin replaces it as it
+ * passes (src/sending/asked-answer.ts). `undefined` if the call gives a conversation. Throws `invalid_argument`.
+ */
+export async function answerForItself(
+	input: ConversationArguments & JsonObject,
+	{ findProxy }: ToolContext,
+	of: { readonly names: readonly (typeof ownArguments)[number][] },
+): Promise<Answer | undefined> {
+	const { messages, path } = input;
+	const isOwn = messages === undefined && path === undefined;
+	const misplaced = (isOwn ? (["respond_with", "output_path", "overwrite"] as const) : of.names).filter(
+		(name) => input[name] !== undefined,
+	);
+	if (misplaced.length > 0) {
+		const expected = isOwn ? "with `messages` or `path`" : "without `messages` and `path`, for your own conversation";
+		throw new PalimpsestError("invalid_argument", `Expected ${misplaced.join(", ")} only ${expected}.`);
+	}
+	if (!isOwn) return undefined;
+	const text = `${unseenAnswer}\n${adviceWith(await findProxy?.())}`;
+	return { report: { note: text }, [beside]: { text } };
+}
+
+function adviceWith(proxy: string | undefined): string {
+	if (proxy === "plugin") return "The plugin in this program was to answer: its log says why it has not.";
+	const start = "Start the agent program with `palimpsest launch PROGRAM`";
+	if (proxy === undefined) return `${start}, or give a conversation as \`messages\` or \`path\`.`;
+	return `A proxy runs${loopback.test(proxy) ? ` at ${proxy}` : ""}, and this conversation does not pass it. ${start}.`;
+}
+
+const loopback = /^http:\/\/127\.0\.0\.1:\d{1,5}$/;
 
 export type EditConversation = (
 	given: Pick<ToolContext, "archive" | "log" | "signal" | "onProgress"> & {

@@ -38,6 +38,8 @@ export interface ServerOptions {
 	/** Whether only answers reach the client: it then gets neither a log nor news of the policy. */
 	readonly onlyAnswers?: boolean | undefined;
 	readonly onCallEnd?: OnCallEnd | undefined;
+	/** The address of a proxy on this machine; absent where clients are elsewhere. */
+	readonly findProxy?: ToolContext["findProxy"];
 }
 
 /** The tools, resources and prompts of a server, in every era of the protocol. Only the binder of an era knows an SDK. */
@@ -61,6 +63,7 @@ export function createOffer(options: ServerOptions) {
 					folders: allowedPaths,
 					roots: sharesFiles ? roots : async () => [],
 				}),
+				findProxy: options.findProxy,
 				endpoint: compaction?.endpoint,
 				loadStrategy: compaction?.loadStrategy,
 			};
@@ -85,7 +88,7 @@ function layersFor(offered: readonly Tool[], policySource: PolicySource): readon
 	return layers.length === 0 ? policySource.layers() : [...policySource.layers(), ...layers];
 }
 
-/** For each tool that is offered. A model cannot change the conversation that it is in, and must not be told to. */
+/** For each tool that is offered. */
 const purposes: Readonly<Record<string, string>> = {
 	mask_conversation: "mask_conversation replaces its old tool results by placeholders",
 	guard_context: "guard_context makes it fit the model's window",
@@ -95,12 +98,16 @@ const purposes: Readonly<Record<string, string>> = {
 function instructions(policy: Policy, offered: readonly Tool[]): string {
 	const names = offered.map(({ name }) => name);
 	const edits = Object.entries(purposes).flatMap(([name, purpose]) => (names.includes(name) ? [purpose] : []));
+	const ofOwn = names.filter((name) => name === "mask_conversation" || name === "guard_context");
 	const [conversations, texts] = [edits.length > 0, names.includes("truncate_output")];
 	return [
 		"Palimpsest keeps an agent's context small without breaking it.",
 		...(conversations
 			? [
-					`For a conversation that you pass as messages or path, never for your own: ${edits.join("; ")}. Ask for respond_with "edits" to pay for changes only.`,
+					`For a conversation that you pass as messages or path: ${edits.join("; ")}. Ask for respond_with "edits" to pay for changes only.`,
+					...(ofOwn.length > 0
+						? [`For your own conversation, call ${ofOwn.join(" or ")} without messages and path.`]
+						: []),
 				]
 			: []),
 		"A placeholder says that an old tool result was left out on purpose: no error.",

@@ -260,18 +260,19 @@ function refuseLong(given: Readonly<Record<string, string | undefined>>): void {
 
 const compact: Prompt = {
 	name: "compact",
-	title: "Compact this conversation",
-	description: "Writes a hand-over in the agent's own words and replaces the old messages by it.",
+	title: "Write a hand-over",
+	description: "Writes a hand-over in the agent's own words, which replaces the old messages of a session's file.",
 	arguments: {
 		keep: { description: "What must survive, such as a task, a file or a decision." },
-		path: { description: "The session's file, where the agent cannot pass the messages themselves." },
+		path: { description: "The session's file. Without it, the hand-over is the answer." },
 	},
 	write({ keep, path }) {
-		const conversation = path
-			? `\`path\` = ${JSON.stringify(path)} and \`output_path\` = a new file next to it`
-			: "`messages` = this conversation";
-		const advice =
-			"If you cannot pass the messages, answer with the hand-over alone: a new conversation can begin with it.";
+		const end = path
+			? [
+					`Then call compact_conversation with \`summary\` = the hand-over, \`path\` = ${JSON.stringify(path)} and \`output_path\` = a new file next to it, \`strategy\` = "llm-summary".`,
+					"The report lists identifiers that the hand-over lost: put in those that are needed and call again.",
+				]
+			: ["Answer with the hand-over alone: a new conversation can begin with it."];
 		return [
 			"Write a hand-over of this conversation, in your own words, for a reader who continues it and knows nothing else:",
 			"1. the task and its limits, as the user put them;",
@@ -281,9 +282,7 @@ const compact: Prompt = {
 			"5. what is to be done next.",
 			...(keep ? [`Above all keep: ${keep}`] : []),
 			"",
-			`Then call compact_conversation with \`summary\` = the hand-over, ${conversation}, \`strategy\` = "llm-summary".`,
-			"The report lists identifiers that the hand-over lost: put in those that are needed and call again.",
-			...(path ? [] : [advice]),
+			...end,
 		].join("\n");
 	},
 };
@@ -295,13 +294,19 @@ const contextReport: Prompt = {
 	title: "What fills the context",
 	description: "Says what fills the model's window, and what each preset would free and cost.",
 	arguments: {
-		path: { description: "The session's file, where the agent cannot pass the messages themselves." },
+		path: { description: "A session's file. Without it, the conversation that the prompt is used in." },
 		model: { description: "The model, for its window and its tokenizer.", complete: modelNames },
 		preset: { description: "A preset to look at more closely.", complete: completePreset },
 	},
 	write({ path, model, preset }) {
+		if (!path) {
+			return [
+				"Call guard_context without messages and path. It changes nothing.",
+				"Then tell me, shortly and with its figures: how full the window is, what fills it, what masking would free, and what you recommend.",
+			].join("\n");
+		}
 		const given = [
-			path ? `\`path\` = ${JSON.stringify(path)}` : "`messages` = this conversation",
+			`\`path\` = ${JSON.stringify(path)}`,
 			...(model ? [`\`model\` = ${JSON.stringify(model)}`] : []),
 			...(preset ? [`\`policy\` = ${JSON.stringify({ preset })}`] : []),
 			'`respond_with` = "report"',

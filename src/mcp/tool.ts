@@ -60,6 +60,8 @@ export interface ToolContext {
 	readonly clientModel?: (() => Promise<Summariser>) | undefined;
 	readonly endpoint?: Summariser | undefined;
 	readonly loadStrategy?: LoadStrategy | undefined;
+	/** The address of a proxy that runs on this machine. */
+	readonly findProxy?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** A tool as data and a handler, so that the binder of each era of the protocol can use it. */

@@ -14,6 +14,7 @@ import { originalsOf } from "../restore/originals.ts";
 import { type Answer, beside, callWithSummary, summaryPlaceholder, summaryRequestAnswer } from "./answer.ts";
 import {
 	answerConversation,
+	answerForItself,
 	callCompaction,
 	conversationInput,
 	conversationOutput,
@@ -23,19 +24,30 @@ import { describePart, foundAnswer, recalledAnswer } from "./recalled-answer.ts"
 import { contextReportUri, originalLinks } from "./resources.ts";
 import { callPolicy, defineTool, fileWritingTool, policyInput, pureTool, type Tool, type ToolContext } from "./tool.ts";
 
+const strings = (what: string) => z.array(z.string()).optional().describe(what);
+
 const maskConversation = defineTool({
 	name: "mask_conversation",
 	title: "Mask old tool results",
 	description:
-		"Shrinks an agent conversation before its next model call: old tool results become one-line placeholders. Messages, order, calls and ids stay, so call/result pairing never breaks; errors stay.",
+		"Replaces old tool results of a conversation by one-line placeholders; errors and calls stay. Without messages and path: in your own conversation, all old results or those named.",
 	annotations: fileWritingTool,
 	inputSchema: z.object({
 		...conversationInput,
+		refs: strings("Own results, by ref"),
+		tool_call_ids: strings("or by call"),
+		tools: strings("or by tool"),
+		keep_turns: z.int().min(1).optional().describe("Last turns to leave"),
+		keep: z.boolean().optional().describe("Keep in view instead"),
 		idle_seconds: z.number().optional().describe("Since the last call."),
 		policy: policyInput(["media", "thinking", "mask"]),
 	}),
 	outputSchema: conversationOutput,
 	async handle(input, context) {
+		const own = await answerForItself(input, context, {
+			names: ["refs", "tool_call_ids", "tools", "keep_turns", "keep"],
+		});
+		if (own) return own;
 		const { maskConversation: mask } = await import("../operations/mask.ts");
 		const policy = callPolicy(context, input.policy);
 		const edit: EditConversation = (one) => mask({ ...one, idleSeconds: input.idle_seconds });
@@ -47,15 +59,15 @@ const guardContext = defineTool({
 	name: "guard_context",
 	title: "Fit a conversation into the context window",
 	description:
-		"Fits a conversation into its model's context window: truncates huge tool results, masks old ones, then drops the oldest groups (a call with its results). System messages, the task and the newest message stay. Says whether it fits, how many tokens it is over, and what takes most.",
+		"Fits a conversation into its model's window: truncates huge tool results, masks old ones, then drops the oldest calls with their results. System messages, task and newest message stay. Says what takes most. Without messages and path: what fills your own.",
 	annotations: fileWritingTool,
 	inputSchema: z.object({
 		...conversationInput,
-		model: z.string().min(1).optional().describe("Model whose window and tokenizer count."),
-		context_window: z.int().optional().describe("Window in tokens, if not the model's own."),
-		reserve_tokens: z.int().optional().describe("Tokens to leave for the answer."),
-		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
-		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer."),
+		model: z.string().min(1).optional().describe("Sets window and tokenizer."),
+		context_window: z.int().optional().describe("In tokens, if not the model's."),
+		reserve_tokens: z.int().optional().describe("Left for the answer."),
+		tools: z.array(z.unknown()).optional().describe("Tool schemas sent."),
+		usage: z.looseObject({}).optional().describe("Provider's last usage."),
 		idle_seconds: z.number().optional().describe("Since the last call."),
 		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
 		policy: policyInput(["media", "thinking", "mask", "guard", "truncate"]),
@@ -63,6 +75,8 @@ const guardContext = defineTool({
 	outputSchema: conversationOutput.extend({ context: z.looseObject({}).optional() }),
 	app: contextReportUri,
 	async handle(input, context) {
+		const own = await answerForItself(input, context, { names: [] });
+		if (own) return own;
 		// Loaded on demand, with every format: listing the tools is faster.
 		const { guardWithCompaction } = await import("../operations/guard-with-compaction.ts");
 		const policy = callPolicy(context, input.policy);
@@ -167,8 +181,8 @@ const compactConversation = defineTool({
 		force: z.boolean().optional().describe("Even if the window has room."),
 		summary: z.string().optional().describe("Your summary."),
 		summary_token: z.string().optional().describe("From `summary_request`."),
-		model: z.string().min(1).optional().describe("Model whose window counts."),
-		context_window: z.int().optional().describe("Window in tokens."),
+		model: z.string().min(1).optional().describe("Sets the window."),
+		context_window: z.int().optional().describe("In tokens."),
 		policy: policyInput(["compaction"]),
 	}),
 	outputSchema: conversationOutput,

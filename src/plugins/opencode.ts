@@ -1,6 +1,7 @@
 import { cacheTerms } from "../billing/terms.ts";
 import { usersWords } from "../compaction/users-words.ts";
 import { applyPlan } from "../conversation/apply.ts";
+import { asksPerson } from "../conversation/asking-tools.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
@@ -13,6 +14,8 @@ import { createSessionEditor, type PluginOptions, type SessionEditor } from "./s
  * `@opencode-ai/plugin` 1.18 and `@opencode/plugin` 2.0 (`SessionHooks`, `ToolHooks`).
  */
 export const opencodePlugin = { id: "palimpsest", server, setup };
+
+const program = "opencode";
 
 interface ServerInput {
 	readonly directory?: string;
@@ -34,11 +37,18 @@ interface AfterCall {
 }
 
 async function server({ directory, client }: ServerInput = {}, options?: PluginOptions) {
+	process.env.PALIMPSEST_PROXY ??= "plugin";
 	const report = (message: string) => {
 		const logged = client?.app?.log?.({ body: { service: "palimpsest", level: "warn", message } });
 		if (logged instanceof Promise) logged.catch(() => {});
 	};
-	const editor = createSessionEditor({ folder: directory ?? process.cwd(), host: "opencode", options, report });
+	const editor = createSessionEditor({
+		folder: directory ?? process.cwd(),
+		host: "opencode",
+		options,
+		program,
+		report,
+	});
 	/** By session, the reaction if the provider refuses the last request. */
 	const refusals = new Map<string, () => void>();
 
@@ -96,13 +106,17 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 
 function writtenByUser(message: unknown): string[] {
 	const { info, parts } = objectOf(message);
-	if (objectOf(info).role !== "user") return [];
-	const texts = listOf(parts)
-		.map(objectOf)
-		.filter(({ type, synthetic, ignored }) => {
-			return type === "text" && synthetic !== true && ignored !== true;
-		});
+	const all = listOf(parts).map(objectOf);
+	if (objectOf(info).role !== "user") return all.flatMap(answeredByUser);
+	const texts = all.filter(({ type, synthetic, ignored }) => {
+		return type === "text" && synthetic !== true && ignored !== true;
+	});
 	return [texts.map(({ text }) => String(text)).join("\n")];
+}
+
+function answeredByUser({ type, tool, state }: JsonObject): string[] {
+	const { output } = objectOf(state);
+	return type === "tool" && asksPerson(String(tool)) && typeof output === "string" ? [output] : [];
 }
 
 interface SetupContext {
@@ -129,18 +143,22 @@ interface ToolEvent {
 
 async function setup(context: SetupContext, options = context.options): Promise<void> {
 	const { location, session, tool } = context;
+	process.env.PALIMPSEST_PROXY ??= "plugin";
 	const report = (line: string) => void process.stderr.write(`${line}\n`);
 	const editor = createSessionEditor({
 		folder: location?.directory ?? process.cwd(),
 		host: "opencode",
 		options,
+		program,
 		report,
 	});
 	await session.hook("context", (event) => editMessages(event, editor));
 	await session.hook("compaction", async (event) => {
-		const texts = event.messages
-			.filter(({ role }) => role === "user")
-			.map(({ content }) => content.map((part) => (part.type === "text" ? String(part.text) : "")).join("\n"));
+		const texts = event.messages.flatMap(({ role, content }) => {
+			if (role === "user") return [content.map((part) => (part.type === "text" ? String(part.text) : "")).join("\n")];
+			const answers = content.filter(({ type, name }) => type === "tool-result" && asksPerson(String(name)));
+			return answers.flatMap(({ result }) => stringAt(objectOf(result), "value") ?? []);
+		});
 		const words = usersWords(texts);
 		if (words !== undefined) event.system.push({ type: "text", text: `${words}\nKeep these words in the summary.` });
 		await editMessages(event, editor);

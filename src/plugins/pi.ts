@@ -6,9 +6,11 @@ import { cacheTerms } from "../billing/terms.ts";
 import { readWords } from "../compaction/kept-words.ts";
 import { usersWords } from "../compaction/users-words.ts";
 import { applyPlan } from "../conversation/apply.ts";
+import { asksPerson } from "../conversation/asking-tools.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import { unseenAnswer } from "../masking/asked.ts";
 import { formatsOfApi } from "../proxy/host-request.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
@@ -44,12 +46,16 @@ const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<sta
 
 const recallTool = "recall_original";
 
-/** An extension for pi: masks in each request, and the messages that pi stores stay unchanged. pi has no MCP, so it also offers recall. */
+/**
+ * An extension for pi: masks in each request, and the messages that pi stores stay unchanged. It also offers
+ * recall, and what an agent can ask for its own conversation: pi 0.74 has no MCP.
+ */
 export function piExtension(pi: Pi, options?: PluginOptions): void {
+	process.env.PALIMPSEST_PROXY ??= "plugin";
 	let editor: SessionEditor | undefined;
 	const editorIn = ({ cwd, ui, hasUI }: Context): SessionEditor => {
 		const report = (line: string) => (hasUI ? ui?.notify?.(line, "warning") : void process.stderr.write(`${line}\n`));
-		editor ??= createSessionEditor({ folder: cwd, options, report });
+		editor ??= createSessionEditor({ folder: cwd, options, program: "pi", report });
 		return editor;
 	};
 	/** The reaction if the provider refuses the last request. */
@@ -125,6 +131,7 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			try {
 				const editor = editorIn(context);
 				const search = { query, regex, maxTokens } as Parameters<SessionEditor["search"]>[0];
+				if (ref === undefined && query === undefined) throw new Error("Expected `ref` or `query`.");
 				const text = query === undefined ? await editor.recall(String(ref), part) : await editor.search(search);
 				return { content: [{ type: "text", text }], details: {} };
 			} catch (error) {
@@ -133,7 +140,40 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			}
 		},
 	});
+
+	for (const tool of askingTools) {
+		const content = [{ type: "text", text: unseenAnswer }];
+		pi.registerTool({ ...tool, execute: async () => ({ content, details: {} }) });
+	}
 }
+
+const strings = { type: "array", items: { type: "string" } };
+
+/** Each is answered in the next request, which holds the conversation. */
+const askingTools = [
+	{
+		name: "mask_conversation",
+		label: "Mask",
+		description:
+			"Replaces old tool results of this conversation by placeholders from the next request on: all of them, or those that you name. Errors stay unless named.",
+		parameters: {
+			type: "object",
+			properties: {
+				refs: { ...strings, description: "Results by their references." },
+				tool_call_ids: { ...strings, description: "Results by the ids of their calls." },
+				tools: { ...strings, description: "Results by the names of their tools." },
+				keep_turns: { type: "integer", minimum: 1, description: "The last turns that stay. Default: 1." },
+				keep: { type: "boolean", description: "Keeps the named results in view instead." },
+			},
+		},
+	},
+	{
+		name: "guard_context",
+		label: "Context",
+		description: "Says how full the window is, what fills it with references, and what masking would free.",
+		parameters: { type: "object", properties: {} },
+	},
+];
 
 /** The parts of pi that make its summary. */
 interface Compaction {
@@ -175,8 +215,9 @@ async function importPi(): Promise<Compaction> {
 	}
 }
 
-function writtenByUser({ role, content }: JsonObject): string[] {
-	if (role !== "user") return [];
+/** Also what a person answered to a tool of the agent. */
+function writtenByUser({ role, content, toolName }: JsonObject): string[] {
+	if (role !== "user" && !(role === "toolResult" && asksPerson(String(toolName)))) return [];
 	if (typeof content === "string") return [content];
 	return [
 		listOf(content)

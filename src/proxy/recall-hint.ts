@@ -1,11 +1,10 @@
 import { isJsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import { isRecallTool } from "../masking/in-use.ts";
 
 /** The shell tools of Claude Code, Codex, opencode, Gemini CLI, pi, Copilot CLI and Cline. */
 const shells =
 	/^(?:functions\.)?(?:bash|powershell|shell|local_shell|shell_command|exec_command|run_shell_command|execute_command|run_terminal_cmd|run_commands?|terminal)$/i;
-
-const recallTool = /(?:^|[^a-z0-9])recall_original$/i;
 
 /**
  * How a placeholder says that its original can be read: by the tool of this request that is named like `recall_original`,
@@ -13,7 +12,7 @@ const recallTool = /(?:^|[^a-z0-9])recall_original$/i;
  */
 export function recallOffered(body: unknown, command: string): { readonly by: string } | undefined {
 	const names = toolNames(body);
-	const tool = names.find((name) => recallTool.test(name));
+	const tool = names.find((name) => isRecallTool(name));
 	if (tool !== undefined) return { by: tool };
 	return names.some((name) => shells.test(name)) ? recallInShell(command) : undefined;
 }
@@ -24,8 +23,10 @@ export function recallInShell(command: string): { readonly by: string } {
 
 /** The names in a request of any API: `tools` of Anthropic, of OpenAI, nested or not, and of Gemini. */
 function toolNames(body: unknown): string[] {
-	const tools = listOf(objectOf(body).tools);
-	return tools.filter(isJsonObject).flatMap((tool) => {
+	const tools = listOf(objectOf(body).tools).filter(isJsonObject);
+	// Codex groups the tools of an MCP server in a tool of the type `namespace`.
+	const grouped = tools.flatMap(({ type, tools: own }) => (type === "namespace" ? listOf(own) : []));
+	return [...tools, ...grouped.filter(isJsonObject)].flatMap((tool) => {
 		const declared = listOf(tool.functionDeclarations ?? tool.function_declarations).filter(isJsonObject);
 		const holders = [tool, objectOf(tool.function), ...declared];
 		const named = holders.flatMap((holder) => stringAt(holder, "name") ?? []);

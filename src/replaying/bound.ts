@@ -1,6 +1,6 @@
 import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
-import { carriedCalls } from "./faults.ts";
+import { callsInView } from "../masking/in-use.ts";
 import { callsAfter, usesByCall, wholeResults } from "./recall.ts";
 
 /** The prices of one token. */
@@ -110,7 +110,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 		let masked = 0;
 		return calls.map((end, call) => {
 			masked += gone[call] as number;
-			const stays = Math.min(carriedCalls, calls.length - 1 - call);
+			const stays = Math.min(callsInView, calls.length - 1 - call);
 			const copy = (recalled[call] as number) * (write + stays * read);
 			const context = (before[end] as number) - masked;
 			return prices.fault * (context * read + outputOfRecall * prices.output + copy);
@@ -132,7 +132,7 @@ function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] 
 	for (const { call, holders } of uses) (recalls[smallestOf(holders, results)] as Set<number>).add(call);
 	return uses.map(({ call, holders, shownBy }) => {
 		const some = holders.flatMap((place) => Array.from(recalls[place] as Set<number>));
-		const near = some.filter((other) => other <= call && call - other <= carriedCalls);
+		const near = some.filter((other) => other <= call && call - other <= callsInView);
 		return { call, holders, shownBy, recalls: [...new Set(near)] };
 	});
 }

@@ -1,6 +1,7 @@
 import { groupBy } from "../conversation/lists.ts";
 import { outputOfRecall, smallestOf } from "../masking/fault-cost.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
+import { callsInView } from "../masking/in-use.ts";
 import type { Schedule } from "../masking/replay.ts";
 import { usesByCall, wholeResults } from "./recall.ts";
 
@@ -19,9 +20,6 @@ interface FaultBill {
 	readonly faults: number;
 	readonly billed: number;
 }
-
-/** A recalled result is read from the cache by this many LLM calls after the one that recalled it, and then leaves. */
-export const carriedCalls = 20;
 
 /**
  * Counts the faults of a schedule (docs/replay.md#faults): calls whose answer uses a string that is only in masked results,
@@ -44,7 +42,7 @@ export function meterFaults(
 			for (const place of masked.get(index) ?? []) view.mask(place);
 		},
 		call() {
-			copies = copies.filter((copy) => call - copy.call <= carriedCalls);
+			copies = copies.filter((copy) => call - copy.call <= callsInView);
 			const { input: own, cached, redone = 0 } = view.call();
 			const copied = tokensOf(copies);
 			const input = own + copied;

@@ -32,6 +32,8 @@ export interface Composed<Written> {
 	readonly states: readonly (ResultState | undefined)[];
 	/** Places whose state begins with this request. */
 	readonly decided: ReadonlySet<number>;
+	/** Those among them that are masked since the agent asked for it. */
+	readonly asked: ReadonlySet<number>;
 	readonly why: Why | undefined;
 	readonly noDecision: NoDecision | undefined;
 	readonly leftOut: readonly Block[];
@@ -90,9 +92,11 @@ export function compose<Written>(
 	let noDecision = reasonAgainst(opened, number <= remembered.frozenUntil, shared);
 	const fresh = new Map<number, ResultState>();
 	let why: Why | undefined;
+	let asked: ReadonlySet<number> = new Set();
 	if (noDecision === undefined) {
 		try {
-			why = decide(fresh, opened, { request, shared, known, began });
+			const chosen = decide(fresh, opened, { request, shared, known, began });
+			if (chosen) ({ why, asked } = chosen);
 		} catch (error) {
 			noDecision = "failed";
 			fresh.clear();
@@ -153,7 +157,7 @@ export function compose<Written>(
 		memory.called(conversation);
 	}
 
-	const drops = remembered.dropsBlocks ? dropBlocks.edit(body) : undefined;
+	const drops = remembered.dropsBlocks && request.takesBetas ? dropBlocks.edit(body) : undefined;
 	const writtenBefore: Pick<Branch, "writtenText"> = opened.branch ?? {};
 	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
 		const clearing = contextManagement(body, paired, stateAt);
@@ -174,6 +178,7 @@ export function compose<Written>(
 		written: write(stateOf, out),
 		states: paired.map((_, place) => stateOf(place)),
 		decided: new Set(fresh.keys()),
+		asked,
 		why,
 		noDecision: noDecision ?? (opened.branch?.hasFailed ? "failed" : undefined),
 		leftOut: out,
@@ -209,7 +214,7 @@ export function compose<Written>(
 				return variant(write(stateOf, invalid), invalid, noteLeftOut(invalid));
 			},
 			dropping() {
-				const drop = drops ? undefined : dropBlocks.edit(body);
+				const drop = drops || !request.takesBetas ? undefined : dropBlocks.edit(body);
 				const note = { ...noteLeftOut(invalid), dropsBlocks: true } as const;
 				return drop && variant(write(stateOf, invalid, drop), invalid, note);
 			},
@@ -305,7 +310,7 @@ export async function sendAgain<Written>(
 	}
 }
 
-/** Adds the states that begin with this request to `fresh`. Returns why it masks. */
+/** Adds the states that begin with this request to `fresh`. Returns the decisions among them. */
 function decide(
 	fresh: Map<number, ResultState>,
 	opened: OpenedConversation,
@@ -315,11 +320,16 @@ function decide(
 		readonly known: readonly (ResultState | undefined)[];
 		readonly began: Pick<ResultState, "since" | "at" | "changed">;
 	},
-): Why | undefined {
+): ReturnType<typeof choose> {
 	const { request, shared, known, began } = about;
-	const { remembered } = opened;
+	const { remembered, paired } = opened;
 	const { recall, decides, terms } = request;
 	for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
+	for (const [place, answer] of opened.answers ?? []) {
+		const value = paired[place]?.result.whole?.write(answer);
+		if (value !== undefined)
+			fresh.set(place, { ...began, kind: "answered", values: new Map([["whole", () => value]]) });
+	}
 	const clearing = clearingFor(request, shared.policy, remembered);
 	const chosen = decides && clearing !== "refused" ? choose(opened, known, { remembered, terms, clearing }) : undefined;
 	for (const [place, { kind, values, ref }] of chosen?.decisions ?? []) {
@@ -329,7 +339,7 @@ function decide(
 	}
 	if (recall && decides) addClearingNote(opened, { known, fresh, recall, policy: shared.policy, began });
 	if (recall && decides) addHint(opened, { known, fresh, recall, policy: shared.policy, number: began.since });
-	return chosen?.why;
+	return chosen;
 }
 
 /** Whether the API may refuse reasoning whose beginning was edited. */

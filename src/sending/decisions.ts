@@ -1,5 +1,5 @@
 import type { CacheTerms } from "../billing/terms.ts";
-import { type Message, resultCharacters } from "../conversation/transcript.ts";
+import { resultCharacters } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { writePlaceholder } from "../masking/placeholder.ts";
 import { mayBeCut, planCuts } from "../operations/cut-on-arrival.ts";
@@ -18,7 +18,7 @@ import { charsSent, isGone, type ResultState, type Values, valueEdits, valuesOf 
 export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed";
 
 /** Why results go that were there before. */
-export type Why = "it pays" | "the cache had expired" | "a price step or the window";
+export type Why = "it pays" | "the cache had expired" | "a price step or the window" | "the agent asked";
 
 export function reasonAgainst(
 	{ isHeldOut }: OpenedConversation,
@@ -31,16 +31,16 @@ export function reasonAgainst(
 }
 
 /** Finds the known states by place. A result that another conversation has sent masked or cut stays so. */
-export function knownStates({ transcript, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
+export function knownStates({ source, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
 	// A result without a state was sent whole, if the conversation has been here.
 	if (remembered.messages > 0) return keys.map((key) => remembered.states.get(key));
-	const answered = lastAnswer(transcript.messages);
+	const unread = firstUnread(source);
 	const stateAnywhere = memory.statesAnywhere();
 	return keys.map((key, place): ResultState | undefined => {
 		const own = remembered.states.get(key);
 		if (own) return own;
 		const adopted = stateAnywhere(key);
-		const isUnread = (paired[place] as PairedResult).message > answered;
+		const isUnread = (paired[place] as PairedResult).message >= unread;
 		// The same call can come again in another conversation, where it was never read.
 		return adopted && !(isUnread && isGone(adopted)) ? { ...adopted, changed: 0 } : undefined;
 	});
@@ -85,16 +85,20 @@ export function choose(
 		terms,
 		clearing,
 	}: { readonly remembered: Remembered; readonly terms: CacheTerms; readonly clearing: Clearing },
-): { readonly why: Why; readonly decisions: ReadonlyMap<number, Decision> } | undefined {
-	const plan = branch?.plan;
-	if (!plan || plan.maskings !== remembered.maskings) return undefined;
+): Chosen | undefined {
+	if (!branch) return undefined;
+	const plan = branch.plan?.maskings === remembered.maskings ? branch.plan : undefined;
 	const kind = clearing === "on" ? "cleared" : "masked";
 	const counts = ({ place, key, ...one }: Decision) =>
 		one.kind === kind && keys[place] === key && !isGone(known[place]);
 	const applicable = (decisions: readonly Decision[]) =>
 		new Map(decisions.filter(counts).map((one) => [one.place, one]));
+	const asked = applicable([...(branch.asked ?? []), ...(plan?.asked ?? [])]);
+	const chosen = (why: Why, decisions: ReadonlyMap<number, Decision>): Chosen => {
+		return { why, decisions: new Map([...decisions, ...asked]), asked: new Set(asked.keys()) };
+	};
+	if (!plan) return asked.size > 0 ? chosen("the agent asked", asked) : undefined;
 	const all = isCold ? applicable(plan.cold) : applicable(plan.warm);
-	const usual = { why: isCold ? ("the cache had expired" as const) : ("it pays" as const), decisions: all };
 	const over = applicable(plan.over);
 	if (branch.tokensPerChar !== undefined && over.size > all.size) {
 		const chars = charsSent(transcript, paired, (place) => known[place]);
@@ -104,9 +108,17 @@ export function choose(
 		const isStep = [...terms.prices.steps.map((step) => step.over), ...plan.limits].some(
 			(limit) => without(all) * tokensPerChar > limit && without(over) * tokensPerChar <= limit,
 		);
-		if (isStep) return { why: "a price step or the window", decisions: over };
+		if (isStep) return chosen("a price step or the window", over);
 	}
-	return all.size > 0 ? usual : undefined;
+	if (all.size > 0) return chosen(isCold ? "the cache had expired" : "it pays", all);
+	return asked.size > 0 ? chosen("the agent asked", all) : undefined;
+}
+
+interface Chosen {
+	readonly why: Why;
+	readonly decisions: ReadonlyMap<number, Decision>;
+	/** Places of the decisions that the agent has asked for. */
+	readonly asked: ReadonlySet<number>;
 }
 
 /**
@@ -184,11 +196,13 @@ export function changesOf(
 }
 
 /** Results that no request has had and no answer follows. Others were sent whole, also where that did not pass here. */
-export function unsentPlaces({ transcript, paired, sent }: OpenedConversation): number[] {
-	const answered = lastAnswer(transcript.messages);
-	return paired.flatMap(({ message }, place) => (message > answered && place >= sent ? [place] : []));
+export function unsentPlaces({ source, paired, sent }: OpenedConversation): number[] {
+	const unread = firstUnread(source);
+	return paired.flatMap(({ message }, place) => (message >= unread && place >= sent ? [place] : []));
 }
 
-function lastAnswer(messages: readonly Message[]): number {
-	return messages.findLastIndex(({ role }) => role === "assistant");
+/** The first message that no answer follows. opencode stores a result in the message of its call. */
+function firstUnread({ transcript: { messages }, format }: OpenedConversation["source"]): number {
+	const last = messages.findLastIndex(({ role }) => role === "assistant");
+	return format.name === "opencode" && messages[last]?.results.length ? last : last + 1;
 }

@@ -1,15 +1,18 @@
 import { refOfHash } from "../archive/reference.ts";
 import { sha256 } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
+import { askedCalls } from "../masking/asked.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
 import { clearingFor } from "./clearing.ts";
 import { type Composed, compose } from "./compose.ts";
+import { knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, planOn } from "./histories.ts";
 import { createMemory, memoryFolderOf } from "./memory.ts";
-import { type Plan, type Planning, planNext } from "./plan.ts";
+import { type Plan, planAsked, planNext } from "./plan.ts";
 import { type HostRequest, type OpenedConversation, openRequest, type Shared } from "./request.ts";
+import type { Planning } from "./sent-history.ts";
 
 export interface Editing extends Shared {
 	/** Where the states are kept; `undefined` for this process only. */
@@ -67,8 +70,11 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		// Others may have sent something meanwhile.
 		opened.remembered = editing.memory.recall(opened.conversation);
 	}
+	const asked = await answerAsked(opened, request, editing);
 	const onError = (error: unknown) => editing.onFault("failed", describe(error));
 	const composed = compose(opened, request, { ...editing, onError });
+	// From the next request on, also if that comes before the plan that is made beside this one.
+	if (asked && composed.branch) composed.branch.asked = asked;
 	return { conversation, composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
 }
 
@@ -159,22 +165,58 @@ async function planInPath<Written>(
 	request: HostRequest<Written>,
 	editing: Editing,
 ): Promise<Plan | undefined> {
+	return inPath(opened, { request, editing, isForwarded: false }, editing.planner);
+}
+
+/**
+ * Answers what the agent asks of its own conversation with this request, and returns the decisions that it asked for. A
+ * call that cannot be answered in time keeps the answer of our server, and is masked for as soon as a plan is made.
+ */
+async function answerAsked<Written>(
+	opened: OpenedConversation,
+	request: HostRequest<Written>,
+	editing: Editing,
+): Promise<Plan["asked"] | undefined> {
+	const { transcript, paired, remembered, keys } = opened;
+	if (!request.decides) return undefined;
+	const fresh = new Set(unsentPlaces(opened).filter((place) => !remembered.states.has(keys[place] as string)));
+	const unanswered = askedCalls(transcript, paired).filter(({ place }) => fresh.has(place));
+	if (unanswered.length === 0) return undefined;
+	const isFrozen = remembered.requests + 1 <= remembered.frozenUntil;
+	if (reasonAgainst(opened, isFrozen, editing) !== undefined) return undefined;
+	const recalledBy = request.recall?.by;
+	const planned = await inPath(opened, { request, editing, isForwarded: true }, (planning) =>
+		planAsked(planning, { unanswered, recalledBy }),
+	);
+	if (planned) opened.answers = planned.answers;
+	// Others may have sent something meanwhile.
+	opened.remembered = editing.memory.recall(opened.conversation);
+	return planned?.decisions;
+}
+
+/** Plans while a request waits, within limits. */
+async function inPath<Written, Planned>(
+	opened: OpenedConversation,
+	what: { readonly request: HostRequest<Written>; readonly editing: Editing; readonly isForwarded: boolean },
+	plan: (planning: Planning) => Promise<Planned>,
+): Promise<Planned | undefined> {
+	const { request, editing } = what;
 	const start = editing.worked();
 	let isOver = false;
 	const pause = async () => {
 		await othersGoOn();
 		if (isOver || editing.worked() - start > mostWorkMs) throw tooLong;
 	};
-	const { states } = editing.memory.recall(opened.conversation);
 	if (clearingFor(request, editing.policy, opened.remembered) === "refused") return undefined;
-	const known = opened.keys.map((key) => states.get(key));
-	const work = editing.planner(planningOf(opened, { states: known, request, editing, isForwarded: false, pause }));
-	const plan = await inTime(work, longestWaitMs).catch((error: unknown) => {
+	const states = knownStates(opened, opened.remembered, editing.memory);
+	const tokensPerChar = opened.branch?.tokensPerChar;
+	const work = plan(planningOf(opened, { ...what, states, tokensPerChar, pause }));
+	const planned = await inTime(work, longestWaitMs).catch((error: unknown) => {
 		if (error !== tooLong) editing.onFault(isArchiveFault(error) ? "archive" : "failed", describe(error));
 		return undefined;
 	});
 	isOver = true;
-	return plan;
+	return planned;
 }
 
 const tooLong = new Error("The plan takes too long for the path of a request.");

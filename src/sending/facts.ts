@@ -20,6 +20,8 @@ export interface RequestFacts {
 	readonly model: string | undefined;
 	readonly terms: CacheTerms;
 	readonly why: "edited" | "nothing_to_edit" | "frozen" | "held_out";
+	/** Whether it got no new decisions after a refusal, also where it is edited by earlier ones. */
+	readonly isFrozen: boolean;
 	/** Whether the cache of the provider had expired. */
 	readonly isCold: boolean;
 	/** A name of the first user message, by which a conversation is known before its first tool turn. */
@@ -43,7 +45,10 @@ export interface EditedResult {
 }
 
 /** The form in which a request was sent: as composed, or another. */
-export type Sent = Pick<Composed<unknown>, "written" | "states" | "decided" | "why" | "noDecision" | "leftOut">;
+export type Sent = Pick<
+	Composed<unknown>,
+	"written" | "states" | "decided" | "asked" | "why" | "noDecision" | "leftOut"
+>;
 
 /** `sent` is `undefined` for a request without a conversation that may be edited. */
 export async function factsOf(what: {
@@ -66,6 +71,7 @@ export async function factsOf(what: {
 		model,
 		terms,
 		why: whyOf(sent),
+		isFrozen: sent?.noDecision === "frozen",
 		isCold: opened.conversation !== undefined && opened.isCold,
 		start: messageKey(user ?? noMessage),
 		results: edited.flatMap(({ result }) => result ?? []),
@@ -85,7 +91,7 @@ function whyOf(sent: Sent | undefined): RequestFacts["why"] {
 
 function editedResults(
 	{ paired, keys }: OpenedConversation,
-	{ states, decided, why }: Sent,
+	{ states, decided, asked, why }: Sent,
 	countTokens: CountTokens,
 ): (PartChange & { readonly result: EditedResult | undefined })[] {
 	return paired.flatMap(({ result, call, message }, place): (PartChange & { result: EditedResult | undefined })[] => {
@@ -95,11 +101,13 @@ function editedResults(
 		const written = state.kind === "cleared" ? countTokens(clearedText) : tokensIn(state, result, countTokens);
 		const name = `${state.kind} ${state.since}`;
 		// A note may make it longer.
-		if (state.kind === "noted") return [{ message, name, saved: tokensBefore - written, result: undefined }];
+		if (state.kind === "noted" || state.kind === "answered")
+			return [{ message, name, saved: tokensBefore - written, result: undefined }];
 		const tokensAfter = Math.min(tokensBefore, written);
 		const named = { key: keys[place] as string, reason: state.kind, toolName: call?.name, ref: state.ref };
 		const isNew = decided.has(place) && isGone(state);
-		const about = { ...named, why: isNew ? why : undefined, tokensBefore, tokensAfter };
+		const becauseOf = asked.has(place) ? ("the agent asked" as const) : why;
+		const about = { ...named, why: isNew ? becauseOf : undefined, tokensBefore, tokensAfter };
 		return [{ message, name, saved: tokensBefore - tokensAfter, result: about }];
 	});
 }

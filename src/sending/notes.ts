@@ -89,7 +89,7 @@ export function readLine(line: string) {
 	return { note, states: decoded };
 }
 
-const stateKinds = ["whole", "cut", "noted", "masked", "cleared"] as const;
+const stateKinds = ["whole", "cut", "noted", "answered", "masked", "cleared"] as const;
 
 function decodeState(value: unknown): ResultState | undefined {
 	if (!isJsonObject(value)) return undefined;

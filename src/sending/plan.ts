@@ -1,42 +1,24 @@
-import type { Archive } from "../archive/archive.ts";
-import type { CacheTerms } from "../billing/terms.ts";
-import { applyPlan } from "../conversation/apply.ts";
 import { groupBy } from "../conversation/lists.ts";
 import type { TokenMeter } from "../conversation/measure.ts";
 import { jsonPointer } from "../conversation/paths.ts";
-import { noSize, type ReplaceEdit } from "../conversation/plan.ts";
+import type { ReplaceEdit } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { resultText, type Transcript } from "../conversation/transcript.ts";
+import { resultText } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
-import { locateMessages, type ReadConversation } from "../formats/detect.ts";
-import { type ReplayHistory, type ReplayResult, readHistory } from "../masking/history.ts";
+import { type AskedCall, askedCalls, askedResults } from "../masking/asked.ts";
+import { withDigest } from "../masking/digest.ts";
+import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
 import { planMask } from "../masking/mask.ts";
-import { editsOf } from "../masking/mask-result.ts";
-import { clearedText } from "../masking/placeholder.ts";
+import { maskResult } from "../masking/mask-result.ts";
 import { withStepsIn } from "../masking/price-steps.ts";
 import { replay, roomLeft, type Schedule } from "../masking/replay.ts";
 import { isNeverCleared } from "../masking/selection.ts";
 import { affectedThinking } from "../masking/thinking.ts";
 import { applyAndVerify } from "../operations/conversation.ts";
-import { tokenMeter } from "../operations/count.ts";
-import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
-import { archivingOf } from "../restore/originals.ts";
-import { placeholdersOf, shortenedRef } from "../restore/recognise.ts";
-import { contextWindowOfModel } from "../tokens/models.ts";
-import { reasoningBinding } from "../tokens/reasoning-binding.ts";
-import type { Originals } from "./archiving.ts";
+import { type ShownResult, writeAskedAnswer } from "./asked-answer.ts";
 import { clearablePlaces } from "./clearing.ts";
-import {
-	charsOfState,
-	charsSent,
-	isGone,
-	type PlacedValue,
-	type ResultState,
-	type Values,
-	valueEdits,
-	valuesOf,
-} from "./states.ts";
+import { type Planning, readSent, refsOf, type SentHistory } from "./sent-history.ts";
+import { charsOfState, isGone, type ResultState, type Values, valuesOf } from "./states.ts";
 
 /** A result that is masked, or that the provider clears, from the next request on. Its original is archived. */
 export interface Decision {
@@ -46,7 +28,12 @@ export interface Decision {
 	readonly values: Values;
 	readonly ref: string | undefined;
 	readonly savedChars: number;
+	/** Of the meter. */
+	readonly savedTokens: number;
 }
+
+/** Tokens that a result loses, for its place and the tokens that are left of it. */
+type SavedBy = (place: number, after: number) => number;
 
 /** The results to mask with the next request. The clock and its size decide which of the three counts. */
 export interface Plan {
@@ -59,95 +46,129 @@ export interface Plan {
 	/** If the request would pass one of these numbers of the provider's tokens, or a price step. */
 	readonly over: readonly Decision[];
 	readonly limits: readonly number[];
-}
-
-export interface Planning {
-	readonly source: ReadConversation;
-	readonly paired: readonly PairedResult[];
-	readonly keys: readonly string[];
-	/** By place, how the results were sent. */
-	readonly states: readonly (ResultState | undefined)[];
-	readonly maskings: number;
-	readonly coldAt: ReadonlySet<number>;
-	readonly model: string | undefined;
-	readonly terms: CacheTerms;
-	readonly policy: Policy;
-	readonly archive: Archive | undefined;
-	readonly originals: Originals;
-	/** Whether the provider clears results. */
-	readonly clears: boolean;
-	/** Tokens of the provider for each character that was sent, if an answer has told them. */
-	readonly tokensPerChar: number | undefined;
-	/** Whether the request has been forwarded, so that a decision counts from the next one on. */
-	readonly isForwarded: boolean;
-	/** Lets others go on between the steps; may throw to end the planning. */
-	readonly pause: () => Promise<void>;
+	/** Those that the agent has asked for. They count in any case. */
+	readonly asked: readonly Decision[];
 }
 
 /**
  * Plans the maskings of the next request, or what the provider clears with it: a replay of the sent history, with one decision
- * at its end. Every promise on the edited conversation is checked, and the originals are archived, before it returns. Throws
- * if one of both fails; then nothing is decided.
+ * at its end, and what the agent has asked for. Every promise on the edited conversation is checked, and the originals are
+ * archived, before it returns. Throws if one of both fails; then nothing is decided.
  */
 export async function planNext(what: Planning): Promise<Plan> {
-	const { source, paired, states, policy, archive, model, terms, clears, pause } = what;
-	const { meter, estimate } = await tokenMeter(policy, model);
-	const { transcript, document } = source;
-	await pause();
-	const kept = archive ? "archived" : "not_archived";
-	const { coldAt, isForwarded } = what;
-	const common = {
-		wording: clears ? { ...wordings(policy, kept), ...clearedWording } : wordings(policy, kept),
-		isPlaceholder: placeholdersOf(policy, kept),
-		policy: policy.mask,
-		media: policy.media,
-		countTokens: meter.countTokens,
-		archiving: await namingWholes(archivingOf(archive, document), paired, archive),
-	};
-	const { messages } = transcript;
+	const { source, states, policy, terms, clears, coldAt, isForwarded, pause } = what;
+	const read = await readSent(what);
+	const { seen, history, total, scale, limits } = read;
+	const { messages } = source.transcript;
 	const sent: Schedule = Float64Array.from(states, (state) =>
 		state && isGone(state) ? Math.min(state.at, messages.length) : Number.POSITIVE_INFINITY,
 	);
-	// Masking is decided on the results as the model saw them: cut.
-	const shown = transcriptShown(what);
-	await pause();
-	const bindsReasoning = !clears && reasoningBinding(model) !== "none";
-	const cacheTime = { seconds: terms.prices.cache_seconds };
-	const seen = readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning });
-	await pause();
-	const history = shown === transcript || clears ? seen : readHistory({ ...common, transcript, meter, bindsReasoning });
-	await pause();
-
-	const total = seen.messageTokens.reduce((sum, tokens) => sum + tokens, seen.surroundingTokens);
-	const tokens = (what.tokensPerChar ?? 0) * charsSent(transcript, paired, (place) => states[place]);
-	const limits = [...terms.prices.steps.map(({ over }) => over), ...(await windowOf(model, policy))];
-	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * tokens);
-	const counted = tokens > 0 ? total / tokens : 1 / estimate.scale.factor;
-	const prices = withStepsIn(terms.prices, counted);
+	const limit = limits.toSorted((a, b) => a - b).find((one) => one > sparedShare * read.tokens);
+	const prices = withStepsIn(terms.prices, 1 / scale);
 	const replaying = { prices, coldAt, sent, isForwarded, mask: policy.mask, oldestFirst: clears };
 	const wanted = (more: { readonly coldAt?: ReadonlySet<number>; readonly budget?: number } = {}) => {
 		const places = newPlaces(replay(seen, { ...replaying, ...more }), states, history);
 		return clears ? oldestUpTo(places, what, history) : places;
 	};
+	const asked = placesAskedFor(what, read);
 	const places = {
 		warm: wanted(),
 		cold: wanted({ coldAt: new Set([...coldAt, messages.length]) }),
-		over: limit === undefined ? [] : wanted({ budget: Math.min(roomLeft * limit * counted, total - 1) }),
+		over: limit === undefined ? [] : wanted({ budget: Math.min(roomLeft * (limit / scale), total - 1) }),
+		asked: [...asked],
 	};
 	await pause();
 
-	const all = new Set(Object.values(places).flat());
-	const decisions = clears
-		? await clearings(what, all, { isPlaceholder: common.isPlaceholder, archiving: common.archiving })
-		: await maskings(what, all, { common, replaying: { meter, prices }, history, meter });
+	const decisions = await decisionsFor(what, new Set(Object.values(places).flat()), { read, asked });
 	const decided = (of: readonly number[]) => of.flatMap((place) => decisions.get(place) ?? []);
 	return {
 		maskings: what.maskings,
 		warm: decided(places.warm),
 		cold: decided(places.cold),
 		over: decided(places.over),
+		asked: decided(places.asked),
 		limits,
 	};
+}
+
+/**
+ * Plans what the agent has asked for, and writes the answers to those of its calls that no request has had. Throws as
+ * `planNext` does.
+ */
+export async function planAsked(
+	what: Planning,
+	{ unanswered, recalledBy }: { readonly unanswered: readonly AskedCall[]; readonly recalledBy: string | undefined },
+): Promise<{ readonly decisions: readonly Decision[]; readonly answers: ReadonlyMap<number, string> }> {
+	const read = await readSent(what);
+	const asked = placesAskedFor(what, read);
+	const decisions = await decisionsFor(what, asked, { read, asked });
+	const { paired, states, clears, policy } = what;
+	const { seen, scale, tokens, window, steps } = read;
+	const about = {
+		paired,
+		results: seen.results.map((result, place): ShownResult => {
+			const isHidden = isGone(states[place]);
+			const shown = (isHidden ? result.tokens - result.saves : result.tokens) * scale;
+			const frees = (decisions.get(place)?.savedTokens ?? 0) * scale;
+			return { tokens: shown, saves: result.saves * scale, isGone: isHidden, frees, ref: () => refsOf(what, place)[0] };
+		}),
+		surroundings: seen.surroundingTokens * scale,
+		tokens,
+		window,
+		steps,
+		clears,
+		isOff: !policy.mask.enabled || policy.mask.window_turns <= 0,
+		isArchived: what.archive !== undefined,
+		recalledBy,
+		choose: (call: AskedCall) => choiceOf(call, what, seen),
+	};
+	return {
+		decisions: [...decisions.values()],
+		answers: new Map(unanswered.map((call) => [call.place, writeAskedAnswer(call, about)])),
+	};
+}
+
+function choiceOf(call: AskedCall, what: Planning, { results }: ReplayHistory) {
+	const { source, paired } = what;
+	return askedResults(call, { transcript: source.transcript, paired, results, refsOf: (place) => refsOf(what, place) });
+}
+
+/** The results that the agent has asked to mask and that are not masked yet. A provider clears those before them as well. */
+function placesAskedFor(what: Planning, { seen, history }: SentHistory): ReadonlySet<number> {
+	const { source, paired, states, clears, policy } = what;
+	if (!policy.mask.enabled) return new Set();
+	const calls = askedCalls(source.transcript, paired).filter(({ kind }) => kind === "mask");
+	const places = calls
+		.flatMap((call) => choiceOf(call, what, seen).places)
+		.filter((place) => !isGone(states[place]) && states[place]?.kind !== "answered");
+	return new Set(clears ? oldestUpTo(places, what, history) : places);
+}
+
+async function decisionsFor(
+	what: Planning,
+	all: ReadonlySet<number>,
+	{ read, asked }: { readonly read: SentHistory; readonly asked: ReadonlySet<number> },
+): Promise<ReadonlyMap<number, Decision>> {
+	const { common, meter, seen } = read;
+	const { isPlaceholder, archiving } = common;
+	const savedBy = (place: number, after: number) => Math.max(0, (seen.results[place]?.tokens ?? 0) - after);
+	if (what.clears) return clearings(what, all, { isPlaceholder, archiving, savedBy });
+	const history = withNamedErrors(read, what, asked);
+	const { prices } = what.terms;
+	return maskings(what, all, { common, replaying: { meter, prices }, history, meter, savedBy });
+}
+
+/** Errors stay by their outcome, unless the agent has named them. */
+function withNamedErrors({ common, history }: SentHistory, what: Planning, asked: ReadonlySet<number>): ReplayHistory {
+	const isNamedError = ({ outcome }: ReplayResult, place: number) => outcome === "error" && asked.has(place);
+	if (!history.results.some(isNamedError)) return history;
+	const policy = { ...common.policy, keep_errors: false };
+	const how = withDigest({ ...common, policy, transcript: what.source.transcript });
+	const results = history.results.map((result, place) => {
+		if (!isNamedError(result, place)) return result;
+		return { ...result, outcome: maskResult(what.paired[place] as PairedResult, how) };
+	});
+	return { ...history, results };
 }
 
 /** The decisions to mask the results at some places, by place. */
@@ -159,11 +180,13 @@ async function maskings(
 		replaying,
 		history,
 		meter,
+		savedBy,
 	}: {
 		readonly common: Omit<Parameters<typeof planMask>[0], "transcript" | "replaying">;
 		readonly replaying: Parameters<typeof planMask>[0]["replaying"];
 		readonly history: ReplayHistory;
 		readonly meter: TokenMeter;
+		readonly savedBy: SavedBy;
 	},
 ): Promise<ReadonlyMap<number, Decision>> {
 	const { source, paired, keys, states, policy, pause } = what;
@@ -177,7 +200,7 @@ async function maskings(
 	const { error } = applyAndVerify({ source, plan: edits, meter });
 	if (error) throw error;
 	await pause();
-	const decisions = decisionsOf(edits, { paired, keys, states, history });
+	const decisions = decisionsOf(edits, { paired, keys, states, history, savedBy });
 	const replaced = Array.from(decisions.values(), ({ place, ...one }) => ({
 		...one,
 		paired: paired[place] as PairedResult,
@@ -202,7 +225,11 @@ function oldestUpTo(
 async function clearings(
 	what: Planning,
 	all: ReadonlySet<number>,
-	how: { readonly isPlaceholder: (text: string) => boolean; readonly archiving: Archiving | undefined },
+	how: {
+		readonly isPlaceholder: (text: string) => boolean;
+		readonly archiving: Archiving | undefined;
+		readonly savedBy: SavedBy;
+	},
 ): Promise<ReadonlyMap<number, Decision>> {
 	const { source, paired, keys, states } = what;
 	const decisions = Array.from(all, (place): Decision => {
@@ -211,7 +238,8 @@ async function clearings(
 		const ref = text === "" || how.isPlaceholder(text) ? undefined : how.archiving?.refOf(text);
 		const values: Values = new Map(states[place]?.values);
 		const savedChars = charsOfState(states[place], result) - charsOfState({ kind: "cleared", values }, result);
-		return { kind: "cleared", place, key: keys[place] as string, values, ref, savedChars };
+		const savedTokens = how.savedBy(place, clearedTokens);
+		return { kind: "cleared", place, key: keys[place] as string, values, ref, savedChars, savedTokens };
 	});
 	const replaced = decisions.map(({ place, ...one }) => {
 		return { ...one, paired: paired[place] as PairedResult, isCleared: true };
@@ -220,28 +248,10 @@ async function clearings(
 	return new Map(decisions.map((one) => [one.place, one]));
 }
 
-const clearedWording = { placeholder: clearedText, digestPlaceholder: clearedText, mediaPlaceholder: clearedText };
-
+/** Of the provider's text in the place of a cleared result. */
+const clearedTokens = 3;
 /** A price step or a window is in reach if the last request had more than this share of it. */
 const sparedShare = 0.6;
-
-async function windowOf(model: string | undefined, { guard }: Policy): Promise<number[]> {
-	const window = guard.context_window_override ?? (model && (await contextWindowOfModel(model))?.tokens);
-	return window ? [window - guard.reserve_tokens] : [];
-}
-
-function transcriptShown({ source, paired, states }: Planning): Transcript {
-	const cuts = paired.flatMap((one, place) => {
-		const state = states[place];
-		const values = state?.kind === "cut" ? state.values : state?.cut;
-		return values ? valueEdits(values, one.result).map((edit) => asEdit(edit, one)) : [];
-	});
-	return cuts.length === 0 ? source.transcript : source.format.read(locateMessages(applyPlan(source.document, cuts)));
-}
-
-function asEdit({ path, replacement }: PlacedValue, paired: PairedResult): ReplaceEdit {
-	return editsOf(paired, "truncate")({ path, replacement, before: noSize, after: noSize, takenOut: undefined });
-}
 
 /** The results that a replay masks at the end of the history. One that no answer follows was never read. */
 function newPlaces(
@@ -258,9 +268,9 @@ function newPlaces(
 
 function decisionsOf(
 	edits: readonly ReplaceEdit[],
-	what: Pick<Planning, "paired" | "keys" | "states"> & { readonly history: ReplayHistory },
+	what: Pick<Planning, "paired" | "keys" | "states"> & { readonly history: ReplayHistory; readonly savedBy: SavedBy },
 ): Map<number, Decision> {
-	const { paired, keys, states, history } = what;
+	const { paired, keys, states, history, savedBy } = what;
 	const placeOf = new Map<string, number>();
 	history.results.forEach(({ outcome }, place) => {
 		if (typeof outcome !== "string") for (const { path } of outcome) placeOf.set(jsonPointer(path), place);
@@ -276,23 +286,12 @@ function decisionsOf(
 			const values = valuesOf(ofPlace, result);
 			const savedChars = charsOfState(states[place], result) - charsOfState({ values }, result);
 			const ref = ofPlace.find(({ takenOut }) => takenOut)?.takenOut?.ref;
-			return [place, { kind: "masked" as const, place, key: keys[place] as string, values, ref, savedChars }];
+			const savedTokens = savedBy(
+				place,
+				ofPlace.reduce((sum, { after }) => sum + after.tokens, 0),
+			);
+			const key = keys[place] as string;
+			return [place, { kind: "masked" as const, place, key, values, ref, savedChars, savedTokens }];
 		}),
 	);
-}
-
-/** A result that a hook had shortened is masked under the reference of the whole. */
-async function namingWholes(
-	archiving: Archiving | undefined,
-	paired: readonly PairedResult[],
-	archive: Archive | undefined,
-): Promise<Archiving | undefined> {
-	const wholes = new Map<string, string>();
-	for (const { result } of archiving ? paired : []) {
-		const [only, ...others] = result.texts;
-		const ref = only && others.length === 0 ? shortenedRef(only.text) : undefined;
-		if (only && ref !== undefined && (await archive?.has(ref))) wholes.set(only.text, ref);
-	}
-	if (!archiving || wholes.size === 0) return archiving;
-	return { ...archiving, refOf: (text) => wholes.get(text) ?? archiving.refOf(text) };
 }

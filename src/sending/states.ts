@@ -8,11 +8,11 @@ import { clearedText } from "../masking/placeholder.ts";
 
 /**
  * How a result was last sent: `noted` with a note on results that the provider clears behind it; `cleared` as it was sent before,
- * since the provider takes it out. The provider's cache and the model's reasoning hang on it, so it stays until a
+ * since the provider takes it out; `answered` with our answer to what the agent asked. The provider's cache and the model's reasoning hang on it, so it stays until a
  * decision changes it, and its values never change.
  */
 export interface ResultState {
-	readonly kind: "whole" | "cut" | "noted" | "masked" | "cleared";
+	readonly kind: "whole" | "cut" | "noted" | "answered" | "masked" | "cleared";
 	/** Number of the request with which it began. */
 	readonly since: number;
 	/** Messages of that request. */

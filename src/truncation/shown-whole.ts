@@ -1,3 +1,6 @@
+import { asksPerson } from "../conversation/asking-tools.ts";
+import { loadsSkill } from "../masking/in-use.ts";
+
 /** Our own tools: a recalled text must stay whole, and a shortened one is short. */
 export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
 
@@ -5,9 +8,10 @@ export const ownCommands =
 	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 
 /** Tools that plan or hand a task on: their answers are written for the agent. Names of hosts that have hooks or plugins. */
-const leftAlone = /^(?:functions\.)?(?:todo\w*|write_?todos|update_?(?:plan|todo)\w*|task\w*|skill|agent|plan\w*)$/i;
+const leftAlone = /^(?:functions\.)?(?:todo\w*|write_?todos|update_?(?:plan|todo)\w*|task\w*|agent|plan\w*)$/i;
 
-/** Whether a call asks for its unchanged output. */
+/** Whether a call asks for its unchanged output, such as the words of a person. */
 export function isShownWhole(toolName: string, input = ""): boolean {
-	return leftAlone.test(toolName) || ownTools.test(toolName) || ownCommands.test(input);
+	const isForAgent = leftAlone.test(toolName) || loadsSkill(toolName) || asksPerson(toolName);
+	return isForAgent || ownTools.test(toolName) || ownCommands.test(input);
 }

@@ -48,6 +48,7 @@ function plannedDrop(given: Given) {
 		measurement: { messages: sizes, surroundingTokens: 0, total: sizes.reduce(addSizes) },
 		meter: { countTokens: (text) => (isJoined(text) ? given.joined(text) : text.length), messageOverhead: 0 },
 		excess: (context) => Math.max(0, context.tokens - budget),
+		isPlaceholder: () => false,
 		editedWith: () => ({ left: current.reduce(addSizes), sizes: current }),
 		keeping: {
 			document,

@@ -126,7 +126,7 @@ models:
 		await settings("mine.yaml", "models: [{ provider: openrouter, apiBase: https://router.example/api/v1 }]\n");
 		const given = ["--config", join(here.home, "mine.yaml"), "-p", "hi"];
 		const other = await point("cn", {}, given);
-		expect([other.upstreams, other.given]).toEqual([{ openai: "https://router.example/api/v1" }, ["-p", "hi"]]);
+		expect([other.upstreams, other.ownParameters]).toEqual([{ openai: "https://router.example/api/v1" }, ["-p", "hi"]]);
 	});
 
 	it("is refused without a model of its own", async () => {
@@ -150,7 +150,7 @@ describe("Factory Droid", () => {
 		await settings("own.json", { autonomyLevel: "high" });
 		const pointed = await point("droid", {}, ["exec", "--settings", join(here.home, "own.json"), "hi"]);
 		expect(pointed.upstreams).toEqual({ openai: "https://api.openai.com/v1", anthropic: "https://mine.example" });
-		expect(pointed.given).toEqual(["exec", "hi"]);
+		expect(pointed.ownParameters).toEqual(["exec", "hi"]);
 		const [[name = "", text = ""] = []] = Object.entries(pointed.files);
 		expect(pointed.parameters).toEqual(["--settings", join(here.folder, name)]);
 		expect(JSON.parse(text)).toEqual({

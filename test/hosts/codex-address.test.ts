@@ -51,7 +51,11 @@ describe("the provider of Codex", () => {
 	it("is that of the command line before any other", async () => {
 		await config(mine);
 		for (const value of ["mine", '"mine"']) {
-			const { upstreams, parameters, given } = await point(["-c", `model_provider=${value}`, "exec", "hi"]);
+			const {
+				upstreams,
+				parameters,
+				ownParameters: given,
+			} = await point(["-c", `model_provider=${value}`, "exec", "hi"]);
 			expect(upstreams).toEqual({ openai: "https://mine.example/v1" });
 			expect(parameters).toEqual(["-c", `model_providers.mine.base_url="${origin}/v1"`]);
 			expect(given).toEqual(["-c", `model_provider=${value}`, "exec", "hi"]);
@@ -59,7 +63,11 @@ describe("the provider of Codex", () => {
 	});
 
 	it("has the address that the command line names for an upstream, and ours in its place", async () => {
-		const { upstreams, parameters, given } = await point(["-c", 'openai_base_url="https://x.example/v1"', "hi"]);
+		const {
+			upstreams,
+			parameters,
+			ownParameters: given,
+		} = await point(["-c", 'openai_base_url="https://x.example/v1"', "hi"]);
 		expect(upstreams).toEqual({ openai: "https://x.example/v1" });
 		expect([parameters, given]).toEqual([baseUrl(`${origin}/v1`), ["hi"]]);
 	});

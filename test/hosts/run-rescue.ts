@@ -111,8 +111,8 @@ export function tokensOf(usage: Readonly<Record<string, number>> | object | unde
 	return Object.values((usage ?? {}) as Readonly<Record<string, number>>).reduce((sum, one) => sum + one, 0);
 }
 
-/** Whether the ids of calls and of results are the same. */
-function hasPairs(body: string): boolean {
+/** Whether the ids of calls and of results are the same, and there are some. */
+export function hasPairs(body: string, least: "none" | "some" = "some"): boolean {
 	const calls = new Set<unknown>();
 	const results = new Set<unknown>();
 	JSON.parse(body, (_, value: unknown) => {
@@ -125,5 +125,7 @@ function hasPairs(body: string): boolean {
 		if (functionResponse) results.add((functionResponse as { id?: unknown }).id);
 		return value;
 	});
-	return calls.size > 0 && calls.size === results.size && [...calls].every((id) => results.has(id));
+	return (
+		(calls.size > 0 || least === "none") && calls.size === results.size && [...calls].every((id) => results.has(id))
+	);
 }

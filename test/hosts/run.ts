@@ -2,11 +2,14 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { claudePrices } from "../support/claude-models.ts";
 import type { SessionScript } from "../support/scripted-session.ts";
+import type { CloudName } from "../support/stand-in-cloud.ts";
 import { usualPrices } from "../support/stand-in-provider.ts";
 import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
-import { type AgentProgram, programs } from "./programs.ts";
+import { type AgentProgram, claudeAtAnthropic, claudeOnCloud, programs } from "./programs.ts";
+import { agentColumns, agentRows, agentsNote, agentsScript, hasAgent } from "./run-agents.ts";
 import { compactionColumns, compactSession } from "./run-compaction.ts";
+import { corporateColumns, runInNetwork } from "./run-corporate.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
 import { rescueColumns, rescueSession } from "./run-rescue.ts";
 import { keepsThinking, strictColumns, strictNote, strictRow, strictThinking } from "./strict-row.ts";
@@ -28,26 +31,39 @@ const { values, positionals } = parseArgs({
 		rescue: { type: "boolean", default: false },
 		/** Against a stand-in that checks thinking as Anthropic's API does, alone and behind the proxy. */
 		strict: { type: "boolean", default: false },
-		/** Of a strict run, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
-		model: { type: "string", default: process.env.PALIMPSEST_HOSTS_MODEL ?? "claude-opus-5-5" },
+		/** Of a strict run and of agents, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
+		model: { type: "string" },
+		/** Claude Code that takes the stand-in for Anthropic itself. */
+		"first-party": { type: "boolean", default: false },
+		/** Claude Code on this cloud: bedrock, mantle, vertex or foundry. */
+		cloud: { type: "string" },
 		/** Settings of the proxy's policy, as of `palimpsest launch --set`. */
 		set: { type: "string", multiple: true, default: [] },
 		/** Lets the program compact by itself, with and without our hook. */
 		compaction: { type: "boolean", default: false },
+		/** In a network that only a proxy with a password leads out of, alone and with `palimpsest launch`. */
+		"corporate-proxy": { type: "boolean", default: false },
+		/** The agent asks for masking in its own conversation, is resumed, and searches the originals. */
+		agents: { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
 /** The last turn needs a result of so many turns before. */
 const oldTurns = 25;
-const script = values.compaction
-	? { toolTurns: 3, fileChars: 60_000, recalls: false }
-	: {
-			toolTurns: Number(values.turns),
-			fileChars: Number(values.chars),
-			recalls: values.recall,
-			// A shorter session has no result that is so old.
-			...(Number(values.turns) > oldTurns ? { needsOld: oldTurns } : {}),
-		};
+const script: SessionScript = values.agents
+	? agentsScript
+	: values.compaction
+		? { toolTurns: 3, fileChars: 60_000, recalls: false }
+		: {
+				toolTurns: Number(values.turns),
+				fileChars: Number(values.chars),
+				recalls: values.recall,
+				// A shorter session has no result that is so old.
+				...(Number(values.turns) > oldTurns ? { needsOld: oldTurns } : {}),
+			};
+/** Every account of Fable 5.2 is checked, so an agent's session has no refusal to learn from. */
+const usualModel = values.agents ? "claude-fable-5-2" : "claude-opus-5-5";
+const model = values.model ?? process.env.PALIMPSEST_HOSTS_MODEL ?? usualModel;
 /** Two large outputs; then the model recalls one. */
 const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = 600;
@@ -55,7 +71,14 @@ const limitSeconds = 600;
 const mostSent = 0.9;
 const mostShown = 20_000;
 
-const chosen = positionals.length === 0 ? programs : programs.filter(({ name }) => positionals.includes(name));
+const cloud = values.cloud as CloudName | undefined;
+const chosen = cloud
+	? [claudeOnCloud(cloud)]
+	: values["first-party"]
+		? [claudeAtAnthropic()]
+		: positionals.length === 0
+			? programs
+			: programs.filter(({ name }) => positionals.includes(name));
 const unknown = positionals.filter((name) => !programs.some((program) => program.name === name));
 if (unknown.length > 0)
 	throw new Error(`Expected ${programs.map(({ name }) => name).join(", ")}; got ${unknown.join(", ")}.`);
@@ -73,13 +96,17 @@ const usualColumns = [
 	"recall",
 	"placeholders stored",
 ];
-const columns = values.strict
-	? strictColumns
-	: values.rescue
-		? rescueColumns
-		: values.compaction
-			? compactionColumns
-			: usualColumns;
+const columns = values["corporate-proxy"]
+	? corporateColumns
+	: values.agents
+		? agentColumns
+		: values.strict
+			? strictColumns
+			: values.rescue
+				? rescueColumns
+				: values.compaction
+					? compactionColumns
+					: usualColumns;
 /** In tokens: the usual session is over it, and half of it has room for a program's own instructions. */
 const rescuedWindow = 80_000;
 const rows: string[][] = [];
@@ -90,9 +117,9 @@ for (const program of chosen) {
 		rows.push(row);
 	}
 }
-const reads = values.strict ? claudePrices(values.model).cacheRead : usualPrices.cacheRead;
+const reads = values.strict ? claudePrices(model).cacheRead : usualPrices.cacheRead;
 process.stdout.write(
-	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs ${reads}, a token written to the cache 1.25 (2 for an hour).\n${values.strict ? strictNote : ""}\n`,
+	`\n${script.toolTurns} tool turns of ${script.fileChars} characters; a token is four bytes; a cached token costs ${reads}, a token written to the cache 1.25 (2 for an hour).\n${values.agents ? `${agentsNote}\n` : values.strict ? strictNote : ""}\n`,
 );
 process.stdout.write(table([columns, ...rows]));
 process.exitCode = failed ? 1 : 0;
@@ -100,12 +127,19 @@ process.exitCode = failed ? 1 : 0;
 /** A row for each way in which a program is run. */
 async function compare(program: AgentProgram): Promise<string[][]> {
 	const ways = waysOf(program);
-	if (ways.length === 0) return [];
+	if (ways.length === 0 || (values.agents && !hasAgent(program))) return [];
 	const installed = installProgram(program);
 	const name = `${program.title} ${installed.version}`;
 	if (installed.kind === "absent") {
 		failed = true;
 		return [[name, `not installed: ${installed.reason}`]];
+	}
+	if (values.agents) {
+		const { bodies, set: settings } = values;
+		const { binFolder } = installed;
+		const played = await agentRows({ program, binFolder, model, bodies, settings, limitSeconds });
+		failed ||= played.some(({ isRight }) => !isRight);
+		return played.map(({ way, row }) => [name, way, ...row]);
 	}
 	if (values.rescue) {
 		const { binFolder } = installed;
@@ -113,6 +147,23 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		const rescued = await rescueSession(rescue).catch((error: unknown) => ({ row: [String(error)], isRight: false }));
 		failed ||= rescued?.isRight === false;
 		return rescued ? [[name, "rescue", ...rescued.row]] : [];
+	}
+	if (values["corporate-proxy"]) {
+		const played: string[][] = [];
+		const ways = program.name === "claude" ? [false, true] : [false];
+		const runs = ways.flatMap((isBySettings) => (["alone", "proxy"] as const).map((way) => ({ way, isBySettings })));
+		for (const { way, isBySettings } of runs) {
+			const { binFolder } = installed;
+			const network = { program, binFolder, script, way, isBySettings, limitSeconds };
+			const one = await runInNetwork(network).catch((error: unknown) => {
+				return { row: [String(error)], isRight: false, output: "" };
+			});
+			// What a program does alone is its own affair.
+			failed ||= way === "proxy" && !one.isRight;
+			if (!one.isRight || values.verbose) process.stderr.write(`${one.output.slice(-4000)}\n`);
+			played.push([name, isBySettings ? `${way}, variables in its settings` : way, ...one.row]);
+		}
+		return played;
 	}
 	if (values.compaction) {
 		const compacted: string[][] = [];
@@ -126,12 +177,12 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		}
 		return compacted;
 	}
-	const strict = values.strict ? { model: values.model, thinking: strictThinking } : undefined;
+	const strict = values.strict ? { model, thinking: strictThinking } : undefined;
 	const run = (way: Way, played: SessionScript) => {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
 		const { binFolder } = installed;
 		const settings = values.set;
-		return runProgram({ program, binFolder, script: played, way, bodies, limitSeconds, strict, settings });
+		return runProgram({ program, binFolder, script: played, way, bodies, limitSeconds, cloud, strict, settings });
 	};
 	if (strict) {
 		const alone = await run("alone", script);

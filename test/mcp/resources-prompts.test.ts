@@ -33,16 +33,19 @@ describe("prompts", () => {
 		expect(all.every(({ description, required }) => description && !required)).toBe(true);
 	});
 
-	it("compact requests a summary and the call that inserts it", async () => {
+	it("compact requests a summary, and for a file the call that inserts it", async () => {
 		const text = await textOf("compact", { keep: "the port 8765", path: "/home/me/session.jsonl" });
 		expect(text).toContain("Above all keep: the port 8765");
 		expect(text).toMatch(/compact_conversation with `summary`.*`path` = "\/home\/me\/session.jsonl".*llm-summary/);
-		expect(await textOf("compact")).toMatch(/`messages` = this conversation[\s\S]*answer with the hand-over alone/);
+		const own = await textOf("compact");
+		expect(own).toContain("Answer with the hand-over alone");
+		expect(own).not.toContain("compact_conversation");
 	});
 
 	it("context-report requests a call that changes nothing", async () => {
-		const text = await textOf("context-report", { model: "gpt-4o", preset: "balanced" });
+		const text = await textOf("context-report", { path: "/a.jsonl", model: "gpt-4o", preset: "balanced" });
 		expect(text).toMatch(/guard_context.*`model` = "gpt-4o".*"preset":"balanced".*`respond_with` = "report"/);
+		expect(await textOf("context-report")).toMatch(/^Call guard_context without messages and path/);
 	});
 
 	it("quotes a path, so that it cannot end its sentence", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compactConversation } from "../../src/operations/compact.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -61,6 +62,22 @@ describe("what a person answered to a tool", () => {
 		expect(messages.length).toBeLessThan(10);
 		expect(JSON.stringify(messages)).toContain("Never delete a row without asking.");
 		expect(JSON.stringify(messages)).toContain(answer.trim().slice(-200).trim());
+	});
+
+	it("stays word for word where a guard drops it, also in the next guard", async () => {
+		const guarded = async (conversation: unknown) => {
+			const policy = policyOf({ preset: "balanced", locale: "en", guard: { ladder: ["drop"] } });
+			const done = await guardConversation({ conversation, policy, contextWindow: 4_000, reserveTokens: 0 });
+			expect(done.report.fits).toBe(true);
+			return done.conversation as readonly Json[];
+		};
+		const once = await guarded(asked("ask_user"));
+		expect(once.filter(({ tool_calls: made }) => JSON.stringify(made)?.includes("ask_user"))).toEqual([]);
+		const twice = await guarded([...once, said("And now this."), ...work(16)]);
+		for (const left of [once, twice]) {
+			expect(JSON.stringify(left).split("Never delete a row without asking.")).toHaveLength(2);
+			expect(JSON.stringify(left)).toContain(answer.trim().slice(-200).trim());
+		}
 	});
 
 	it("is not hidden where people's words stay", async () => {

@@ -14,17 +14,17 @@ export function storedSession(turns: Turns, task = "Find out where each value is
 	const user = { id: "msg_0000", sessionID, role: "user", time: { created: 1 }, agent: "build", model };
 	return [
 		{ info: user, parts: [{ id: "prt_0", type: "text", text: task }] },
-		...turns.map(({ id, command, output }, turn) => ({
+		...turns.map(({ id, command, output, call }, turn) => ({
 			info: { id: `msg_${String(turn + 1).padStart(4, "0")}`, sessionID, role: "assistant", parentID: "msg_0000" },
 			parts: [
 				{ type: "step-start" },
 				{
 					type: "tool",
 					callID: id,
-					tool: "bash",
+					tool: call?.name ?? "bash",
 					state: {
 						status: "completed",
-						input: { command, description: "Searches" },
+						input: call?.input ?? { command, description: "Searches" },
 						output,
 						title: "Searches",
 						metadata: { output, exit: 0 },
@@ -41,13 +41,19 @@ export function storedSession(turns: Turns, task = "Find out where each value is
 export function modelMessages(turns: Turns, task = "Find out where each value is read."): LanguageMessage[] {
 	return [
 		new LanguageMessage("user", [{ type: "text", text: task }]),
-		...turns.flatMap(({ id, command, output }, turn) => [
+		...turns.flatMap(({ id, command, output, call }, turn) => [
 			new LanguageMessage("assistant", [
 				{ type: "reasoning", text: "The next value.", providerMetadata: { anthropic: { signature: `c2ln${turn}` } } },
-				{ type: "tool-call", id, name: "bash", input: { command } },
+				{ type: "tool-call", id, name: call?.name ?? "bash", input: call?.input ?? { command } },
 			]),
 			new LanguageMessage("tool", [
-				{ type: "tool-result", id, name: "bash", result: { type: "text", value: output }, metadata: { exit: 0 } },
+				{
+					type: "tool-result",
+					id,
+					name: call?.name ?? "bash",
+					result: { type: "text", value: output },
+					metadata: { exit: 0 },
+				},
 			]),
 		]),
 	];

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { unseenAnswer } from "../../src/masking/asked.ts";
 import { opencodePlugin as plugin } from "../../src/plugins/opencode.ts";
 import { outputOf, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -17,7 +18,9 @@ beforeEach(async () => {
 	logged = [];
 	for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) delete process.env[name];
 	process.env.PALIMPSEST_ARCHIVE = join(folder, "archive");
+	vi.stubEnv("XDG_STATE_HOME", join(folder, "state"));
 	return () => {
+		vi.unstubAllEnvs();
 		delete process.env.PALIMPSEST_ARCHIVE;
 	};
 });
@@ -42,6 +45,34 @@ async function playedTo(count: number, hooks: Awaited<ReturnType<typeof load>>) 
 	return sentAfter(count, hooks);
 }
 
+describe("an agent in opencode that asks for masking", () => {
+	const asking = {
+		id: "toolu_01AskedOfTests0001",
+		command: "",
+		output: unseenAnswer,
+		call: { name: "palimpsest_mask_conversation", input: {} },
+	};
+	const turns = [...turnsOf(8, 6_000), asking, ...turnsOf(9, 6_000).slice(8)];
+
+	it("gets the figures, and the results masked from the next request on", async () => {
+		const hooks = await load();
+		const sent = async (count: number) => {
+			const messages = storedSession(turns.slice(0, count));
+			await hooks["experimental.chat.messages.transform"]({}, { messages });
+			await settled();
+			return outputsIn(messages);
+		};
+		for (let count = 1; count <= 8; count += 1) await sent(count);
+		const asked = await sent(9);
+		expect(asked.filter(isMasked)).toEqual([]);
+		expect(asked.at(-1)).toMatch(/^7 results masked from the next request on, \d+ \d{3} tokens/);
+		const next = await sent(10);
+		expect(next.filter(isMasked)).toHaveLength(7);
+		expect(next).toContain(asked.at(-1));
+		expect(process.env.PALIMPSEST_PROXY).toBe("plugin");
+	});
+});
+
 describe("a session in opencode 1.x", () => {
 	it("is sent with old results masked, and what opencode stores stays unchanged", async () => {
 		const hooks = await load();
@@ -58,6 +89,23 @@ describe("a session in opencode 1.x", () => {
 		expect(messages.filter((message, index) => message !== stored[index])).toHaveLength(masked.length);
 		expect(masked[0]).toMatch(/ #(\w+)\] Intact, no error: read it with `palimpsest recall \1`\.$/);
 		expect(logged).toEqual([]);
+	});
+
+	it("has what a command prints cut in what is sent, from its first request on", async () => {
+		const hooks = await load();
+		const turns = turnsOf(2, 6_000).map((turn) => ({ ...turn, command: "npm test" }));
+		const sent = async (count: number) => {
+			const messages = storedSession(turns.slice(0, count));
+			await hooks["experimental.chat.messages.transform"]({}, { messages });
+			await settled();
+			return outputsIn(messages);
+		};
+		const [first] = await sent(1);
+		expect(first?.length).toBeLessThan(4_200);
+		expect(first).toContain("palimpsest recall");
+		const [same, next] = await sent(2);
+		expect(same).toBe(first);
+		expect(next?.length).toBeLessThan(4_200);
 	});
 
 	it("keeps its originals in the archive", async () => {
@@ -130,12 +178,14 @@ describe("a session in opencode 1.x", () => {
 				{ type: "text", text: "Called the Read tool", synthetic: true },
 			],
 		});
+		const answered = { status: "completed", output: 'User has answered: "Which?"="The small one."' };
+		data.push({ info: { role: "assistant" }, parts: [{ type: "tool", tool: "question", state: answered }] });
 		const session = { messages: async () => ({ data }) };
 		const output = { context: ["theirs"] };
 		await (await load({ session }))["experimental.session.compacting"]({ sessionID: "ses_4f2a" }, output);
 		expect(output.context).toEqual([
 			"theirs",
-			"What the user wrote, word for word, oldest first:\n---\nFind out where each value is read.\n---\nNever touch the\nmigrations.\n---",
+			'What the user wrote, word for word, oldest first:\n---\nFind out where each value is read.\n---\nNever touch the\nmigrations.\n---\nUser has answered: "Which?"="The small one."\n---',
 		]);
 	});
 });
@@ -203,9 +253,11 @@ describe("a session in opencode 2.x", () => {
 
 	it("is compacted with the words of the user", async () => {
 		const system: unknown[] = [];
-		const messages = modelMessages(turnsOf(2), "Never touch the migrations.");
+		const result = { type: "text", value: "The small one." };
+		const answer = { role: "tool", content: [{ type: "tool-result", id: "q", name: "question", result }] };
+		const messages = [...modelMessages(turnsOf(2), "Never touch the migrations."), answer];
 		await (await hooksOf())("compaction", { kind: "compaction", model, system, messages, tools: {} });
-		expect(JSON.stringify(system)).toContain("Never touch the migrations.");
+		expect(JSON.stringify(system)).toContain("Never touch the migrations.\\n---\\nThe small one.");
 	});
 
 	it.each([

@@ -24,7 +24,9 @@ beforeEach(async () => {
 	folder = await scratchFolder();
 	for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) delete process.env[name];
 	process.env.PALIMPSEST_ARCHIVE = join(folder, "archive");
+	vi.stubEnv("XDG_STATE_HOME", join(folder, "state"));
 	return () => {
+		vi.unstubAllEnvs();
 		delete process.env.PALIMPSEST_ARCHIVE;
 	};
 });
@@ -82,8 +84,12 @@ function textsIn(value: unknown): string[] {
 const maskedIn = (payload: unknown) => textsIn(payload).filter(isMasked);
 
 /** pi hands the parameters of Google's library over, which has the tools and the system prompt in `config`. */
-function payloadOf(api: "anthropic" | "chat" | "responses" | "gemini", count: number) {
-	const body = JSON.parse(String(requestOf(api, turnsOf(count, 6_000)).body));
+function payloadOf(
+	api: "anthropic" | "chat" | "responses" | "gemini",
+	count: number,
+	turns: ReturnType<typeof turnsOf> = turnsOf(count, 6_000),
+) {
+	const body = JSON.parse(String(requestOf(api, turns).body));
 	if (api !== "gemini") return body;
 	const { contents, ...config } = body;
 	return { model: "gemini-2.5-pro", contents, config: { ...config, abortSignal: new AbortController().signal } };
@@ -115,6 +121,28 @@ describe.each([
 	it("is sent unedited while little would be saved", async () => {
 		expect(await load().call("before_provider_request", { payload: payloadOf(name, 2) }, api)).toBeUndefined();
 	});
+});
+
+it("an agent that asks for masking gets the figures, and the results masked from the next request on", async () => {
+	const { call, tools } = load();
+	const tool = tools.find(({ name }) => name === "mask_conversation");
+	const { content } = (await tool?.execute("call", {})) ?? { content: [] };
+	const asking = { id: "toolu_01AskedOfTests0001", command: "", output: content[0]?.text ?? "" };
+	const turns = [...turnsOf(8, 6_000), { ...asking, call: { name: "mask_conversation", input: {} } }, ...turnsOf(1)];
+	let asked: unknown;
+	for (let count = 1; count <= 9; count += 1) {
+		const payload = payloadOf("anthropic", count, turns.slice(0, count));
+		asked = await call("before_provider_request", { payload });
+		await settled();
+	}
+	expect(maskedIn(asked)).toEqual([]);
+	expect(textsIn(asked).join("\n")).toMatch(/^7 results masked from the next request on, .* with recall_original\.$/m);
+	const payload = payloadOf("anthropic", 10, turns);
+	expect(maskedIn(await call("before_provider_request", { payload }))).toHaveLength(7);
+});
+
+it("recall_original asks for a reference or a query", async () => {
+	await expect(load().recall({})).rejects.toThrow("Expected `ref` or `query`.");
 });
 
 it("a request by another API is sent unedited", async () => {
@@ -266,10 +294,12 @@ describe("a compaction", () => {
 		const words =
 			"What the user wrote, word for word, oldest first:\n---\nFind the values.\n---\nNever touch\nthe migrations.\n---";
 		expect(summary).toBe(`## Goal\nFind the values.\n\n${words}`);
-		const next = preparation({ previousSummary: summary, messagesToSummarize: [user("Now the tests.")] });
+		const answer = { role: "toolResult", toolName: "ask_user", content: [{ type: "text", text: "The small one." }] };
+		const messages = [user("Now the tests."), { ...answer, toolName: "bash" }, answer];
+		const next = preparation({ previousSummary: summary, messagesToSummarize: messages });
 		const second = await call("session_before_compact", { preparation: next });
 		expect(second).toMatchObject({
-			compaction: { summary: `## Goal\nFind the values.\n\n${words}\nNow the tests.\n---` },
+			compaction: { summary: `## Goal\nFind the values.\n\n${words}\nNow the tests.\n---\nThe small one.\n---` },
 		});
 	});
 

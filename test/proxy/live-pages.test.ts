@@ -68,11 +68,11 @@ describe("the live page", () => {
 		}
 	});
 
-	it("says that the proxy runs, and which version", async () => {
+	it("says that the proxy runs, which version, and in which process", async () => {
 		const proxy = await startProxyTo("http://127.0.0.1:9");
 		const { status, headers, body } = await send(proxy.url, { path: "/palimpsest/healthz" });
 		expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
-		expect(JSON.parse(body.toString())).toEqual({ status: "ok", version });
+		expect(JSON.parse(body.toString())).toEqual({ status: "ok", version, pid: process.pid });
 	});
 
 	it.each([

@@ -15,6 +15,11 @@ describe("how an original is read", () => {
 			"palimpsest_recall_original",
 		],
 		["OpenAI Responses", { type: "function", name: "recall_original" }, "recall_original"],
+		[
+			"an MCP server in Codex",
+			{ type: "namespace", name: "mcp__palimpsest", tools: [{ type: "function", name: "recall_original" }] },
+			"recall_original",
+		],
 		["Gemini", { functionDeclarations: [{ name: "look" }, { name: "recall_original" }] }, "recall_original"],
 	])("by the tool of %s that is named like recall_original, before any shell", (_, tool, name) => {
 		expect(offered({ name: "Bash" }, tool)).toBe(name);

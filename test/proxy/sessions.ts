@@ -5,6 +5,8 @@ export interface Turn {
 	readonly id: string;
 	readonly command: string;
 	readonly output: string;
+	/** By default a call of the shell. */
+	readonly call?: { readonly name: string; readonly input: object };
 }
 
 export const sessionApis = ["anthropic", "chat", "responses", "gemini"] as const;
@@ -45,6 +47,13 @@ export function requestOf(api: SessionApi, turns: readonly Turn[], task = "Find 
 
 const tool = { name: "bash", description: "Runs a command.", parameters: { type: "object" } };
 
+const callOf = ({ call, command }: Turn) => call ?? { name: tool.name, input: { command } };
+
+const written = (turn: Turn) => {
+	const { name, input } = callOf(turn);
+	return { name, arguments: JSON.stringify(input) };
+};
+
 const bodies: Readonly<Record<SessionApi, (turns: readonly Turn[], task: string) => unknown>> = {
 	anthropic: (turns, task) => ({
 		model: "claude-sonnet-4-5",
@@ -54,12 +63,12 @@ const bodies: Readonly<Record<SessionApi, (turns: readonly Turn[], task: string)
 		context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
 		messages: [
 			{ role: "user", content: [{ type: "text", text: task }] },
-			...turns.flatMap(({ id, command, output }, turn) => [
+			...turns.flatMap(({ id, output, ...one }, turn) => [
 				{
 					role: "assistant",
 					content: [
 						{ type: "thinking", thinking: `Turn ${turn}.`, signature: `c2ln${turn}` },
-						{ type: "tool_use", id, name: tool.name, input: { command } },
+						{ type: "tool_use", id, ...callOf({ id, output, ...one }) },
 					],
 				},
 				{
@@ -81,13 +90,9 @@ const bodies: Readonly<Record<SessionApi, (turns: readonly Turn[], task: string)
 		messages: [
 			{ role: "system", content: "You are an agent." },
 			{ role: "user", content: task },
-			...turns.flatMap(({ id, command, output }) => [
-				{
-					role: "assistant",
-					content: null,
-					tool_calls: [{ id, type: "function", function: { name: tool.name, arguments: JSON.stringify({ command }) } }],
-				},
-				{ role: "tool", tool_call_id: id, content: output },
+			...turns.flatMap((turn) => [
+				{ role: "assistant", content: null, tool_calls: [{ id: turn.id, type: "function", function: written(turn) }] },
+				{ role: "tool", tool_call_id: turn.id, content: turn.output },
 			]),
 		],
 		tools: [{ type: "function", function: tool }],
@@ -97,10 +102,10 @@ const bodies: Readonly<Record<SessionApi, (turns: readonly Turn[], task: string)
 		instructions: "You are an agent.",
 		input: [
 			{ type: "message", role: "user", content: [{ type: "input_text", text: task }] },
-			...turns.flatMap(({ id, command, output }, turn) => [
+			...turns.flatMap((one, turn) => [
 				{ type: "reasoning", id: `rs_${turn}`, summary: [], encrypted_content: `gAAA${turn}` },
-				{ type: "function_call", call_id: id, name: tool.name, arguments: JSON.stringify({ command }) },
-				{ type: "function_call_output", call_id: id, output },
+				{ type: "function_call", call_id: one.id, ...written(one) },
+				{ type: "function_call_output", call_id: one.id, output: one.output },
 			]),
 		],
 		tools: [{ type: "function", ...tool }],
@@ -112,13 +117,13 @@ const bodies: Readonly<Record<SessionApi, (turns: readonly Turn[], task: string)
 		tools: [{ functionDeclarations: [tool] }],
 		contents: [
 			{ role: "user", parts: [{ text: task }] },
-			...turns.flatMap(({ command, output }, turn) => [
-				{
-					role: "model",
-					parts: [{ functionCall: { name: tool.name, args: { command } }, thoughtSignature: `c2ln${turn}` }],
-				},
-				{ role: "user", parts: [{ functionResponse: { name: tool.name, response: { output } } }] },
-			]),
+			...turns.flatMap((one, turn) => {
+				const { name, input } = callOf(one);
+				return [
+					{ role: "model", parts: [{ functionCall: { name, args: input }, thoughtSignature: `c2ln${turn}` }] },
+					{ role: "user", parts: [{ functionResponse: { name, response: { output: one.output } } }] },
+				];
+			}),
 		],
 	}),
 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type CallCosts, carriedCalls, meterFaults } from "../../src/replaying/faults.ts";
+import { callsInView } from "../../src/masking/in-use.ts";
+import { type CallCosts, meterFaults } from "../../src/replaying/faults.ts";
 import { answer, type PlainMessage, plainHistory, tool, user } from "./plain-history.ts";
 
 const never = Number.POSITIVE_INFINITY;
@@ -52,13 +53,13 @@ describe("what faults cost", () => {
 			]);
 		const schedule = (history: ReturnType<typeof callsBetween>) =>
 			history.results.map((_, place) => (place === 0 ? 3 : never));
-		expect(carriedCalls).toBe(20);
-		const last = callsBetween(carriedCalls);
+		expect(callsInView).toBe(20);
+		const last = callsBetween(callsInView);
 		const carried = paid();
 		expect(meterFaults(last, schedule(last), carried.costs).faults).toBe(1);
-		const plain = 10 + 5 + 10 + carriedCalls * 6;
+		const plain = 10 + 5 + 10 + callsInView * 6;
 		expect(carried.calls.at(-1)).toEqual([plain + 100, plain - 6 + 100]);
-		const later = callsBetween(carriedCalls + 1);
+		const later = callsBetween(callsInView + 1);
 		const gone = paid();
 		expect(meterFaults(later, schedule(later), gone.costs).faults).toBe(2);
 		expect(gone.calls.at(-1)).toEqual([plain + 6 + 100, plain + 6]);

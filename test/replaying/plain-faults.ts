@@ -1,7 +1,8 @@
 import { outputOfRecall } from "../../src/masking/fault-cost.ts";
 import type { ReplayHistory } from "../../src/masking/history.ts";
+import { callsInView } from "../../src/masking/in-use.ts";
 import type { Schedule } from "../../src/masking/replay.ts";
-import { type CallCosts, carriedCalls } from "../../src/replaying/faults.ts";
+import type { CallCosts } from "../../src/replaying/faults.ts";
 
 /**
  * The faults and the bill of a schedule by their definition in docs/replay.md: writes out each request as a list of
@@ -24,7 +25,7 @@ export function plainFaults(history: ReplayHistory, schedule: Schedule, { costOf
 	const recalledBy = new Map<number, number[]>();
 	let billed = 0;
 	calls.forEach((end, call) => {
-		const carried = [...recalledBy].flatMap(([by, places]) => (call - by <= carriedCalls ? places : []));
+		const carried = [...recalledBy].flatMap(([by, places]) => (call - by <= callsInView ? places : []));
 		const own = request(end);
 		const before = call === 0 ? undefined : request(calls[call - 1] as number);
 		const changed = own.findIndex(({ key }, index) => before?.[index]?.key !== key);

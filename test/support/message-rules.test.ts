@@ -38,6 +38,10 @@ describe("a request that the API accepts", () => {
 		],
 		["an empty result", [user(text("a")), assistant(call("1")), user(result("1", ""))]],
 		["an empty final answer", [user(text("a")), assistant()]],
+		[
+			"an empty message that sets the effort",
+			[user(text("a")), { role: "system", content: [], output_config: { effort: "low" } }],
+		],
 	])("has %s", (_, messages) => {
 		expect(shapeOf(messages)).toBeUndefined();
 	});

@@ -69,8 +69,10 @@ function extraField(body: Json): string {
 
 function emptinessIn(messages: readonly Json[]): string | undefined {
 	if (messages.length === 0) return "messages: at least one message is required";
-	for (const [index, { role, content }] of messages.entries()) {
-		const isOptional = role === "assistant" && index === messages.length - 1;
+	for (const [index, { role, content, output_config: output }] of messages.entries()) {
+		// https://platform.claude.com/docs/build-with-claude/effort-per-message: such a message sets the effort alone.
+		const setsEffort = role === "system" && (output as Json | undefined)?.effort !== undefined;
+		const isOptional = setsEffort || (role === "assistant" && index === messages.length - 1);
 		if (blocksOf(content).length === 0 || content === "") {
 			if (isOptional) continue;
 			return `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;

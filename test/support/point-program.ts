@@ -21,15 +21,24 @@ export async function pointIn() {
 		async point(
 			name: string,
 			environment: Record<string, string> = {},
-			given: readonly string[] = [],
+			given: readonly string[] | Given = [],
 		): Promise<Pointing> {
 			const program = launchedPrograms.find((one) => one.name === name);
 			if (program === undefined) throw new Error(`There is no program ${name}.`);
 			const where = { platform: "linux", homeFolder: home, projectFolder: join(home, "project") } as const;
-			return program.point({ ...where, environment, origin, folder, given });
+			const { parameters = [], ...others } = isList(given) ? { parameters: given } : given;
+			return program.point({ ...where, firstParty: true, environment, origin, folder, parameters, ...others });
 		},
 	};
 }
+
+interface Given {
+	readonly parameters?: readonly string[];
+	readonly firstParty?: boolean;
+	readonly platform?: "win32";
+}
+
+const isList = (given: readonly string[] | Given): given is readonly string[] => Array.isArray(given);
 
 export const refusal = (reason: RegExp) =>
 	expect.objectContaining({ code: "invalid_argument", message: expect.stringMatching(reason) });

@@ -195,7 +195,8 @@ function responseItem(parts: AnswerParts, status: "in_progress" | "completed") {
 	}
 	const text = done ? JSON.stringify(answer.input) : "";
 	const call_id = idOf("call", parts);
-	return { type: "function_call", id: idOf("fc", parts), call_id, name: answer.tool, arguments: text, status };
+	const { tool: name, namespace } = answer;
+	return { type: "function_call", id: idOf("fc", parts), call_id, name, namespace, arguments: text, status };
 }
 
 function openaiResponse(parts: AnswerParts, status: "in_progress" | "completed", output: readonly unknown[]) {

@@ -1,4 +1,5 @@
-import { pick } from "../bench/random.ts";
+import { unseenAnswer } from "../../src/masking/asked.ts";
+import { createRandom, pick } from "../bench/random.ts";
 import { type HostBlock, type HostMessage, spelled } from "./host-history.ts";
 import { mostChars } from "./session-choices.ts";
 import type { Json } from "./thinking-session.ts";
@@ -12,6 +13,10 @@ export function createAnswers(
 	const upTo = (most: number) => Math.floor(random() * (most + 1));
 	const text = (words: string): HostBlock => ({ kind: "text", text: words });
 	const contents: unknown[] = [];
+	const ids: string[] = [];
+	// Of their own, so that sessions without asking agents stay what they are.
+	const asking = createRandom(seed + 1_000_000);
+	const asks = seed % 3 === 0;
 	let [calls, thoughts, answers] = [0, 0, 0];
 	const turnName = () => `${answers++}-${upTo(1_000)}`;
 	return { answerOf, next };
@@ -31,6 +36,11 @@ export function createAnswers(
 			const id = hasShortIds ? `call_${calls}` : `toolu_01Session${seed}x${String(calls).padStart(8, "0")}`;
 			const command = chance(0.3) ? `git status @slash ${calls}` : `grep -rn value-${calls} src`;
 			if (place > 0 && chance(0.1)) blocks.push(...thought());
+			if (asks && asking() < 0.15) {
+				blocks.push({ kind: "call", id, ...askedOf(asking, ids) });
+				continue;
+			}
+			ids.push(id);
 			blocks.push({ kind: "call", id, name: pick(random, ["Bash", "Grep"]), input: { command, number: "@number" } });
 		}
 		return blocks;
@@ -38,10 +48,13 @@ export function createAnswers(
 
 	/** The results of the calls, or what the person says after an answer without any. */
 	function next(answer: readonly HostBlock[]): HostMessage {
-		const results = answer.flatMap((block): HostBlock[] =>
-			block.kind === "call" ? [{ kind: "result", id: block.id, content: contentOf(), isError: chance(0.08) }] : [],
-		);
+		const results = answer.flatMap((block): HostBlock[] => (block.kind === "call" ? [resultOf(block)] : []));
 		return { role: "user", blocks: results.length > 0 ? results : [text(`Then do this ${turnName()}.`)] };
+	}
+
+	function resultOf({ id, name }: HostBlock & { readonly kind: "call" }): HostBlock {
+		const content = isAskingTool(name) ? `${unseenAnswer}\nStart the agent program.` : contentOf();
+		return { kind: "result", id, content, isError: !isAskingTool(name) && chance(0.08) };
 	}
 
 	function contentOf(): unknown {
@@ -52,6 +65,25 @@ export function createAnswers(
 		contents.push(content);
 		return content;
 	}
+}
+
+/** Whether a call of the tool is for the conversation that it is in. */
+export function isAskingTool(name: string): boolean {
+	return name.startsWith("mcp__palimpsest__");
+}
+
+/** What an agent asks in its own conversation: about all of it, or about results that it names. */
+function askedOf(random: () => number, ids: readonly string[]) {
+	const named = () => ({ tool_call_ids: ids.length > 0 ? [pick(random, ids), "toolu_unknown"] : [] });
+	const input: Json = pick(random, [
+		{},
+		{ keep_turns: 1 + Math.floor(random() * 4), refs: null },
+		{ tools: ["Grep", "B.*"] },
+		named(),
+		{ ...named(), keep: true },
+	]);
+	if (random() < 0.2) return { name: "mcp__palimpsest__guard_context", input: {} };
+	return { name: "mcp__palimpsest__mask_conversation", input };
 }
 
 function outputOf(name: string, chars: number): string {

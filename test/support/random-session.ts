@@ -4,7 +4,7 @@ import type { Editing } from "../../src/sending/editing.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { enforcementOf } from "./claude-models.ts";
 import { bodyOf, type HostBlock, type HostMessage, resultsIn, spelled, withoutThinking } from "./host-history.ts";
-import { createAnswers, written } from "./random-answers.ts";
+import { createAnswers, isAskingTool, written } from "./random-answers.ts";
 import { chooseSession, models } from "./session-choices.ts";
 import { countedNames, createSessionOracle, type OracleCounts } from "./session-oracle.ts";
 import { createSessionProxy, type PlannerFault } from "./session-proxy.ts";
@@ -15,6 +15,7 @@ export const happenings = [
 	"sessions",
 	"answers",
 	"parallel_answers",
+	"asked",
 	"forks",
 	"rewinds",
 	"resumes",
@@ -249,6 +250,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 			counts.drop_blocks += Number(outcomes.asksToDrop && outcomes.text !== undefined);
 			const answer = onlyCounts ? [] : answers.answerOf();
 			counts.parallel_answers += Number(answer.filter(({ kind }) => kind === "call").length > 1);
+			counts.asked += answer.filter((block) => block.kind === "call" && isAskingTool(block.name)).length;
 			const numbers = answer.flatMap((block) => (block.kind === "thinking" ? [block.number] : []));
 			if (outcomes.text !== undefined && outcomes.received.kind === "accepted") {
 				const enforcement = enforcementOf(model);

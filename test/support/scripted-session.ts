@@ -19,8 +19,10 @@ export interface SessionScript {
 }
 
 /** A tool that a request offers, with the JSON Schema of its arguments. */
-interface OfferedTool {
+export interface OfferedTool {
 	readonly name: string;
+	/** Codex groups the tools of an MCP server under its name. */
+	readonly namespace?: string;
 	readonly schema: Json;
 }
 
@@ -29,6 +31,8 @@ export type ScriptedAnswer =
 			readonly kind: "call";
 			readonly turn: number;
 			readonly tool: string;
+			/** Of OpenAI's Responses only. */
+			readonly namespace?: string | undefined;
 			readonly input: Json;
 			/** Arguments of further calls of the same tool in this answer. */
 			readonly parallel?: readonly Json[];
@@ -55,7 +59,7 @@ function textAtEnd({ toolTurns, needsOld }: SessionScript, seen: number, old: ke
 /** Behind the last answer, if the command of a placeholder brought a file back. */
 export const recallText = "Recalled one.";
 
-const fileName = (turn: number) => `module-${String(turn).padStart(2, "0")}.ts`;
+export const fileName = (turn: number) => `module-${String(turn).padStart(2, "0")}.ts`;
 /** Stands in the first and in the last line of a file, so that a cut text still shows it. */
 export const marker = (turn: number) => `seen-${turn * 7919}-${fileName(turn)}`;
 
@@ -73,7 +77,7 @@ export function outputOf(script: SessionScript, command: string): string | undef
 	return turn >= 1 && turn <= script.toolTurns ? fileText(script, turn) : undefined;
 }
 
-function fileText({ fileChars }: SessionScript, turn: number): string {
+export function fileText({ fileChars }: SessionScript, turn: number): string {
 	const edge = `// ${marker(turn)}\n`;
 	return edge + sourceText(turn, fileChars - 2 * edge.length) + edge;
 }
@@ -174,13 +178,17 @@ function answerInForm(body: Json): string | undefined {
 const shellNames =
 	/^(?:bash|shell|exec_command|shell_command|run_shell_command|execute_command|run_commands?|run_terminal_cmd)$/i;
 
-function shellTool(api: Api, body: Json): OfferedTool | undefined {
+export function shellTool(api: Api, body: Json): OfferedTool | undefined {
 	return offeredTools(api, body).find(({ name }) => shellNames.test(name));
 }
 
-function offeredTools(api: Api, body: Json): OfferedTool[] {
+export function offeredTools(api: Api, body: Json): OfferedTool[] {
 	return list(body.tools).flatMap((tool) => {
 		if (api === "anthropic") return [toolOf(tool.name, tool.input_schema)];
+		if (api === "openai-responses" && tool.type === "namespace") {
+			const namespace = String(tool.name);
+			return list(tool.tools).map(({ name, parameters }) => ({ ...toolOf(name, parameters), namespace }));
+		}
 		if (api === "openai-responses") return [toolOf(tool.name, tool.parameters)];
 		if (api === "openai-chat") {
 			const described = (tool.function ?? {}) as Json;
@@ -197,12 +205,12 @@ function toolOf(name: unknown, schema: unknown): OfferedTool {
 	return { name: String(name), schema: (schema ?? {}) as Json };
 }
 
-function messagesOf(api: Api, body: Json): readonly Json[] {
+export function messagesOf(api: Api, body: Json): readonly Json[] {
 	if (api === "gemini") return list(body.contents);
 	return list(api === "openai-responses" ? body.input : body.messages);
 }
 
-function callsIn(api: Api, body: Json): readonly Json[] {
+export function callsIn(api: Api, body: Json): readonly Json[] {
 	const messages = messagesOf(api, body);
 	if (api === "openai-responses") return messages.filter(({ type }) => type === "function_call");
 	if (api === "openai-chat") return messages.flatMap(({ tool_calls }) => list(tool_calls));
@@ -211,7 +219,7 @@ function callsIn(api: Api, body: Json): readonly Json[] {
 }
 
 /** Arguments that the tool's schema takes: the command in its place, the plainest value for what else is required. */
-function argumentsFor(schema: Json, command: string): Json {
+export function argumentsFor(schema: Json, command: string): Json {
 	const properties = (schema.properties ?? {}) as Readonly<Record<string, Json>>;
 	const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
 	const named = ["command", "cmd", "commands", "script"].find((name) => name in properties) ?? "command";

@@ -1,3 +1,4 @@
+import { unseenAnswer } from "../../src/masking/asked.ts";
 import { isThinking } from "./bound-prefix.ts";
 import { type HostMessage, type HostResult, resultsIn, spelled, startOf, thinkingIn } from "./host-history.ts";
 import type { Json, Message } from "./thinking-session.ts";
@@ -73,6 +74,7 @@ export const countedNames = [
 	"whole_to_masked",
 	"cut_to_masked",
 	"cuts",
+	"answered",
 	"hints_moved",
 	"adopted",
 	"blocks_left_out",
@@ -102,6 +104,8 @@ export function createSessionOracle(counts: OracleCounts) {
 			return resultsIn(history).flatMap(({ result }) => {
 				const { kind = "whole" } = forms.get(keyOf(result)) ?? {};
 				const { content } = result;
+				// What our server answers says nothing, so it is not kept.
+				if (kind === "cut" && isAnswered(content)) return [];
 				return kind === "whole" ? [] : [typeof content === "string" ? content : String((content as Json[])[0]?.text)];
 			});
 		},
@@ -221,7 +225,9 @@ export function createSessionOracle(counts: OracleCounts) {
 					}
 					counts.adopted += 1;
 				}
-				if (now.kind === "cut" && !onlyCounts) counts.cuts += 1;
+				const isAnswer = isAnswered(result.content);
+				if (now.kind === "cut" && !onlyCounts) counts[isAnswer ? "answered" : "cuts"] += 1;
+				if (isAnswer && now.kind === "masked") fail("an answer to the agent was masked before it was sent");
 				continue;
 			}
 			if (before.content === now.content) continue;
@@ -324,6 +330,11 @@ function kindOf(result: HostResult, content: unknown): Form["kind"] {
 	const text = JSON.stringify(content);
 	if (text === JSON.stringify(result.content).replaceAll("@slash", "a/b")) return "whole";
 	return /\[(?:Observation masked:|masked )/.test(text) ? "masked" : "cut";
+}
+
+/** The answer of our server to an agent that asks of its own conversation, which is to be replaced. */
+function isAnswered(content: unknown): boolean {
+	return JSON.stringify(content).includes(unseenAnswer);
 }
 
 function canonical({ role, content }: Message, isShown: (block: Json) => boolean): string {

@@ -91,6 +91,8 @@ export const usualPrices: ProviderPrices = { cacheRead: 0.1, cacheWrite: 1.25, c
  */
 export async function startStandInProvider(options: {
 	readonly script: SessionScript;
+	/** The model, in place of `nextAnswer`. */
+	readonly next?: typeof nextAnswer;
 	/** Milliseconds, for the lifetime of cache entries. */
 	readonly now?: () => number;
 	readonly prices?: ProviderPrices | ((model: string) => ProviderPrices);
@@ -103,7 +105,16 @@ export async function startStandInProvider(options: {
 	/** Before each answer. */
 	readonly delayMs?: number;
 }): Promise<StandInProvider> {
-	const { script, now = Date.now, prices = usualPrices, thinking, checksPairing, folder, delayMs } = options;
+	const {
+		script,
+		next = nextAnswer,
+		now = Date.now,
+		prices = usualPrices,
+		thinking,
+		checksPairing,
+		folder,
+		delayMs,
+	} = options;
 	const strict = thinking && createStrictMessages(thinking);
 	const useCache = createProviderCache(now, strict?.tokensOf);
 	const requests: LoggedRequest[] = [];
@@ -145,6 +156,7 @@ export async function startStandInProvider(options: {
 		if (received?.kind === "refused") {
 			const { message, headers } = received.refusal;
 			refusals.push({ path: request.url ?? "", body: text, message });
+			if (folder !== undefined) await writeFile(join(folder, `refused-${refusals.length}.json`), text);
 			const error = { type: "invalid_request_error", message };
 			return send(response, 400, { type: "error", error, request_id: `req_${refusals.length}` }, headers);
 		}
@@ -164,7 +176,7 @@ export async function startStandInProvider(options: {
 		const conversation = conversationOf(api, model, { ...body, tools: [] });
 		const seenThere = seen.get(conversation) ?? new Set();
 		seen.set(conversation, seenThere);
-		const answer = nextAnswer(script, api, body, seenThere);
+		const answer = next(script, api, body, seenThere);
 		const anthropic = received?.answer({ number, answer });
 		const thinkingTokens = anthropic?.thinkingTokens ?? 0;
 		const tokens = { outputTokens: outputTokens + thinkingTokens, thinkingTokens };

@@ -1,0 +1,152 @@
+import { groupBy } from "../conversation/lists.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import type { AskedCall, askedResults } from "../masking/asked.ts";
+import { callsInView } from "../masking/in-use.ts";
+import { cleanValue } from "../masking/placeholder.ts";
+import { whole } from "../operations/report-text.ts";
+
+/** A result as it was last sent, in tokens of the provider. */
+export interface ShownResult {
+	readonly tokens: number;
+	/** Freed if it is masked. */
+	readonly saves: number;
+	readonly isGone: boolean;
+	/** Freed by the decision on it; 0 without one. */
+	readonly frees: number;
+	readonly ref: () => string | undefined;
+}
+
+interface AskedConversation {
+	readonly paired: readonly PairedResult[];
+	readonly results: readonly ShownResult[];
+	/** Tokens of the system prompt and the tools. */
+	readonly surroundings: number;
+	/** Tokens of the request. */
+	readonly tokens: number;
+	readonly window: number | undefined;
+	/** Price steps of the model. */
+	readonly steps: readonly number[];
+	/** Whether the provider clears results. */
+	readonly clears: boolean;
+	readonly isOff: boolean;
+	readonly isArchived: boolean;
+	/** The tool or the command that reads an original. */
+	readonly recalledBy: string | undefined;
+	readonly choose: (call: AskedCall) => ReturnType<typeof askedResults>;
+}
+
+/** The answer to a call that asks for something in its own conversation. Of the conversation it has names, references and figures. */
+export function writeAskedAnswer(call: AskedCall, about: AskedConversation): string {
+	if (call.kind === "state") return stateAnswer(call, about);
+	const chosen = about.choose(call);
+	const unknown =
+		chosen.unknown > 0 ? `${counted(chosen.unknown, "reference or id", "references or ids")} not found here.` : "";
+	const words = call.kind === "keep" ? keepAnswer(chosen.places, about) : maskAnswer(chosen, about);
+	return [...words, ...(unknown ? [unknown] : [])].join(" ");
+}
+
+function maskAnswer({ places, kept }: ReturnType<typeof askedResults>, about: AskedConversation): string[] {
+	const { results, isOff, clears, isArchived, recalledBy } = about;
+	if (isOff) return ["No result masked: the policy of this user turns masking off."];
+	const gone = places.filter((place) => results[place]?.isGone);
+	const masked = clears ? Array.from(results.keys()).filter((place) => results[place]?.frees) : places;
+	const freed = masked.filter((place) => results[place]?.frees);
+	const tokens = freed.reduce((sum, place) => sum + (results[place]?.frees ?? 0), 0);
+	const again = isArchived
+		? `each can be read again with ${howToRead(recalledBy)}`
+		: "none is archived, so none can be read again";
+	const by = clears ? "cleared by the provider, oldest first," : "masked";
+	const short = places.length - gone.length - places.filter((place) => results[place]?.frees).length;
+	return [
+		freed.length > 0
+			? `${counted(freed.length, "result")} ${by} from the next request on, ${whole(tokens)} tokens; ${again}.`
+			: "No result masked.",
+		...(gone.length > 0 ? [`${counted(gone.length, "result was", "results were")} masked before.`] : []),
+		...(short > 0 ? [`${counted(short, "result is", "results are")} too short to mask.`] : []),
+		...(kept > 0
+			? [
+					`${counted(kept, "error, answer of a person or skill", "errors, answers of people or skills")} not masked: name it by refs or tools.`,
+				]
+			: []),
+	];
+}
+
+function howToRead(recalledBy: string | undefined): string {
+	return recalledBy?.replace("{ref}", "REF") ?? "its reference";
+}
+
+function keepAnswer(places: readonly number[], { results, clears, recalledBy }: AskedConversation): string[] {
+	if (clears) return ["The provider clears results of this conversation, oldest first, so none is kept."];
+	const gone = places.filter((place) => results[place]?.isGone);
+	const stay = places.length - gone.length;
+	return [
+		`${counted(stay, "result stays", "results stay")} in view for the next ${callsInView} answers.`,
+		...(gone.length > 0
+			? [
+					`${counted(gone.length, "result is", "results are")} masked already: read it again with ${howToRead(recalledBy)}.`,
+				]
+			: []),
+	];
+}
+
+const mostTools = 8;
+const mostResults = 12;
+/** Shorter results are not named. */
+const leastNamedTokens = 300;
+
+function stateAnswer(call: AskedCall, about: AskedConversation): string {
+	const { paired, results, surroundings, tokens, window, steps, clears, isOff } = about;
+	const shown = results.map((result, place) => ({ ...result, place, tool: toolOf(paired[place]) }));
+	const inView = shown.filter(({ isGone }) => !isGone);
+	const ofResults = shown.reduce((sum, one) => sum + one.tokens, 0);
+	const share = (part: number) => ` (${Math.round((100 * part) / tokens)} %)`;
+	const byTool = Array.from(
+		groupBy(inView, ({ tool }) => tool),
+		([tool, own]) => ({
+			tool,
+			count: own.length,
+			tokens: own.reduce((sum, one) => sum + one.tokens, 0),
+		}),
+	).sort((a, b) => b.tokens - a.tokens);
+	const largest = inView
+		.filter((one) => one.tokens >= leastNamedTokens && one.saves > 0)
+		.sort((a, b) => b.tokens - a.tokens)
+		.slice(0, mostResults);
+	const old = about.choose({ ...call, kind: "mask" });
+	const freed = old.places.reduce((sum, place) => sum + (results[place]?.isGone ? 0 : (results[place]?.saves ?? 0)), 0);
+	const step = steps.toSorted((a, b) => a - b).find((over) => over >= tokens);
+	const passed = steps.filter((over) => over < tokens);
+	const gone = shown.length - inView.length;
+	return [
+		`This conversation has ${whole(tokens)} tokens${window === undefined ? "; the window of its model is not known." : `, ${Math.round((100 * tokens) / window)} % of a window of ${whole(window)}.`}`,
+		...(passed.length > 0 ? [`It is over the price step at ${whole(Math.max(...passed))} tokens.`] : []),
+		...(step === undefined ? [] : [`The next price step is at ${whole(step)} tokens.`]),
+		`System prompt and tools ${whole(surroundings)}${share(surroundings)}, tool results ${whole(ofResults)}${share(ofResults)}, messages and calls ${whole(Math.max(0, tokens - surroundings - ofResults))}.`,
+		...(byTool.length > 0
+			? [
+					`Results by tool: ${byTool
+						.slice(0, mostTools)
+						.map((one) => `${one.tool} ${whole(one.tokens)} in ${one.count}`)
+						.join(", ")}${byTool.length > mostTools ? ` and ${byTool.length - mostTools} more tools` : ""}.`,
+				]
+			: []),
+		...(largest.length > 0
+			? [
+					"The largest, with the references that mask_conversation takes as refs:",
+					...largest.map((one) => `${one.ref() ?? "no reference"} ${one.tool} ${whole(one.tokens)}`),
+				]
+			: []),
+		...(gone > 0 ? [`${counted(gone, "result is", "results are")} masked already.`] : []),
+		isOff
+			? "The policy of this user turns masking off."
+			: `Calling mask_conversation without messages and path ${clears ? "has the provider clear" : "masks"} the old results and frees ${whole(freed)} tokens.`,
+	].join("\n");
+}
+
+function toolOf(paired: PairedResult | undefined): string {
+	return cleanValue(paired?.call?.name ?? "unknown");
+}
+
+function counted(count: number, one: string, several = `${one}s`): string {
+	return `${whole(count)} ${count === 1 ? one : several}`;
+}
