@@ -189,7 +189,8 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		];
 		const dry = await runCli(other, { folder, environment });
 		expect(dry.text).toContain(`upstream openai: ${provider.origin}\n`);
-		expect(dry.text).toContain("set MY_URL=http://127.0.0.1:PORT\nrun agent\n");
+		expect(dry.text).toContain("set MY_URL=http://127.0.0.1:PORT\n");
+		expect(dry.text).toMatch(/\nrun agent\n$/);
 	});
 
 	it("refuses an address without the proxy's place, and an upstream for a program that it knows", async () => {
