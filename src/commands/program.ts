@@ -129,11 +129,7 @@ function addProxyCommand(program: Command): void {
 	withArchive(withPolicy(proxy))
 		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
 		.option("--host <host>", "loopback address to listen on")
-		.option(
-			"--upstream <api=url>",
-			"base URL of anthropic, openai, gemini (default: the provider's own), bedrock or vertex",
-			repeatable,
-		)
+		.option(...upstream)
 		.option(...keepWarm)
 		.option("--metrics", "serve Prometheus metrics at /palimpsest/metrics")
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
@@ -145,7 +141,18 @@ function addProxyCommand(program: Command): void {
 		.option("--port <port>", "port of one proxy (default: all that run)", portNumber)
 		.option("--json", "as JSON")
 		.action(async (_, command: Command) => (await import("./proxy-status.ts")).proxyStatus(command.optsWithGlobals()));
+	proxy
+		.command("env")
+		.description("Print the variables that point programs at a running proxy, for eval in a shell.")
+		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
+		.addOption(new Option("--shell <name>", "shell that reads it").choices(["sh", "fish", "powershell"]))
+		.action(async (_, command: Command) =>
+			(await import("./proxy-environment.ts")).proxyEnvironment(command.optsWithGlobals()),
+		);
 }
+
+const upstreams = "base URL of anthropic, openai, gemini (default: the provider's own), bedrock or vertex";
+const upstream = ["--upstream <api=url>", upstreams, repeatable] as const;
 
 const keepWarm = [
 	"--keep-warm",
@@ -247,6 +254,8 @@ function addLaunchCommand(program: Command): void {
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
+		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)
+		.option(...upstream)
 		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
 		.option("--no-first-party", "do not tell Claude Code that it talks to Anthropic itself")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")

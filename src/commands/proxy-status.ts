@@ -51,7 +51,7 @@ function linesOf(status: ProxyStatus): string[] {
 	];
 }
 
-async function statusAt(address: string): Promise<ProxyStatus> {
+export async function statusAt(address: string): Promise<ProxyStatus> {
 	try {
 		return JSON.parse(await textFrom(`${address}/palimpsest/status`)) as ProxyStatus;
 	} catch {

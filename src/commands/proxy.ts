@@ -7,8 +7,10 @@ import { archiveLocation, probeArchive } from "../archive/open.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { openFigures } from "../figures/store.ts";
+import { anyProgram } from "../hosts/any-program.ts";
 import type { LaunchedProgram, LaunchSurroundings, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
+import { keepNewEntries, linkEntries } from "../hosts/linked-folder.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
@@ -135,6 +137,9 @@ function upstreamsOf(given: readonly string[]): Upstreams {
 
 interface LaunchOptions extends ArchiveCommandOptions {
 	readonly port?: number;
+	/** `NAME=TEMPLATE`, for a program that is not known here. */
+	readonly env?: readonly string[];
+	readonly upstream?: readonly string[];
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
 	readonly firstParty?: boolean;
@@ -145,8 +150,9 @@ interface LaunchOptions extends ArchiveCommandOptions {
  * terminal. The exit code is the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
-	const known = launchedPrograms.map((program) => program.name);
-	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
+	const program = options.env
+		? anyProgram(name, options.env, upstreamsOf(options.upstream ?? []))
+		: knownProgram(name, options);
 	const policy = continuousPolicy(await commandConfig(options));
 	if (options.dryRun) {
 		// Refuses a policy as the launch does, and touches no archive.
@@ -197,6 +203,12 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 }
 
+function knownProgram(name: string, { upstream }: LaunchOptions): LaunchedProgram {
+	if (upstream) refuseUsage("--upstream is for programs that --env points at the proxy");
+	const known = launchedPrograms.map((program) => program.name);
+	return launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
+}
+
 function pointingOf(
 	{ point }: LaunchedProgram,
 	{ port, ...given }: { readonly port: number } & Pick<LaunchSurroundings, "folder" | "parameters" | "firstParty">,
@@ -221,8 +233,8 @@ interface Launch {
 
 async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 	const { pointing, parameters, options, folder, address } = launch;
-	for (const [name, text] of Object.entries(pointing.files))
-		await writeFile(path.join(folder, name), text, { mode: 0o600 });
+	const { files, linkedFolder } = pointing;
+	for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text, { mode: 0o600 });
 	const env = {
 		...process.env,
 		...pointing.environment,
@@ -231,6 +243,7 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),
 	};
+	if (linkedFolder !== undefined) await linkEntries(linkedFolder, folder);
 	const words = [...pointing.parameters, ...(pointing.ownParameters ?? parameters)];
 	// npm's commands are scripts on Windows, which only a shell can run.
 	const shell = process.platform === "win32";
@@ -246,15 +259,18 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		return { started: false, exitCode: started.exitCode };
 	} finally {
 		keepSignals();
+		if (linkedFolder !== undefined) await keepNewEntries(linkedFolder, folder, [...Object.keys(files), ...ownCommands]);
 	}
 }
+
+const ownCommands = ["palimpsest", "palimpsest.cmd"] as const;
 
 /** The program's shell finds `palimpsest`, also where it is not installed. */
 async function withOwnPath(folder: string): Promise<Record<string, string>> {
 	const words = ownCommand();
 	if (words.length === 1) return {};
 	const isWindows = process.platform === "win32";
-	const file = path.join(folder, isWindows ? "palimpsest.cmd" : "palimpsest");
+	const file = path.join(folder, ownCommands[isWindows ? 1 : 0]);
 	const quoted = words.map(isWindows ? windowsWord : shellWord).join(" ");
 	await writeFile(file, isWindows ? `@${quoted} %*\r\n` : `#!/bin/sh\nexec ${quoted} "$@"\n`);
 	await chmod(file, 0o755);
@@ -280,7 +296,12 @@ async function showPlan(
 			return proxy ? [`${api} is reached through ${proxy.url.host} (${proxy.variable})`] : [];
 		}),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
-		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
+		...(await Promise.all(
+			Object.entries(files).map(async ([name, text]) => {
+				const json = name.endsWith(".toml") ? JSON.stringify((await import("smol-toml")).parse(text)) : text;
+				return `file ${path.join(folder, name)}: ${withoutSettings(json)}`;
+			}),
+		)),
 		`run ${[program.command, ...ours, ...ownParameters].map(shellWord).join(" ")}`,
 	];
 	show(withoutCredentials(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`));

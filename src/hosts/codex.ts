@@ -2,18 +2,10 @@ import path from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import { nothingSet, providers, refusedLaunch, textAt, textOf, withVersionOf } from "./base-url.ts";
+import { ownFolder, point } from "./codex-address.ts";
 import { type HookContext, readToolEvent, type ToolEvent } from "./hook-answers.ts";
-import {
-	type Host,
-	type HostSurroundings,
-	type LaunchSurroundings,
-	ofProject,
-	type Pointing,
-	usualServer,
-} from "./host.ts";
+import { type Host, ofProject, usualServer } from "./host.ts";
 import { outputIn, type Place, replaceUsage } from "./session-usage.ts";
-import { settingsIn } from "./settings-file.ts";
 
 export const codex: Host = {
 	name: "codex",
@@ -52,11 +44,6 @@ export const codex: Host = {
 	},
 };
 
-/** The folder of its own settings. */
-function ownFolder({ homeFolder, environment }: Pick<HostSurroundings, "homeFolder" | "environment">): string {
-	return environment.CODEX_HOME || path.join(homeFolder, ".codex");
-}
-
 /** Codex cuts the output of its shell itself, before a hook gets it (Codex 0.169). */
 const cutByHost = /^Warning: truncated output \(original token count: \d+\)\n/;
 
@@ -88,33 +75,6 @@ function shownText(response: unknown): string | undefined {
 	if (structuredContent !== undefined && structuredContent !== null) return JSON.stringify(structuredContent);
 	const texts = content.map((block) => (isJsonObject(block) && block.type === "text" ? block.text : undefined));
 	return texts.every((text) => typeof text === "string") ? texts.join("\n") : undefined;
-}
-
-/** Source: https://developers.openai.com/codex/config-reference (`openai_base_url`, `model_providers`). */
-async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { environment, origin } = where;
-	const folder = ownFolder(where);
-	const config = await settingsIn(path.join(folder, "config.toml"));
-	const profile = textAt(config, ["profiles", textOf(config.profile) ?? "", "model_provider"]);
-	const name = profile ?? textOf(config.model_provider) ?? "openai";
-	const custom = isJsonObject(config.model_providers) ? config.model_providers[name] : undefined;
-	if (isJsonObject(custom)) {
-		const upstream = textOf(custom.base_url) ?? providers.openai;
-		const setting = `model_providers.${name}.base_url=${JSON.stringify(withVersionOf(upstream, origin))}`;
-		return { ...nothingSet, upstreams: { openai: upstream }, parameters: ["-c", setting] };
-	}
-	if (name !== "openai")
-		throw refusedLaunch(codex.title, `its provider is ${name}, whose address cannot be set. Choose another one`);
-	const signIn = await settingsIn(path.join(folder, "auth.json"));
-	const hasKey = textOf(signIn.OPENAI_API_KEY) !== undefined || environment.CODEX_API_KEY || environment.OPENAI_API_KEY;
-	if (signIn.tokens && !hasKey) {
-		const reason =
-			"it is signed in with ChatGPT, and then takes no other address. Sign in with a key (codex login --with-api-key)";
-		throw refusedLaunch(codex.title, reason);
-	}
-	const upstream = textOf(config.openai_base_url) ?? (environment.OPENAI_BASE_URL || providers.openai);
-	const setting = `openai_base_url=${JSON.stringify(withVersionOf(upstream, origin))}`;
-	return { ...nothingSet, upstreams: { openai: upstream }, parameters: ["-c", setting] };
 }
 
 /** The header, also of the first versions, which wrote it without a record around it. */

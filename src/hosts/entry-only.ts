@@ -1,9 +1,8 @@
 import path from "node:path";
 import {
+	byPlatform,
 	codeFolder,
-	configFolder,
 	type Host,
-	type HostSurroundings,
 	inBoth,
 	ofProject,
 	ofUser,
@@ -82,25 +81,3 @@ export const windsurf: Host = {
 		source: "https://docs.windsurf.com/windsurf/cascade/mcp",
 	},
 };
-
-export const goose: Host = {
-	name: "goose",
-	title: "Goose",
-	server: {
-		format: "yaml",
-		key: ["extensions", "palimpsest"],
-		file: ofUser(byPlatform(["Block", "goose", "config", "config.yaml"], ["goose", "config.yaml"])),
-		entry: ({ command: cmd, args, env: envs }) => {
-			return { name: "palimpsest", type: "stdio", cmd, args, envs, enabled: true, timeout: 300 };
-		},
-		afterwards: "Start a new Goose session.",
-		source: "https://block.github.io/goose/docs/getting-started/using-extensions",
-	},
-};
-
-function byPlatform(onWindows: readonly string[], elsewhere: readonly string[]) {
-	return (where: HostSurroundings) =>
-		where.platform === "win32"
-			? path.join(settingsFolder(where), ...onWindows)
-			: path.join(configFolder(where), ...elsewhere);
-}

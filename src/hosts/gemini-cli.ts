@@ -88,11 +88,14 @@ async function point({ homeFolder, projectFolder = ".", environment, origin }: L
 			'it takes another address only where a sign-in is chosen. Choose a Gemini API key (/auth, or "security": {"auth": {"selectedType": "gemini-api-key"}} in ~/.gemini/settings.json)';
 		throw refusedLaunch(geminiCli.title, reason);
 	}
+	if (signIn === "oauth-personal" || signIn === "compute-default-credentials") {
+		// Source: `CodeAssistServer` of Gemini CLI 0.61.
+		const upstream = environment.CODE_ASSIST_ENDPOINT || "https://cloudcode-pa.googleapis.com";
+		return { ...nothingSet, upstreams: { gemini: upstream }, environment: { CODE_ASSIST_ENDPOINT: origin } };
+	}
 	if (signIn !== "gemini-api-key" && signIn !== "gateway") {
-		throw refusedLaunch(
-			geminiCli.title,
-			`its sign-in is ${signIn}, which takes no other address. Choose a Gemini API key (/auth)`,
-		);
+		const reason = `its sign-in is ${signIn}, which takes no other address. Choose a Gemini API key or a Google sign-in (/auth)`;
+		throw refusedLaunch(geminiCli.title, reason);
 	}
 	return {
 		...nothingSet,

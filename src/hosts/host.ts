@@ -105,6 +105,13 @@ export function settingsFolder(where: HostSurroundings): string {
 	return configFolder(where);
 }
 
+export function byPlatform(onWindows: readonly string[], elsewhere: readonly string[]) {
+	return (where: HostSurroundings) =>
+		where.platform === "win32"
+			? path.join(settingsFolder(where), ...onWindows)
+			: path.join(configFolder(where), ...elsewhere);
+}
+
 /** Of VS Code, also for its extensions. */
 export const codeFolder = (where: HostSurroundings) => path.join(settingsFolder(where), "Code", "User");
 
@@ -183,10 +190,12 @@ export interface LaunchSurroundings extends HostSurroundings {
 	readonly firstParty: boolean;
 }
 
+export type UpstreamApi = "anthropic" | "bedrock" | "vertex" | "openai" | "gemini";
+
 /** How a program reaches another base URL for one run; nothing of it outlasts the run. */
 export interface Pointing {
 	/** The providers that it would use without us, by API: its own settings, or the provider's address. */
-	readonly upstreams: Readonly<Partial<Record<"anthropic" | "bedrock" | "vertex" | "openai" | "gemini", string>>>;
+	readonly upstreams: { readonly [Name in UpstreamApi]?: string };
 	readonly environment: Readonly<Record<string, string>>;
 	/** Before the arguments of the user. */
 	readonly parameters: readonly string[];
@@ -194,6 +203,8 @@ export interface Pointing {
 	readonly ownParameters?: readonly string[];
 	/** Text of temporary files by name, in `folder`. */
 	readonly files: Readonly<Record<string, string>>;
+	/** A copy of a folder, in which each entry is a link to the real one but for the files. What is new there is kept. */
+	readonly linkedFolder?: string;
 	/** Variables of the network that its settings set, and that therefore win over the environment. */
 	readonly network?: Environment;
 	/** It takes us for the provider itself, and may send only new messages: a thread, which cannot be edited. */

@@ -2,12 +2,20 @@ import { aider } from "./aider.ts";
 import { claudeCode } from "./claude-code.ts";
 import { cline } from "./cline.ts";
 import { codex } from "./codex.ts";
+import { continueCli } from "./continue.ts";
 import { copilotCli } from "./copilot-cli.ts";
-import { claudeDesktop, cursor, goose, jetbrains, vscode, windsurf, zed } from "./entry-only.ts";
+import { crush } from "./crush.ts";
+import { droid } from "./droid.ts";
+import { claudeDesktop, cursor, jetbrains, vscode, windsurf, zed } from "./entry-only.ts";
 import { geminiCli } from "./gemini-cli.ts";
+import { goose } from "./goose.ts";
 import type { CommandHookHost, HookHost, Host, LaunchedProgram, PluginHost, ServerHost } from "./host.ts";
+import { kilo } from "./kilo.ts";
+import { kimiCode } from "./kimi-code.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
+import { qwenCode } from "./qwen-code.ts";
+import { amp, auggie } from "./without-address.ts";
 
 /** Every host, in the order in which lists name them. */
 export const hosts: readonly Host[] = [
@@ -26,6 +34,14 @@ export const hosts: readonly Host[] = [
 	goose,
 	pi,
 	aider,
+	qwenCode,
+	kimiCode,
+	continueCli,
+	kilo,
+	crush,
+	droid,
+	auggie,
+	amp,
 ];
 
 /** The hosts into whose settings the server can be entered. */

@@ -75,14 +75,22 @@ function ownFolder(where: Pick<HostSurroundings, "homeFolder" | "environment">):
 
 /** Source: https://opencode.ai/docs/config (`OPENCODE_CONFIG_CONTENT` is laid over every file). */
 async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { environment, origin, projectFolder = "." } = where;
+	const { environment, projectFolder = "." } = where;
 	const files = [ownFolder(where), projectFolder].flatMap((at) =>
 		["opencode.json", "opencode.jsonc"].map((name) => path.join(at, name)),
 	);
 	if (environment.OPENCODE_CONFIG) files.splice(2, 0, environment.OPENCODE_CONFIG);
+	return pointByContent(where, { variable: "OPENCODE_CONFIG_CONTENT", files });
+}
+
+/** Lays other addresses over the settings in `files`, the last of which wins, by a variable that wins over all of them. */
+export async function pointByContent(
+	{ environment, origin }: LaunchSurroundings,
+	{ variable: content, files }: { readonly variable: string; readonly files: readonly string[] },
+): Promise<Pointing> {
 	const settings = await Promise.all(files.map(settingsIn));
 	const { readSettings } = await import("../json-text/settings.ts");
-	const inline = readSettings(environment.OPENCODE_CONFIG_CONTENT ?? "");
+	const inline = readSettings(environment[content] ?? "");
 	const bases = { anthropic: versioned.anthropic, openai: versioned.openai, google: versioned.gemini };
 	const named = Object.entries(bases).map(([name, usual]) => {
 		const found = [...settings, inline].map((one) => textAt(one, ["provider", name, "options", "baseURL"]));
@@ -96,7 +104,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	return {
 		...nothingSet,
 		upstreams: { anthropic, openai, gemini },
-		environment: { OPENCODE_CONFIG_CONTENT: JSON.stringify(laidOver(inline, { provider })) },
+		environment: { [content]: JSON.stringify(laidOver(inline, { provider })) },
 	};
 }
 

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 
 const mostBytes = 32 * 1024 * 1024;
 
-/** A program's settings, TOML or JSON with comments; `{}` for a file that is absent or that the program itself could not read. */
+/** A program's settings, TOML, YAML or JSON with comments; `{}` for a file that is absent or that the program itself could not read. */
 export async function settingsIn(file: string): Promise<JsonObject> {
 	try {
 		const value = await readSettingsFile(file);
@@ -12,11 +12,21 @@ export async function settingsIn(file: string): Promise<JsonObject> {
 	}
 }
 
+/** The text of a file; `undefined` for one that is absent or cannot be read. */
+export async function textIn(file: string): Promise<string | undefined> {
+	return readText(file).catch(() => undefined);
+}
+
 /** Rejects where `settingsIn` has nothing. */
 export async function readSettingsFile(file: string): Promise<unknown> {
+	const text = await readText(file);
+	if (file.endsWith(".toml")) return (await import("smol-toml")).parse(text);
+	return /\.ya?ml$/.test(file) ? (await import("yaml")).parse(text) : readJson(text);
+}
+
+async function readText(file: string): Promise<string> {
 	const { readRegularFile } = await import("../files/access.ts");
-	const text = (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
-	return file.endsWith(".toml") ? (await import("smol-toml")).parse(text) : readJson(text);
+	return (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
 }
 
 /** JSON, also with comments. Rejects for other texts. */

@@ -60,14 +60,15 @@ export async function readRequest(
 	const document = readJsonText(text, "the request");
 	if (isLarge) await othersGoOn();
 	const body = document.value;
-	if (!holdsMessages(body)) return { kind: "as_sent", problem: undefined };
+	const inner = withoutWrapper(body);
+	if (!holdsMessages(inner)) return { kind: "as_sent", problem: undefined };
 	if (isJsonObject(objectOf(body).thread)) return { kind: "thread" };
 	const request: HostRequest<string> = {
 		body,
 		formats: formatsOfApi[route.api],
 		terms: how.termsOf(body),
 		model: route.model ?? stringAt(objectOf(body), "model"),
-		recall: recallCommand === undefined ? undefined : recallOffered(body, recallCommand),
+		recall: recallCommand === undefined ? undefined : recallOffered(inner, recallCommand),
 		decides: route.kind !== "counted",
 		isEnforced,
 		// The clouds refuse those that they do not serve, and each takes them in a form of its own.
@@ -85,6 +86,12 @@ export async function readRequest(
 function withMembers(text: string, members: Readonly<Record<string, unknown>>): string {
 	const start = text.indexOf("{") + 1;
 	return `${text.slice(0, start)}${compactJson(members).slice(1, -1)},${text.slice(start)}`;
+}
+
+/** With a Google sign-in, Gemini's request is in `request`, beside the model and the project. */
+function withoutWrapper(body: unknown): unknown {
+	const { request } = objectOf(body);
+	return isJsonObject(request) && Array.isArray(request.contents) ? request : body;
 }
 
 function holdsMessages(body: unknown): boolean {

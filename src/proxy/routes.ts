@@ -31,6 +31,8 @@ export interface Route {
 const messages = /(?:^|\/)messages(\/count_tokens)?$/;
 const openai = /(?:^|\/)(?:chat\/completions|responses)$/;
 const gemini = /(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/;
+/** Of a Google sign-in. The body names the model, and holds the request in `request`. */
+const codeAssist = /(?:^|\/)v1internal:(?:generateContent|streamGenerateContent)$/;
 /** "Use Claude models" (docs.cloud.google.com/vertex-ai). Colons may be encoded. */
 const vertex = /(?:^|\/)publishers\/anthropic\/models\/(?<model>[^/:]+)(?::|%3A)(?:rawPredict|streamRawPredict)$/i;
 /** "InvokeModel" and "InvokeModelWithResponseStream" (docs.aws.amazon.com/bedrock); the model may be an encoded ARN. */
@@ -61,7 +63,7 @@ function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): R
 		if (counts) return to("anthropic", counts[1] === undefined ? "edited" : "counted");
 		if (openai.test(pathname)) return to("openai", "edited");
 		const ofGemini = gemini.exec(pathname)?.groups?.model;
-		if (ofGemini !== undefined) return to("gemini", "edited", ofGemini);
+		if (ofGemini !== undefined || codeAssist.test(pathname)) return to("gemini", "edited", ofGemini);
 		const ofVertex = vertex.exec(pathname)?.groups?.model;
 		// That one names the model in the body.
 		if (ofVertex === "count-tokens") return to("vertex", "counted");

@@ -167,6 +167,68 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(await readdir(join(folder, ".cline/data/settings"))).toEqual(["providers.json"]);
 	});
 
+	it("starts any program that --env points at the proxy", async () => {
+		const environment = await install("agent", asking);
+		const given = ["launch", "--env", "ANTHROPIC_BASE_URL={proxy}/base", "--", "agent", "--flag"];
+		const { code, text, lines } = await runCli(given, { folder, environment });
+		expect([code, lines.at(-1)]).toEqual([7, expect.stringContaining("1 request")]);
+		const said = JSON.parse(text);
+		expect(said).toMatchObject({ text: "A short title", arguments: ["--flag"] });
+		expect(said.base).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/base$/);
+		// The variable named the upstream before.
+		expect(provider.paths).toEqual(["POST /base/v1/messages"]);
+		const other = [
+			"launch",
+			"--env",
+			"MY_URL={proxy}",
+			"--upstream",
+			`openai=${provider.origin}`,
+			"--dry-run",
+			"--",
+			"agent",
+		];
+		const dry = await runCli(other, { folder, environment });
+		expect(dry.text).toContain(`upstream openai: ${provider.origin}\n`);
+		expect(dry.text).toContain("set MY_URL=http://127.0.0.1:PORT\n");
+		expect(dry.text).toMatch(/\nrun agent\n$/);
+	});
+
+	it("refuses an address without the proxy's place, and an upstream for a program that it knows", async () => {
+		const form = await runCli(["launch", "--env", "OPENAI_BASE_URL=http://127.0.0.1", "--", "agent"], { folder });
+		expect([form.code, form.lines]).toEqual([1, [expect.stringContaining("NAME=URL with {proxy} in it")]]);
+		const upstream = await runCli(["launch", "--upstream", "openai=http://127.0.0.1", "claude"], { folder });
+		expect([upstream.code, upstream.lines[0]]).toEqual([2, expect.stringContaining("--upstream is for programs")]);
+	});
+
+	it("gives Kimi Code its own folder, and keeps what it writes there but for our settings", async () => {
+		const program = `
+			const { readFileSync, renameSync, statSync, writeFileSync } = require("node:fs");
+			const home = process.env.KIMI_CODE_HOME;
+			console.log(JSON.stringify([readFileSync(home + "/config.toml", "utf8"), readFileSync(home + "/sessions/one", "utf8")]));
+			console.error("mode " + (statSync(home + "/config.toml").mode & 0o777).toString(8));
+			writeFileSync(home + "/new", "");
+			writeFileSync(home + "/sessions/two", "");
+			writeFileSync(home + "/index.tmp", "after");
+			renameSync(home + "/index.tmp", home + "/index");`;
+		const environment = { ...(await install("kimi", program)), TMPDIR: join(folder, "tmp") };
+		await mkdir(join(folder, "tmp"));
+		const home = join(folder, ".kimi-code");
+		await mkdir(join(home, "sessions"), { recursive: true });
+		const config = '[providers.mine]\ntype = "anthropic"\napi_key = "k"\n[models.one]\nprovider = "mine"\n';
+		const files = { "config.toml": config, index: "before", "sessions/one": "text" };
+		for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text);
+		const { code, text, lines } = await runCli(["launch", "kimi"], { folder, environment });
+		expect([code, lines[0]]).toEqual([0, "mode 600"]);
+		const [seen, session] = JSON.parse(text);
+		expect([seen, session]).toEqual([expect.stringMatching(/base_url = "http:\/\/127/), "text"]);
+		expect(await readFile(join(home, "config.toml"), "utf8")).toBe(config);
+		expect(await readFile(join(home, "index"), "utf8")).toBe("after");
+		expect((await readdir(home, { recursive: true })).sort()).toEqual(
+			["config.toml", "index", "new", "sessions", join("sessions", "one"), join("sessions", "two")].sort(),
+		);
+		expect(await readdir(join(folder, "tmp"))).toEqual([]);
+	});
+
 	it("refuses a name that it does not know, and options of the program without --", async () => {
 		const unknown = await runCli(["launch", "clode"], { folder });
 		expect([unknown.code, unknown.lines[0]]).toEqual([2, expect.stringContaining('"clode". Did you mean claude?')]);
@@ -180,9 +242,15 @@ describe("a dry run", () => {
 		gemini: { GOOGLE_GEMINI_BASE_URL: "https://gateway.example" },
 		copilot: { COPILOT_PROVIDER_BASE_URL: "https://gateway.example/v1" },
 		cline: { CLINE_PROVIDER_SETTINGS_PATH: "settings.json" },
+		qwen: { OPENAI_API_KEY: "k", OPENAI_MODEL: "m", OPENAI_BASE_URL: "https://gateway.example/v1" },
+		kimi: { KIMI_CODE_HOME: "." },
+		cn: { CONTINUE_GLOBAL_DIR: "." },
+		droid: { FACTORY_RUNTIME_SETTINGS_PATH: "settings.json" },
+		goose: { GOOSE_PROVIDER: "anthropic" },
 	} as Readonly<Record<string, Record<string, string>>>;
 
-	it.each(launchedPrograms.map(({ name, command }) => [name, command]))(
+	const withAddress = launchedPrograms.filter(({ name }) => name !== "auggie" && name !== "amp");
+	it.each(withAddress.map(({ name, command }) => [name, command]))(
 		"shows %s, and starts nothing",
 		async (name, command) => {
 			const settings = {
@@ -190,16 +258,22 @@ describe("a dry run", () => {
 					"openai-compatible": { settings: { apiKey: "secret-of-cline", baseUrl: "https://gateway.example/v1" } },
 				},
 				lastUsedProvider: "openai-compatible",
+				customModels: [{ provider: "openai", baseUrl: "https://gateway.example/v1", apiKey: "secret-of-droid" }],
 			};
-			await writeFile(join(folder, "settings.json"), JSON.stringify(settings));
+			const files = {
+				"settings.json": JSON.stringify(settings),
+				"config.toml": `[providers.mine]\ntype = "anthropic"\nbase_url = "https://gateway.example"\napi_key = "secret-of-kimi"\n[models.one]\nprovider = "mine"\n`,
+				"config.yaml": "models: [{ provider: anthropic, apiKey: secret-of-continue }]\n",
+			};
+			for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
 			const environment = { ...(set[name] ?? {}), PATH: "", TMPDIR: folder };
 			const { code, text, lines } = await runCli(["launch", name, "--dry-run", "--", "a b"], { folder, environment });
 			expect([code, lines]).toEqual([0, []]);
 			expect(text).toMatch(/^upstream (?:anthropic|openai|gemini): https:\/\/\S+$/m);
 			expect(text).toContain("http://127.0.0.1:PORT");
 			expect(text.trimEnd().split("\n").at(-1)).toMatch(new RegExp(`^run ${command} .*'a b'$`));
-			expect(text).not.toContain("secret-of-cline");
-			expect(await readdir(folder)).toEqual(["settings.json"]);
+			expect(text).not.toContain("secret-of-");
+			expect((await readdir(folder)).sort()).toEqual(["config.toml", "config.yaml", "settings.json"]);
 		},
 	);
 

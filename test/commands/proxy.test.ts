@@ -51,6 +51,32 @@ describe("palimpsest proxy", () => {
 		return upstream.received.at(-1)?.body.toString() as string;
 	}
 
+	it("prints the variables of a shell, and none for a proxy that does not run", async () => {
+		const folder = await scratchFolder();
+		const { port, child, url } = await startCommand(folder);
+		const { code, text } = await runCli(["proxy", "env", "--port", port, "--shell", "sh"], { folder });
+		expect([code, text.split("\n")]).toEqual([
+			0,
+			[
+				`export ANTHROPIC_BASE_URL=${url}`,
+				`export OPENAI_BASE_URL=${url}/v1`,
+				`export OPENAI_API_BASE=${url}/v1`,
+				`export GOOGLE_GEMINI_BASE_URL=${url}`,
+				"",
+			],
+		]);
+		const fish = await runCli(["proxy", "env", "--port", port, "--shell", "fish"], { folder });
+		expect(fish.text).toContain(`set -gx OPENAI_BASE_URL ${url}/v1\n`);
+		child.kill("SIGKILL");
+		await once(child, "exit");
+		const gone = await runCli(["proxy", "env", "--port", port], { folder });
+		expect([gone.code, gone.text, gone.lines]).toEqual([
+			1,
+			"",
+			[expect.stringContaining("No palimpsest proxy answers")],
+		]);
+	});
+
 	it("lets connections rest with --keep-warm, by which it knows that a program is still there", async () => {
 		const restsFor = async (...options: readonly string[]) => {
 			const { url } = await startCommand(await scratchFolder(), ...options);

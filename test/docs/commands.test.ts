@@ -30,7 +30,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 	[/^claude mcp add /, "Claude Code's own; hosts-page.test.ts starts what it enters"],
 	[/^docker |docker compose /, "needs a Docker engine"],
 	[/^(?:install -m|echo "alice)/, "makes a file of the operator's"],
-	[/^palimpsest proxy status$/, "asks a running proxy; test/commands/proxy.test.ts has one"],
+	[/^palimpsest proxy (?:status|env)$/, "asks a running proxy; test/commands/proxy.test.ts has one"],
 	[/--gateway github browser$/, "names servers of a host; test/commands/install-gateway.test.ts has some"],
 	[/--auth-issuer /, "needs the issuer; test/mcp/http/authenticate-jwt.test.ts has one"],
 ];

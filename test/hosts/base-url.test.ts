@@ -1,36 +1,19 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, describe, expect, it } from "vitest";
-import { launchedPrograms } from "../../src/hosts/hosts.ts";
-import { scratchFolder } from "../support/scratch-folder.ts";
+import { origin, pointIn, refusal } from "../support/point-program.ts";
 
-const origin = "http://127.0.0.1:41234";
+let here: Awaited<ReturnType<typeof pointIn>>;
 let home: string;
 let folder: string;
 beforeEach(async () => {
-	home = await scratchFolder();
-	folder = await scratchFolder();
+	here = await pointIn();
+	({ home, folder } = here);
 });
 
-async function settings(name: string, value: unknown): Promise<void> {
-	await mkdir(dirname(join(home, name)), { recursive: true });
-	await writeFile(join(home, name), typeof value === "string" ? value : JSON.stringify(value));
-}
-
-function point(
-	name: string,
-	environment: Record<string, string> = {},
-	given: { readonly parameters?: readonly string[]; readonly firstParty?: boolean; readonly platform?: "win32" } = {},
-) {
-	const program = launchedPrograms.find((one) => one.name === name);
-	if (program === undefined) throw new Error(`There is no program ${name}.`);
-	const where = { platform: "linux", homeFolder: home, projectFolder: join(home, "project") } as const;
-	return program.point({ ...where, parameters: [], firstParty: true, environment, origin, folder, ...given });
-}
-
-const refusal = (reason: RegExp) =>
-	expect.objectContaining({ code: "invalid_argument", message: expect.stringMatching(reason) });
+const settings = (name: string, value: unknown) => here.settings(name, value);
+const point: typeof here.point = (...given) => here.point(...given);
 
 describe("Claude Code", () => {
 	const assumed = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL";
@@ -223,43 +206,6 @@ describe("Claude Code", () => {
 	});
 });
 
-describe("Codex", () => {
-	it("gets a flag, with the version that its address ends with", async () => {
-		const { upstreams, parameters, environment } = await point("codex");
-		expect(upstreams).toEqual({ openai: "https://api.openai.com/v1" });
-		expect([parameters, environment]).toEqual([["-c", `openai_base_url="${origin}/v1"`], {}]);
-		await settings(".codex/config.toml", 'openai_base_url = "https://gateway.example/codex"\n');
-		const gateway = await point("codex");
-		expect(gateway.upstreams).toEqual({ openai: "https://gateway.example/codex" });
-		expect(gateway.parameters).toEqual(["-c", `openai_base_url="${origin}"`]);
-	});
-
-	it("keeps a provider of the user's", async () => {
-		const config = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
-		await settings("elsewhere/config.toml", config);
-		const { upstreams, parameters } = await point("codex", { CODEX_HOME: join(home, "elsewhere") });
-		expect(upstreams).toEqual({ openai: "https://mine.example/v1" });
-		expect(parameters).toEqual(["-c", `model_providers.mine.base_url="${origin}/v1"`]);
-	});
-
-	it("takes the provider of the profile in force, and is refused with one that has no address", async () => {
-		const mine = '[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
-		const profile = 'profile = "work"\nmodel_provider = "openai"\n[profiles.work]\nmodel_provider = "mine"\n';
-		await settings(".codex/config.toml", profile + mine);
-		expect((await point("codex")).upstreams).toEqual({ openai: "https://mine.example/v1" });
-		await settings(".codex/config.toml", 'model_provider = "ollama"\n');
-		await expect(point("codex")).rejects.toEqual(refusal(/its provider is ollama/));
-	});
-
-	it("is refused with a ChatGPT sign-in, and taken with a key", async () => {
-		await settings(".codex/auth.json", { OPENAI_API_KEY: null, tokens: { access_token: "x" } });
-		await expect(point("codex")).rejects.toEqual(refusal(/signed in with ChatGPT.*login --with-api-key/));
-		await expect(point("codex", { CODEX_API_KEY: "k" })).resolves.toBeDefined();
-		await settings(".codex/auth.json", { OPENAI_API_KEY: "k", tokens: null });
-		await expect(point("codex")).resolves.toBeDefined();
-	});
-});
-
 describe("opencode", () => {
 	const baseUrlOf = (content: string | undefined, provider: string) =>
 		JSON.parse(content ?? "").provider[provider].options.baseURL;
@@ -311,11 +257,11 @@ describe("Gemini CLI and aider", () => {
 });
 
 describe("Gemini CLI", () => {
+	const signIn = (selectedType: string) => settings(".gemini/settings.json", { security: { auth: { selectedType } } });
+
 	it("is refused with a sign-in that takes no address", async () => {
-		const signIn = (selectedType: string) =>
-			settings(".gemini/settings.json", { security: { auth: { selectedType } } });
-		await signIn("oauth-personal");
-		await expect(point("gemini")).rejects.toEqual(refusal(/its sign-in is oauth-personal.*Gemini API key/));
+		await signIn("vertex-ai");
+		await expect(point("gemini")).rejects.toEqual(refusal(/its sign-in is vertex-ai.*Gemini API key/));
 		await signIn("gemini-api-key");
 		await expect(point("gemini")).resolves.toBeDefined();
 		await settings(".gemini/settings.json", {});
@@ -324,6 +270,15 @@ describe("Gemini CLI", () => {
 		await expect(point("gemini")).resolves.toBeDefined();
 		await settings("project/.gemini/settings.json", {});
 		await expect(point("gemini", { GOOGLE_GENAI_USE_VERTEXAI: "true" })).rejects.toEqual(refusal(/vertex-ai/));
+	});
+
+	it("gets the address of Google's own backend with a Google sign-in", async () => {
+		await signIn("oauth-personal");
+		const google = await point("gemini");
+		expect(google.upstreams).toEqual({ gemini: "https://cloudcode-pa.googleapis.com" });
+		expect(google.environment).toEqual({ CODE_ASSIST_ENDPOINT: origin });
+		const own = await point("gemini", { CODE_ASSIST_ENDPOINT: "https://gateway.example" });
+		expect(own.upstreams).toEqual({ gemini: "https://gateway.example" });
 	});
 });
 

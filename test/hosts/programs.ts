@@ -1,15 +1,16 @@
 import { join } from "node:path";
+import { chatGptPath, chatGptSignIn, googleToken } from "../support/sign-ins.ts";
 import { type CloudName, cloudKey } from "../support/stand-in-cloud.ts";
 
 /** An agent program, how it is run without a terminal, and where its settings name the provider. */
 export interface AgentProgram {
-	/** As `palimpsest launch` calls it. */
 	readonly name: string;
 	readonly title: string;
 	/** Its package on npm. */
 	readonly package: string;
 	/** The package for this platform has the program itself, which runs without Node, in this folder of it. */
 	readonly nativeFolder?: string;
+	/** As `palimpsest launch` calls it. */
 	readonly command: string;
 	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
 	readonly inside?: {
@@ -20,7 +21,12 @@ export interface AgentProgram {
 	/** Another model than its usual one, where the program can be told. */
 	readonly parameters: (prompt: string, model?: string) => readonly string[];
 	/** Its own settings, with the provider at `origin`; telemetry and updates are off. Files are named from the home folder. */
-	readonly configure: (where: { readonly origin: string; readonly home: string }) => {
+	readonly configure: (where: {
+		readonly origin: string;
+		readonly home: string;
+		/** It talks to the stand-in itself. */
+		readonly isAlone: boolean;
+	}) => {
 		readonly environment: Readonly<Record<string, string>>;
 		readonly files?: Readonly<Record<string, string>>;
 	};
@@ -41,6 +47,13 @@ const ownPackage = (() => {
 	};
 })();
 
+const geminiSettings = (selectedType: string) =>
+	json({
+		general: { disableAutoUpdate: true, disableUpdateNag: true, enableAutoUpdate: false },
+		privacy: { usageStatisticsEnabled: false },
+		security: { auth: { selectedType } },
+		telemetry: { enabled: false },
+	});
 /** Claude Code as a user of a cloud has it: the settings file names the cloud, and the user has settings in a flag besides. */
 export function claudeOnCloud(cloud: CloudName): AgentProgram {
 	const claude = programs.find(({ name }) => name === "claude") as AgentProgram;
@@ -166,6 +179,33 @@ export const programs: readonly AgentProgram[] = [
 		}),
 	},
 	{
+		name: "codex-chatgpt",
+		title: "Codex (ChatGPT sign-in)",
+		package: "@openai/codex",
+		command: "codex",
+		parameters: (prompt) => ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt],
+		configure: ({ origin, isAlone }) => {
+			// Alone it takes the path of the backend for a reason to ask the backend itself for an address.
+			const address = isAlone ? origin : `${origin}${chatGptPath}`;
+			return {
+				environment: {},
+				files: {
+					".codex/auth.json": json(chatGptSignIn(new Date())),
+					".codex/config.toml": [
+						'model = "gpt-5"',
+						"check_for_update_on_startup = false",
+						`openai_base_url = "${address}"`,
+						"[analytics]",
+						"enabled = false",
+						// The stand-in decodes no body.
+						...(isAlone ? ["[features]", "enable_request_compression = false"] : []),
+						"",
+					].join("\n"),
+				},
+			};
+		},
+	},
+	{
 		name: "pi",
 		title: "pi",
 		package: "@earendil-works/pi-coding-agent",
@@ -214,13 +254,24 @@ export const programs: readonly AgentProgram[] = [
 		configure: ({ origin }) => ({
 			environment: { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: key, GEMINI_CLI_TRUST_WORKSPACE: "true" },
 			files: {
-				".gemini/settings.json": json({
-					general: { disableAutoUpdate: true, disableUpdateNag: true, enableAutoUpdate: false },
-					privacy: { usageStatisticsEnabled: false },
-					security: { auth: { selectedType: "gemini-api-key" } },
-					telemetry: { enabled: false },
-				}),
+				".gemini/settings.json": geminiSettings("gemini-api-key"),
 			},
+		}),
+	},
+	{
+		name: "gemini-google",
+		title: "Gemini CLI (Google sign-in)",
+		package: "@google/gemini-cli",
+		command: "gemini",
+		parameters: (prompt) => ["--yolo", "--model", "gemini-2.5-pro", "--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: {
+				CODE_ASSIST_ENDPOINT: origin,
+				GOOGLE_GENAI_USE_GCA: "true",
+				GOOGLE_CLOUD_ACCESS_TOKEN: googleToken,
+				GEMINI_CLI_TRUST_WORKSPACE: "true",
+			},
+			files: { ".gemini/settings.json": geminiSettings("oauth-personal") },
 		}),
 	},
 	{
@@ -264,6 +315,101 @@ export const programs: readonly AgentProgram[] = [
 							tokenSource: "manual",
 						},
 					},
+				}),
+			},
+		}),
+	},
+	{
+		name: "qwen",
+		title: "Qwen Code",
+		package: "@qwen-code/qwen-code",
+		command: "qwen",
+		parameters: (prompt) => ["--yolo", "--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: { STAND_IN_KEY: key, QWEN_TELEMETRY_ENABLED: "0" },
+			files: {
+				".qwen/settings.json": json({
+					$version: 3,
+					general: { disableAutoUpdate: true, enableAutoUpdate: false },
+					privacy: { usageStatisticsEnabled: false },
+					telemetry: { enabled: false },
+					security: { auth: { selectedType: "openai" } },
+					model: { name: "gpt-5" },
+					modelProviders: { openai: [{ id: "gpt-5", baseUrl: `${origin}/v1`, envKey: "STAND_IN_KEY" }] },
+				}),
+			},
+		}),
+	},
+	{
+		name: "kimi",
+		title: "Kimi Code",
+		package: "@moonshot-ai/kimi-code",
+		command: "kimi",
+		parameters: (prompt) => ["--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: { KIMI_CODE_NO_AUTO_UPDATE: "1" },
+			files: {
+				".kimi-code/config.toml": [
+					'default_model = "sonnet"',
+					"telemetry = false",
+					"[providers.stand-in]",
+					'type = "anthropic"',
+					`base_url = "${origin}"`,
+					`api_key = "${key}"`,
+					"[models.sonnet]",
+					'provider = "stand-in"',
+					'model = "claude-sonnet-4-5"',
+					"max_context_size = 200000",
+					"",
+				].join("\n"),
+			},
+		}),
+	},
+	{
+		name: "cn",
+		title: "Continue CLI",
+		package: "@continuedev/cli",
+		command: "cn",
+		parameters: (prompt) => ["--auto", "-p", prompt],
+		configure: ({ origin }) => ({
+			environment: { CONTINUE_TELEMETRY_ENABLED: "0" },
+			files: {
+				".continue/config.yaml": [
+					"name: Stand-in",
+					"version: 1.0.0",
+					"schema: v1",
+					"models:",
+					"  - name: Sonnet",
+					"    provider: anthropic",
+					"    model: claude-sonnet-4-5",
+					`    apiKey: ${key}`,
+					`    apiBase: ${origin}/v1`,
+					"    roles: [chat]",
+					"",
+				].join("\n"),
+			},
+		}),
+	},
+	{
+		name: "kilo",
+		title: "Kilo CLI",
+		package: "@kilocode/cli",
+		nativeFolder: "bin",
+		command: "kilo",
+		parameters: (prompt) => ["run", "--auto", "--model", "anthropic/claude-sonnet-4-5", prompt],
+		configure: ({ origin }) => ({
+			environment: {
+				ANTHROPIC_API_KEY: key,
+				KILO_DISABLE_AUTOUPDATE: "1",
+				KILO_DISABLE_MODELS_FETCH: "1",
+				KILO_DISABLE_LSP_DOWNLOAD: "1",
+				KILO_DISABLE_SESSION_INGEST: "1",
+			},
+			files: {
+				".config/kilo/kilo.json": json({
+					autoupdate: false,
+					share: "disabled",
+					provider: { anthropic: { options: { baseURL: `${origin}/v1` } } },
 				}),
 			},
 		}),

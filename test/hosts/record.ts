@@ -31,9 +31,9 @@ const browser = await chromium.launch({
 try {
 	const project = join(home, "project");
 	await writeProject(project, script);
-	const { environment } = program.configure({ origin: provider.origin, home });
+	const { environment } = program.configure({ origin: provider.origin, home, isAlone: false });
 	const parameters = program.parameters(sessionPrompt).map((word) => `'${word}'`);
-	const line = [process.execPath, join(projectFolder, "dist/cli.js"), "launch", program.name, "--", ...parameters];
+	const line = [process.execPath, join(projectFolder, "dist/cli.js"), "launch", program.command, "--", ...parameters];
 	const env = { ...quietEnvironment(home, installed.binFolder), ...environment };
 	// `script` gives the program a terminal.
 	const child = spawn("script", ["-qefc", line.join(" "), "/dev/null"], { cwd: project, env });

@@ -63,7 +63,7 @@ export async function runInNetwork(given: {
 		const parameters = program.parameters(sessionPrompt);
 		const command =
 			way === "proxy"
-				? [process.execPath, builtCli, "launch", program.name, "--", ...parameters]
+				? [process.execPath, builtCli, "launch", program.command, "--", ...parameters]
 				: [program.command, ...parameters];
 		const { output, code } = await runToEnd(command, { cwd: project, environment: inNetwork, limitSeconds });
 		const targets = network.asked.map((one) => one.split(" ")[1] ?? "");

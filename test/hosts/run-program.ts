@@ -20,6 +20,8 @@ export interface ProgramRun {
 	readonly totals: ProviderTotals;
 	/** The program printed the last answer of a session in which the model saw every file. */
 	readonly isRight: boolean;
+	/** How the model came by the old result that it needed at the end. */
+	readonly old: "in_view" | "recalled" | "lost";
 	/** The model then read a masked or cut file again. */
 	readonly hasRecalled: boolean;
 	readonly code: number | null;
@@ -58,12 +60,13 @@ export async function runProgram(run: {
 	const { program, script, way, bodies, limitSeconds, strict, settings = [] } = run;
 	const provider = await startStandInProvider({
 		script,
+		checksPairing: true,
 		...(bodies === undefined ? {} : { folder: bodies }),
 		...(strict === undefined ? {} : { thinking: strict.thinking, prices: claudePrices }),
 	});
 	const cloud = run.cloud && (await startStandInCloud(run.cloud, provider));
 	const origin = cloud?.baseUrl ?? provider.origin;
-	const { home, project, environment } = await prepareHome({ ...run, origin });
+	const { home, project, environment } = await prepareHome({ ...run, origin, isAlone: way !== "proxy" });
 	const tap = strict && (await tapProgram({ home, command: program.command, binFolder: run.binFolder }));
 	try {
 		const started = Date.now();
@@ -80,10 +83,12 @@ export async function runProgram(run: {
 			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
 		}
 		const policy = settings.flatMap((one) => ["--set", one]);
-		const launch = [process.execPath, builtCli, "launch", program.name, ...policy, "--", ...command.slice(1)];
+		const launch = [process.execPath, builtCli, "launch", program.command, ...policy, "--", ...command.slice(1)];
 		const launched = way === "proxy" ? launch : command;
 		const { code, output } = await runToEnd(launched, how);
-		const isRight = output.includes(finalText(script));
+		const saysAtEnd = (old: "in_view" | "recalled") => output.includes(finalText(script, old));
+		const old = saysAtEnd("in_view") ? "in_view" : saysAtEnd("recalled") ? "recalled" : "lost";
+		const isRight = old !== "lost";
 		const hasRecalled = output.includes(`${finalText(script)} ${recallText}`);
 		const seconds = (Date.now() - started) / 1000;
 		const firstShown = charactersShown(provider.requests.map(({ body }) => body));
@@ -93,6 +98,7 @@ export async function runProgram(run: {
 		return {
 			totals: provider.totals(),
 			isRight,
+			old,
 			hasRecalled,
 			code,
 			output,
@@ -119,12 +125,13 @@ export async function prepareHome(given: {
 	readonly script: SessionScript;
 	/** Of the provider. */
 	readonly origin: string;
+	readonly isAlone?: boolean;
 }) {
-	const { program, binFolder, script, origin } = given;
+	const { program, binFolder, script, origin, isAlone = true } = given;
 	const home = await realpath(await mkdtemp(join(tmpdir(), `palimpsest-hosts-${program.name}-`)));
 	const project = join(home, "project");
 	await writeProject(project, script);
-	const { environment, files = {} } = program.configure({ origin, home });
+	const { environment, files = {} } = program.configure({ origin, home, isAlone });
 	for (const [name, text] of Object.entries(files)) {
 		await mkdir(dirname(join(home, name)), { recursive: true });
 		await writeFile(join(home, name), text);

@@ -48,17 +48,28 @@ const { values, positionals } = parseArgs({
 		verbose: { type: "boolean", default: false },
 	},
 });
+/** The last turn needs a result of so many turns before. */
+const oldTurns = 25;
 const script: SessionScript = values.agents
 	? agentsScript
 	: values.compaction
 		? { toolTurns: 3, fileChars: 60_000, recalls: false }
-		: { toolTurns: Number(values.turns), fileChars: Number(values.chars), recalls: values.recall };
+		: {
+				toolTurns: Number(values.turns),
+				fileChars: Number(values.chars),
+				recalls: values.recall,
+				// A shorter session has no result that is so old.
+				...(Number(values.turns) > oldTurns ? { needsOld: oldTurns } : {}),
+			};
 /** Every account of Fable 5.2 is checked, so an agent's session has no refusal to learn from. */
 const usualModel = values.agents ? "claude-fable-5-2" : "claude-opus-5-5";
 const model = values.model ?? process.env.PALIMPSEST_HOSTS_MODEL ?? usualModel;
 /** Two large outputs; then the model recalls one. */
 const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = 600;
+/** Of the tokens without, and characters of a large output: above them, nothing was saved. */
+const mostSent = 0.9;
+const mostShown = 20_000;
 
 const cloud = values.cloud as CloudName | undefined;
 const chosen = cloud
@@ -79,6 +90,8 @@ const usualColumns = [
 	"billed without → with",
 	"cache breaks",
 	"right last answer",
+	"refused",
+	"result of 25 turns before",
 	"60 000 characters",
 	"recall",
 	"placeholders stored",
@@ -117,8 +130,10 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 	if (ways.length === 0 || (values.agents && !hasAgent(program))) return [];
 	const installed = installProgram(program);
 	const name = `${program.title} ${installed.version}`;
-	failed ||= values.agents && installed.kind === "absent";
-	if (installed.kind === "absent") return [[name, `not installed: ${installed.reason}`]];
+	if (installed.kind === "absent") {
+		failed = true;
+		return [[name, `not installed: ${installed.reason}`]];
+	}
 	if (values.agents) {
 		const { bodies, set: settings } = values;
 		const { binFolder } = installed;
@@ -175,7 +190,6 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		for (const way of ["alone", ...(values.without ? [] : ways)] as const) {
 			const one = way === "alone" ? alone : await run(way, script);
 			say(program, way, one);
-			for (const refusal of one.refusals) process.stderr.write(`  400 ${refusal}\n`);
 			// A proxy that no longer edits keeps all thinking, and saves nothing.
 			failed ||= !keepsThinking(one) || (way === "proxy" && one.totals.billed >= alone.totals.billed);
 			played.push([name, way, ...strictRow(one, alone)]);
@@ -184,7 +198,10 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 	}
 	const without = await run("alone", script);
 	say(program, "alone", without);
-	if (!without.isRight) return [[name, `does not run here: ${lastLine(without)}`]];
+	if (!without.isRight) {
+		failed = true;
+		return [[name, `does not run here: ${lastLine(without)}`]];
+	}
 	const a = without.totals;
 	if (values.without) return [[name, "", grouped(a.sent), grouped(a.billed)]];
 	const largeWithout = await run("alone", large);
@@ -195,9 +212,18 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		const shown = await run(way, large);
 		say(program, `${way}, large`, shown);
 		const isEditedRight = edited.isRight && (edited.hasRecalled || !script.recalls);
-		const isCut = shown.firstShown !== largeWithout.firstShown;
-		failed ||= !isEditedRight || !shown.isRight || (isCut && !shown.hasRecalled);
+		const isCut = shown.firstShown < 0.9 * largeWithout.firstShown;
 		const b = edited.totals;
+		const problems = [
+			isEditedRight && shown.isRight ? [] : ["wrong last answer"],
+			isCut && !shown.hasRecalled ? ["no recall"] : [],
+			// A program's own hook cuts what it knows, and a session of few turns has nothing to mask.
+			way !== "hook" && script.toolTurns > oldTurns && b.sent > mostSent * a.sent ? ["nothing masked"] : [],
+			way !== "hook" && shown.firstShown > mostShown ? ["a large output was not cut"] : [],
+			edited.refusals.length + shown.refusals.length > without.refusals.length ? ["requests refused"] : [],
+		].flat();
+		for (const problem of problems) process.stderr.write(`FAILED: ${program.title}, ${way}: ${problem}\n`);
+		failed ||= problems.length > 0;
 		compared.push([
 			name,
 			way,
@@ -205,6 +231,8 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 			`${grouped(a.billed)} → ${grouped(b.billed)} (× ${(b.billed / a.billed).toFixed(2)})`,
 			`${a.cacheBreaks} → ${b.cacheBreaks}`,
 			isEditedRight ? "yes" : "no",
+			`${without.refusals.length} → ${edited.refusals.length}`,
+			edited.old.replace("_", " "),
 			`${grouped(largeWithout.firstShown)} → ${grouped(shown.firstShown)}`,
 			shown.hasRecalled ? "works" : isCut ? "fails" : "nothing to recall",
 			String(edited.placeholdersStored),
@@ -218,10 +246,15 @@ function waysOf({ inside }: AgentProgram): readonly Way[] {
 	return possible.filter((way) => values.ways.split(",").includes(way));
 }
 
-function say(program: AgentProgram, how: string, { code, seconds, output, isRight, paths, totals }: ProgramRun): void {
+function say(
+	program: AgentProgram,
+	how: string,
+	{ code, seconds, output, isRight, paths, refusals, totals }: ProgramRun,
+): void {
 	process.stderr.write(
 		`${program.title} ${how}: exit code ${code}, ${seconds.toFixed(0)} s, ${totals.requests} requests, ${isRight ? "right" : "wrong"}\n`,
 	);
+	for (const refusal of refusals) process.stderr.write(`  400 ${refusal}\n`);
 	if (!isRight || values.verbose) process.stderr.write(`${output.slice(-4000)}\n${[...new Set(paths)].join("\n")}\n`);
 }
 

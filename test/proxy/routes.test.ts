@@ -22,6 +22,10 @@ describe("the route of a request", () => {
 		["POST", "/v1beta/models/gemini-2.5-pro:generateContent", "gemini", "edited"],
 		["POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", "gemini", "edited"],
 		["POST", "/v1beta/models/gemini-2.5-pro:countTokens", "gemini", "passed"],
+		["POST", "/v1internal:generateContent", "gemini", "edited"],
+		["POST", "/v1internal:streamGenerateContent?alt=sse", "gemini", "edited"],
+		["POST", "/v1internal:countTokens", "gemini", "passed"],
+		["POST", "/v1internal:loadCodeAssist", "gemini", "passed"],
 		["POST", "/v1beta/models/text-embedding:embedContent", "gemini", "passed"],
 	])("%s %s", (method, path, api, kind) => {
 		expect(routeOf({ method, path, headers: {} }, all)).toMatchObject({ api, kind });

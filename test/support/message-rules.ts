@@ -12,13 +12,12 @@ type Json = Readonly<Record<string, unknown>>;
  * that users reported.
  */
 export function refusalOfShape(body: Json): string | undefined {
-	return (
-		emptinessIn(listOf(body.messages)) ??
-		breakpointsIn(body) ??
-		pairingIn(listOf(body.messages)) ??
-		firstOfLastAnswer(body) ??
-		budgetIn(body)
-	);
+	return refusalOfMessages(body) ?? firstOfLastAnswer(body) ?? budgetIn(body);
+}
+
+/** The same without the rules on thinking, for a stand-in that thinks nothing. */
+export function refusalOfMessages(body: Json): string | undefined {
+	return emptinessIn(listOf(body.messages)) ?? breakpointsIn(body) ?? pairingIn(listOf(body.messages));
 }
 
 /** With thinking of the type `enabled`, its budget is a part of the limit. */

@@ -12,6 +12,8 @@ export interface SessionScript {
 	readonly fileChars: number;
 	/** After the last file, the model recalls what the first placeholder or notice names: by the tool, else by the command. */
 	readonly recalls?: boolean;
+	/** After the last file, the model needs a line of the file of so many turns before, and recalls it if it is out of view. */
+	readonly needsOld?: number;
 	/** Files that the model asks for in one answer; one unless given. Anthropic's Messages only. */
 	readonly parallelCalls?: number;
 }
@@ -39,9 +41,19 @@ export type ScriptedAnswer =
 
 export const sideAnswer = "A short title";
 
-/** The last answer of a session in which every result reached the model when it was new. */
-export function finalText(script: SessionScript): string {
-	return `Saw ${script.toolTurns} of ${script.toolTurns} files. The work is done.`;
+/** The last answer of a session in which every result reached the model when it was new, and the old one when it was needed. */
+export function finalText(script: SessionScript, old: keyof typeof oldTexts = "in_view"): string {
+	return textAtEnd(script, script.toolTurns, old);
+}
+
+const oldTexts = {
+	in_view: "The old one was in view.",
+	recalled: "The old one was recalled.",
+	lost: "The old one is lost.",
+} as const;
+
+function textAtEnd({ toolTurns, needsOld }: SessionScript, seen: number, old: keyof typeof oldTexts): string {
+	return `Saw ${seen} of ${toolTurns} files. ${needsOld === undefined ? "" : `${oldTexts[old]} `}The work is done.`;
 }
 
 /** Behind the last answer, if the command of a placeholder brought a file back. */
@@ -86,38 +98,69 @@ export function nextAnswer(script: SessionScript, api: Api, body: Json, seen: Se
 	const run = (next: number, command: string) => {
 		return { kind: "call", turn: next, tool: tool.name, input: argumentsFor(tool.schema, command) } as const;
 	};
+	// Qwen Code loses some outputs on a busy machine, and a model asks again.
+	if (turn > 0 && /Output: \(empty\)/.test(JSON.stringify(messagesOf(api, body).at(-1))))
+		return run(turn, `cat ${fileName(turn)}`);
 	if (turn < script.toolTurns) {
 		const next = Array.from({ length: Math.min(atOnce, script.toolTurns - turn) }, (_, place) => turn + 1 + place);
 		const [command = "", ...more] = next.map((one) => `cat ${fileName(one)}`);
 		const parallel = more.map((one) => argumentsFor(tool.schema, one));
 		return { ...run(turn + 1, command), ...(parallel.length > 0 ? { parallel } : {}) };
 	}
-	const done = `Saw ${seen.size} of ${script.toolTurns} files. The work is done.`;
-	const recall = recallCall(JSON.stringify(messagesOf(api, body)), offeredTools(api, body));
+	const messages = messagesOf(api, body);
+	const recall = recallCall(JSON.stringify(messages), offeredTools(api, body));
+	const recallRun = (ref: string, part: "head" | "tail", lines: number): ScriptedAnswer => {
+		if (recall?.kind === "tool")
+			return { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref, [part]: lines } };
+		// One placeholder of a request says how originals are read.
+		return run(turn + 1, `${recall?.command.replace(/\w+$/, ref)} --${part} ${lines}`);
+	};
+	const old = oldResult(script, messages, calls);
+	const ofOld = referenceIn(JSON.stringify(messagesFromCall(messages, script)));
+	if (old === "masked" && recall && ofOld) return recallRun(ofOld, "head", 30);
+	const done = textAtEnd(script, seen.size, old === "masked" ? "lost" : old);
 	if (!script.recalls || recall === undefined) return { kind: "text", text: done };
-	if (!/recall/.test(calls.at(-1) ?? ""))
-		return recall.kind === "command"
-			? run(turn + 1, `${recall.command} --tail 20`)
-			: { kind: "call", turn: turn + 1, tool: recall.tool, input: { ref: recall.ref, tail: 20 } };
+	if (!/recall/.test(calls.at(-1) ?? "")) return recallRun(recall.ref, "tail", 20);
 	// By a name in a line: a program may have cut the lines at both ends.
 	// A program may have cut the beginning of a file, so the end of it is asked for.
 	const recalled = Array.from(tail.matchAll(/const [a-z]+(\d+)x\d+ =/g), ([, number]) => Number(number));
 	return { kind: "text", text: `${done} ${recalled.some((one) => one !== turn) ? recallText : "Recall failed."}` };
 }
 
+function oldResult(script: SessionScript, messages: readonly Json[], calls: readonly string[]) {
+	const { toolTurns, needsOld } = script;
+	if (needsOld === undefined) return "in_view";
+	const hasRecalled = /recall/.test(calls.at(-1) ?? "");
+	const isThere = new RegExp(`[a-z]${toolTurns - needsOld}x3 =`).test(JSON.stringify(messages));
+	if (isThere) return hasRecalled ? "recalled" : "in_view";
+	return hasRecalled ? "lost" : "masked";
+}
+
+/** The call that read the old file, and what came next: its result. */
+function messagesFromCall(messages: readonly Json[], { toolTurns, needsOld = 0 }: SessionScript): readonly Json[] {
+	const command = `cat ${fileName(toolTurns - needsOld)}`;
+	const place = messages.findIndex((message) => JSON.stringify(message).includes(command));
+	return place === -1 ? [] : messages.slice(place, place + 3);
+}
+
 /** How an original is read, in the words of the placeholder or the notice that names it. */
 function recallCall(messages: string, tools: readonly OfferedTool[]) {
 	const tool = tools.find(({ name }) => name.endsWith("recall_original"))?.name;
-	const ref = /\[masked [^\]]* #(\w+)\]|[ ,]ref=(\w+)\)?\]| recall (\w+)\]/
-		.exec(messages)
-		?.slice(1)
-		.find((one) => one);
+	const ref = referenceIn(messages);
 	if (tool !== undefined && ref !== undefined) return { kind: "tool", tool, ref } as const;
 	const command = /`([^`]+ recall \w+)`|All of it: ([^\]]+ recall \w+)\]/
 		.exec(messages)
 		?.slice(1)
 		.find((one) => one);
-	return command === undefined ? undefined : ({ kind: "command", command } as const);
+	const named = command === undefined ? undefined : /\w+$/.exec(command)?.[0];
+	return named === undefined ? undefined : ({ kind: "command", command: command as string, ref: named } as const);
+}
+
+function referenceIn(messages: string): string | undefined {
+	return /\[masked [^\]]* #(\w+)\]|[ ,]ref=(\w+)\)?\]| recall (\w+)\]/
+		.exec(messages)
+		?.slice(1)
+		.find((one) => one);
 }
 
 /** JSON where a request to Gemini wants it: Gemini CLI asks in this way whether a session goes in circles. */

@@ -3,9 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { refusalOfPairing } from "./pairing-rules.ts";
 import { outputTokens, streamedAnswer, wholeAnswer } from "./provider-answers.ts";
 import { type Api, createProviderCache, type InputUsage, promptTokens } from "./provider-cache.ts";
 import { nextAnswer, type SessionScript } from "./scripted-session.ts";
+import { codeAssistAnswer, refusalOfSignIn } from "./sign-ins.ts";
 import { createStrictMessages, type StandInThinking, type ThinkingFindings } from "./stand-in-thinking.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -96,12 +98,23 @@ export async function startStandInProvider(options: {
 	readonly prices?: ProviderPrices | ((model: string) => ProviderPrices);
 	/** Answers think, and requests are checked as Anthropic's API checks them. */
 	readonly thinking?: StandInThinking;
+	/** Requests whose calls and results do not fit get a 400, of every API. */
+	readonly checksPairing?: boolean;
 	/** A folder for the bodies, one file each. */
 	readonly folder?: string;
 	/** Before each answer. */
 	readonly delayMs?: number;
 }): Promise<StandInProvider> {
-	const { script, next = nextAnswer, now = Date.now, prices = usualPrices, thinking, folder, delayMs } = options;
+	const {
+		script,
+		next = nextAnswer,
+		now = Date.now,
+		prices = usualPrices,
+		thinking,
+		checksPairing,
+		folder,
+		delayMs,
+	} = options;
 	const strict = thinking && createStrictMessages(thinking);
 	const useCache = createProviderCache(now, strict?.tokensOf);
 	const requests: LoggedRequest[] = [];
@@ -130,7 +143,15 @@ export async function startStandInProvider(options: {
 		const text = await bodyOf(request);
 		const asked = request.method === "POST" ? askedOf(pathname) : undefined;
 		if (asked === undefined) return answerElse(request, response, pathname);
-		const came = JSON.parse(text) as Json;
+		const sent = JSON.parse(text) as Json;
+		const came = asked.isWrapped ? ({ ...(sent.request as Json), model: sent.model } as Json) : sent;
+		const refusal =
+			refusalOfSignIn({ pathname, headers: request.headers }, sent) ??
+			(checksPairing && asked.kind === "answer" ? refusalOfPairing(asked.api, came) : undefined);
+		if (refusal !== undefined) {
+			refusals.push({ path: request.url ?? "", body: text, message: refusal });
+			return send(response, 400, { error: { code: 400, status: "INVALID_ARGUMENT", message: refusal } });
+		}
 		const received = asked.api === "anthropic" ? strict?.receive(came, betasOf(request)) : undefined;
 		if (received?.kind === "refused") {
 			const { message, headers } = received.refusal;
@@ -151,7 +172,8 @@ export async function startStandInProvider(options: {
 		const model = asked.model ?? String(body.model);
 		const usage = useCache(api, model, body);
 		const number = requests.length + 1;
-		const conversation = conversationOf(api, model, body);
+		// A program may offer more tools later in a conversation.
+		const conversation = conversationOf(api, model, { ...body, tools: [] });
 		const seenThere = seen.get(conversation) ?? new Set();
 		seen.set(conversation, seenThere);
 		const answer = next(script, api, body, seenThere);
@@ -163,7 +185,13 @@ export async function startStandInProvider(options: {
 		if (folder !== undefined) await writeFile(join(folder, `${String(number).padStart(4, "0")}-${api}.json`), text);
 		const parts = { number, model, usage, answer, anthropic };
 		const streams = api === "gemini" ? pathname.includes(":stream") : body.stream === true;
-		if (!streams) return send(response, 200, wholeAnswer(api, parts));
+		const wrap = (one: unknown) => (asked.isWrapped ? { response: one, traceId: `trace_${number}` } : one);
+		if (!streams) return send(response, 200, wrap(wholeAnswer(api, parts)));
+		if (asked.isWrapped) {
+			response.writeHead(200, { "content-type": "text/event-stream" });
+			response.end(`data: ${JSON.stringify(wrap(wholeAnswer(api, parts)))}\n\n`);
+			return;
+		}
 		if (api === "gemini" && searchParams.get("alt") !== "sse") return send(response, 200, [wholeAnswer(api, parts)]);
 		const usageAsked = (body.stream_options as Json | undefined)?.include_usage === true;
 		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
@@ -192,7 +220,8 @@ function totalsOf(
 ): ProviderTotals {
 	let [sent, billed, billedOutput, cacheBreaks] = [0, 0, 0, 0];
 	const left = new Map<string, number>();
-	for (const { api, model, body, usage, outputTokens: output } of requests) {
+	for (const { api, model, body: text, usage, outputTokens: output } of requests) {
+		const body = JSON.parse(text) as Json;
 		const { uncached, cacheRead, written, writtenForAnHour } = usage;
 		const prices = pricesOf(model);
 		const cached = cacheRead + written + writtenForAnHour;
@@ -205,7 +234,7 @@ function totalsOf(
 				cacheRead * prices.cacheRead +
 				written * prices.cacheWrite +
 				writtenForAnHour * prices.cacheWriteForAnHour);
-		const conversation = conversationOf(api, model, JSON.parse(body));
+		const conversation = conversationOf(api, model, (body.request ?? body) as Json);
 		if (cacheRead < (left.get(conversation) ?? 0)) cacheBreaks += 1;
 		left.set(conversation, cached);
 	}
@@ -241,9 +270,13 @@ function conversationOf(api: Api, model: string, body: Json): string {
 	return `${api} ${model} ${toolsLength} ${JSON.stringify(text)}`;
 }
 
-type Asked =
-	| { readonly kind: "answer"; readonly api: Api; readonly model?: string }
-	| { readonly kind: "count"; readonly api: Api };
+interface Asked {
+	readonly kind: "answer" | "count";
+	readonly api: Api;
+	readonly model?: string;
+	/** With a Google sign-in, the request is in the member `request`, and the answer in `response`. */
+	readonly isWrapped?: boolean;
+}
 
 /** Base URLs come with and without a version. */
 function askedOf(pathname: string): Asked | undefined {
@@ -251,6 +284,9 @@ function askedOf(pathname: string): Asked | undefined {
 	if (pathname.endsWith("/messages")) return { kind: "answer", api: "anthropic" };
 	if (pathname.endsWith("/chat/completions")) return { kind: "answer", api: "openai-chat" };
 	if (pathname.endsWith("/responses")) return { kind: "answer", api: "openai-responses" };
+	const wrapped = /^\/v1internal:(generateContent|streamGenerateContent|countTokens)$/.exec(pathname)?.[1];
+	if (wrapped !== undefined)
+		return { kind: wrapped === "countTokens" ? "count" : "answer", api: "gemini", isWrapped: true };
 	const gemini = /\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/.exec(pathname);
 	if (gemini === null) return undefined;
 	const [, model = "", method] = gemini;
@@ -260,7 +296,9 @@ function askedOf(pathname: string): Asked | undefined {
 const modelNames = ["claude-sonnet-4-5", "gpt-5", "gemini-2.5-pro"];
 
 function answerElse(request: IncomingMessage, response: ServerResponse, pathname: string): void {
-	if (request.method === "GET" && /\/models$/.test(pathname)) {
+	const ofCodeAssist = codeAssistAnswer(pathname);
+	if (ofCodeAssist) send(response, 200, ofCodeAssist);
+	else if (request.method === "GET" && /\/models$/.test(pathname)) {
 		const listed = modelNames.map((id) => ({ id, object: "model", type: "model", display_name: id, created: 1 }));
 		const models = modelNames.map((id) => ({ name: `models/${id}`, displayName: id }));
 		const answer = pathname.includes("v1beta") ? { models } : { object: "list", data: listed, has_more: false };

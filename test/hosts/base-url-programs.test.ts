@@ -1,0 +1,209 @@
+import { join } from "node:path";
+import { parse as parseToml } from "smol-toml";
+import { beforeEach, describe, expect, it } from "vitest";
+import { origin, pointIn, refusal } from "../support/point-program.ts";
+
+let here: Awaited<ReturnType<typeof pointIn>>;
+beforeEach(async () => {
+	here = await pointIn();
+});
+const settings = (name: string, value: unknown) => here.settings(name, value);
+const point: typeof here.point = (...given) => here.point(...given);
+
+describe("Qwen Code", () => {
+	const auth = (selectedType: string) => ({ security: { auth: { selectedType } } });
+	const provider = (id: string, baseUrl: string) => ({ id, baseUrl, envKey: "KEY" });
+
+	it("gets a copy of its providers with another address, where they name some", async () => {
+		const openai = [provider("other", "https://other.example/v1"), provider("mine", "https://mine.example/v1")];
+		await settings(".qwen/settings.json", { ...auth("openai"), model: { name: "mine" }, modelProviders: { openai } });
+		const { upstreams, environment, files } = await point("qwen");
+		expect(upstreams).toEqual({ openai: "https://mine.example/v1" });
+		const [[name = "", text = ""] = []] = Object.entries(files);
+		expect(environment.QWEN_CODE_SYSTEM_SETTINGS_PATH).toBe(join(here.folder, name));
+		expect(environment.QWEN_CODE_SYSTEM_DEFAULTS_PATH).toBe("/etc/qwen-code/system-defaults.json");
+		// The key of another provider goes there, and not to the upstream.
+		expect(JSON.parse(text)).toEqual({
+			modelProviders: { openai: [openai[0], { ...openai[1], baseUrl: `${origin}/v1` }] },
+		});
+		expect((await point("qwen", {}, ["-m", "other"])).upstreams).toEqual({ openai: "https://other.example/v1" });
+	});
+
+	it("has the address of the environment, of its files, and of its settings, in this order", async () => {
+		await settings(".qwen/settings.json", {
+			...auth("openai"),
+			env: { OPENAI_BASE_URL: "https://settings.example/v1" },
+		});
+		expect((await point("qwen")).upstreams).toEqual({ openai: "https://settings.example/v1" });
+		await settings(".qwen/.env", "OPENAI_BASE_URL=https://home.example/v1\n");
+		expect((await point("qwen")).upstreams).toEqual({ openai: "https://home.example/v1" });
+		await settings("project/.env", 'OPENAI_BASE_URL="https://project.example/v1"\n');
+		const pointed = await point("qwen");
+		expect(pointed.upstreams).toEqual({ openai: "https://project.example/v1" });
+		expect(pointed.environment).toEqual({ OPENAI_BASE_URL: `${origin}/v1` });
+		const shell = await point("qwen", { OPENAI_BASE_URL: "https://shell.example/v1" });
+		expect(shell.upstreams).toEqual({ openai: "https://shell.example/v1" });
+	});
+
+	it("is refused with a sign-in that takes no address", async () => {
+		await expect(point("qwen")).rejects.toEqual(refusal(/no chosen sign-in/));
+		await settings(".qwen/settings.json", auth("qwen-oauth"));
+		await expect(point("qwen")).rejects.toEqual(refusal(/its sign-in is qwen-oauth/));
+	});
+});
+
+describe("Kimi Code", () => {
+	const config = `default_model = "sonnet"
+[providers.mine]
+type = "anthropic"
+base_url = "https://mine.example"
+api_key = "k"
+[providers.other]
+type = "openai"
+[models.sonnet]
+provider = "mine"
+model = "claude"
+[models.kimi]
+provider = "mine"
+model = "kimi-k3"
+base_url = "https://third.example/v1"
+[models.gpt]
+provider = "other"
+model = "gpt-5"
+`;
+
+	it("gets its settings with other addresses in a folder of links to the rest", async () => {
+		await settings(".kimi-code/config.toml", config);
+		const { upstreams, environment, files, linkedFolder } = await point("kimi");
+		expect(upstreams).toEqual({ anthropic: "https://mine.example", openai: "https://api.openai.com/v1" });
+		expect([environment, linkedFolder]).toEqual([{ KIMI_CODE_HOME: here.folder }, join(here.home, ".kimi-code")]);
+		const copy = parseToml(files["config.toml"] ?? "");
+		expect(copy).toMatchObject({
+			default_model: "sonnet",
+			providers: { mine: { base_url: origin, api_key: "k" }, other: { base_url: `${origin}/v1` } },
+			models: { sonnet: { provider: "mine" }, kimi: { base_url: "https://third.example/v1" } },
+		});
+		const third = await point("kimi", {}, ["--model", "kimi"]);
+		expect(third.upstreams.anthropic).toBe("https://third.example/v1");
+	});
+
+	it("gets the address from the environment where the environment names the model", async () => {
+		const environment = { KIMI_MODEL_NAME: "kimi-k3", KIMI_MODEL_BASE_URL: "https://mine.example/v1" };
+		const pointed = await point("kimi", environment);
+		expect(pointed.upstreams).toEqual({ openai: "https://mine.example/v1" });
+		expect(pointed.environment).toEqual({ KIMI_MODEL_BASE_URL: `${origin}/v1` });
+	});
+
+	it("is refused without a model whose address can be set", async () => {
+		await expect(point("kimi")).rejects.toEqual(refusal(/config\.toml names no model/));
+	});
+});
+
+describe("Continue CLI", () => {
+	it("gets a copy of its settings with another address, also of those that --config names", async () => {
+		const yaml = `name: Mine
+version: 1.0.0
+models:
+  - { name: Embed, provider: openai, model: e, roles: [embed] }
+  - name: Sonnet
+    provider: anthropic
+    model: claude
+    apiKey: k
+  - name: Local
+    provider: ollama
+    model: llama
+`;
+		await settings(".continue/config.yaml", yaml);
+		const { upstreams, parameters, files } = await point("cn");
+		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com/v1" });
+		const [[name = "", text = ""] = []] = Object.entries(files);
+		expect(parameters).toEqual(["--config", join(here.folder, name)]);
+		expect(JSON.parse(text).models).toEqual([
+			{ name: "Embed", provider: "openai", model: "e", roles: ["embed"] },
+			{ name: "Sonnet", provider: "anthropic", model: "claude", apiKey: "k", apiBase: `${origin}/v1` },
+			{ name: "Local", provider: "ollama", model: "llama" },
+		]);
+		await settings("mine.yaml", "models: [{ provider: openrouter, apiBase: https://router.example/api/v1 }]\n");
+		const given = ["--config", join(here.home, "mine.yaml"), "-p", "hi"];
+		const other = await point("cn", {}, given);
+		expect([other.upstreams, other.ownParameters]).toEqual([{ openai: "https://router.example/api/v1" }, ["-p", "hi"]]);
+	});
+
+	it("is refused without a model of its own", async () => {
+		await expect(point("cn")).rejects.toEqual(refusal(/names no model/));
+	});
+});
+
+describe("Factory Droid", () => {
+	it("gets its own models with other addresses, and keeps those of --settings", async () => {
+		const model = (name: string, provider: string, baseUrl: string) => ({
+			model: name,
+			provider,
+			baseUrl,
+			apiKey: "k",
+		});
+		const customModels = [
+			model("gpt", "openai", "https://api.openai.com/v1"),
+			model("claude", "anthropic", "https://mine.example"),
+		];
+		await settings(".factory/settings.json", { customModels });
+		await settings("own.json", { autonomyLevel: "high" });
+		const pointed = await point("droid", {}, ["exec", "--settings", join(here.home, "own.json"), "hi"]);
+		expect(pointed.upstreams).toEqual({ openai: "https://api.openai.com/v1", anthropic: "https://mine.example" });
+		expect(pointed.ownParameters).toEqual(["exec", "hi"]);
+		const [[name = "", text = ""] = []] = Object.entries(pointed.files);
+		expect(pointed.parameters).toEqual(["--settings", join(here.folder, name)]);
+		expect(JSON.parse(text)).toEqual({
+			autonomyLevel: "high",
+			customModels: [
+				{ ...customModels[0], baseUrl: `${origin}/v1` },
+				{ ...customModels[1], baseUrl: origin },
+			],
+		});
+	});
+
+	it("is refused with Factory's models alone", async () => {
+		await expect(point("droid")).rejects.toEqual(refusal(/customModels/));
+	});
+});
+
+describe("Kilo CLI, Crush and Goose", () => {
+	it("get the address from the environment, and name their upstreams in their settings", async () => {
+		await settings(".config/kilo/kilo.json", {
+			provider: { anthropic: { options: { baseURL: "https://user.example/v1" } } },
+		});
+		await settings("project/.kilo/kilo.json", {
+			provider: { openai: { options: { baseURL: "https://project.example/v1" } } },
+		});
+		const kilo = await point("kilo");
+		expect(kilo.upstreams).toMatchObject({
+			anthropic: "https://user.example/v1",
+			openai: "https://project.example/v1",
+		});
+		const content = JSON.parse(kilo.environment.KILO_CONFIG_CONTENT ?? "");
+		expect(content.provider.anthropic.options.baseURL).toBe(`${origin}/v1`);
+
+		const crush = await point("crush", { ANTHROPIC_API_ENDPOINT: "https://gateway.example" });
+		expect(crush.upstreams).toMatchObject({
+			anthropic: "https://gateway.example",
+			openai: "https://api.openai.com/v1",
+		});
+		expect(crush.environment).toMatchObject({ ANTHROPIC_API_ENDPOINT: origin, OPENAI_API_ENDPOINT: `${origin}/v1` });
+
+		await settings(".config/goose/config.yaml", "GOOSE_PROVIDER: openai\nOPENAI_HOST: https://host.example\n");
+		const goose = await point("goose");
+		expect([goose.upstreams, goose.environment]).toEqual([{ openai: "https://host.example" }, { OPENAI_HOST: origin }]);
+		const anthropic = await point("goose", { GOOSE_PROVIDER: "anthropic" });
+		expect(anthropic.upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
+	});
+
+	it("are refused where an address of theirs cannot be replaced", async () => {
+		await settings(".config/crush/crush.json", { providers: { openai: { base_url: "https://x.example/v1" } } });
+		await expect(point("crush")).rejects.toEqual(refusal(/openai \(as OPENAI_API_ENDPOINT\)/));
+		await expect(point("goose")).rejects.toEqual(refusal(/its provider is not chosen/));
+	});
+});
+
+it.each(["auggie", "amp"])("%s is refused, as its models are those of its maker", async (name) => {
+	await expect(point(name)).rejects.toEqual(refusal(/its maker's service/));
+});

@@ -1,0 +1,37 @@
+import { lstat, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, expect, it } from "vitest";
+import { keepNewEntries, linkEntries } from "../../src/hosts/linked-folder.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let real: string;
+let folder: string;
+beforeEach(async () => {
+	[real, folder] = [await scratchFolder(), await scratchFolder()];
+	await mkdir(join(real, "sessions"));
+	await writeFile(join(real, "config.toml"), "theirs");
+	await writeFile(join(real, "index.json"), "old");
+	await writeFile(join(folder, "config.toml"), "ours");
+	await linkEntries(real, folder);
+});
+
+it("shows the entries of the real folder beside our files", async () => {
+	expect((await readdir(folder)).sort()).toEqual(["config.toml", "index.json", "sessions"]);
+	expect(await readFile(join(folder, "config.toml"), "utf8")).toBe("ours");
+	await writeFile(join(folder, "sessions", "one"), "kept at once");
+	expect(await readFile(join(real, "sessions", "one"), "utf8")).toBe("kept at once");
+});
+
+it("keeps what is new, and what took the place of a link, and leaves our files behind", async () => {
+	// As programs write a file: beside it, and then in its place.
+	await writeFile(join(folder, "index.json.tmp"), "new");
+	await rename(join(folder, "index.json.tmp"), join(folder, "index.json"));
+	await mkdir(join(folder, "logs"));
+	await writeFile(join(folder, "logs", "today"), "a line");
+	await keepNewEntries(real, folder, ["config.toml"]);
+	expect(await readFile(join(real, "index.json"), "utf8")).toBe("new");
+	expect(await readFile(join(real, "logs", "today"), "utf8")).toBe("a line");
+	expect(await readFile(join(real, "config.toml"), "utf8")).toBe("theirs");
+	expect((await readdir(real)).sort()).toEqual(["config.toml", "index.json", "logs", "sessions"]);
+	expect((await lstat(join(folder, "sessions"))).isSymbolicLink()).toBe(true);
+});
