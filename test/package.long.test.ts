@@ -66,7 +66,8 @@ describe("the packed tarball", () => {
 			bin: { palimpsest: "dist/cli.js" },
 			exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
 		});
-		const { scripts } = manifest;
+		const { scripts, private: isPrivate } = manifest;
+		expect(isPrivate).toBeUndefined();
 		expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([]);
 	});
 });

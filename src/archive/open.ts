@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
-import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import { stateFolder } from "../files/state-folder.ts";
 import type { Environment } from "../policy/layers.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Archive, defaultRetention, type Retention } from "./archive.ts";
@@ -85,20 +85,6 @@ export function archivePlace(where: string): "none" | "memory" | "files" | "fold
 	const message =
 		"Expected the archive to be files, memory, none, redis://HOST:PORT, or a folder such as /var/lib/palimpsest or ./archive.";
 	throw new PalimpsestError("invalid_argument", message);
-}
-
-/** This user's folder for state, by the system's convention (https://specifications.freedesktop.org/basedir-spec/latest/). */
-export function stateFolder(): string {
-	const { platform, env: environment } = process;
-	const homeFolder = homedir();
-	if (platform === "win32") {
-		const local = environment.LOCALAPPDATA || path.win32.join(homeFolder, "AppData", "Local");
-		return path.win32.join(local, "palimpsest");
-	}
-	if (platform === "darwin") return path.posix.join(homeFolder, "Library", "Application Support", "palimpsest");
-	const state = environment.XDG_STATE_HOME ?? "";
-	const folder = path.posix.isAbsolute(state) ? state : path.posix.join(homeFolder, ".local", "state");
-	return path.posix.join(folder, "palimpsest");
 }
 
 function addressFolder(): string {

@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { Prices } from "../policy/schema.ts";
-import { type ModelPrices, ownPrices, pricesOfModel } from "../tokens/model-prices.ts";
+import { ownPrices, pricesOfModel } from "../tokens/model-prices.ts";
+import type { ModelPrices } from "../tokens/price-table.ts";
 import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
 
 /** The prices of a request, and how its provider caches it. */

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { createJoinedChunks } from "../http/body.ts";
 import { listOf, objectOf, objectsOf } from "../json-text/value.ts";
 import { stepFactors } from "../masking/price-steps.ts";
+import { createAwsEventReader } from "./aws-event-stream.ts";
 import type { Api } from "./observed-caching.ts";
 import type { CacheTerms } from "./terms.ts";
 
@@ -41,7 +42,11 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
 		found = merged(found, usageIn(parsed(text)));
 	};
-	const reader = type.startsWith("text/event-stream") ? eventReader(take) : wholeReader(take);
+	const reader = type.startsWith("text/event-stream")
+		? eventReader(take)
+		: type.startsWith("application/vnd.amazon.eventstream")
+			? createAwsEventReader(take, largestEvent)
+			: wholeReader(take);
 	const decoder = decoderOf(encoding);
 	const decoded =
 		decoder &&
@@ -244,6 +249,11 @@ function tokensIn(value: unknown): number {
 
 export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
 	return input + cacheRead + cacheWrite;
+}
+
+/** The output of an answer to a prompt of some tokens, in prices of an input token. */
+export function outputBill(usage: Usage, { prices }: CacheTerms, prompt = promptTokens(usage)): number {
+	return usage.output * prices.output * stepFactors(prices, prompt).output;
 }
 
 /** The bill of the input, in prices of an input token. An answer may tell for how long tokens were written. */

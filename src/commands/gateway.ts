@@ -4,9 +4,10 @@ import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { continuousPolicy } from "../config/config.ts";
+import { openFigures } from "../figures/store.ts";
 import type { HostStreams } from "../gateway/child.ts";
 import { windowsWord } from "../hosts/own-command.ts";
-import { createOperatorLog, type LogKind } from "../log.ts";
+import { type CallEnd, createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 import { type ArchiveCommandOptions, commandConfig, logToStderr, recallCommandOf, say } from "./input-output.ts";
@@ -101,6 +102,7 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		// The server writes to the same standard error, so that it is not captured.
 		write: (line) => void process.stderr.write(`${line}\n`),
 	});
+	const figures = openFigures({ keep: policy.figures, projectFolder: process.cwd() });
 	const showsCalls = kind === "json" || (kind === "text" && logLevels.indexOf("info") >= logLevels.indexOf(level()));
 	return {
 		policy,
@@ -115,7 +117,12 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		recall: recall === false ? ("command" as const) : recall,
 		recallCommand: recallCommandOf(options),
 		log,
-		onCallEnd: showsCalls ? onCallEnd : undefined,
+		onCallEnd: (end: CallEnd) => {
+			const { chars } = end.report ?? {};
+			const isCut = typeof chars === "object" && chars.after < chars.before;
+			if (isCut) figures.add({ kind: "result", by: "gateway", chars_before: chars.before, chars_after: chars.after });
+			if (showsCalls) onCallEnd?.(end);
+		},
 	};
 }
 

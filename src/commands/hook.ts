@@ -67,6 +67,7 @@ async function shortened(what: {
 	readonly values: HookOptions;
 }): Promise<string | undefined> {
 	const { host, input, mostChars, values } = what;
+	const chars = { before: 0, after: 0 };
 	let opening: Promise<HookShell> | undefined;
 	const load = async () => {
 		opening ??= openShell(host, values);
@@ -81,14 +82,30 @@ async function shortened(what: {
 		};
 		const answered = await host.answer(event, {
 			mostChars,
-			shorten: async (text, most, isCut) =>
-				text.length <= most ? undefined : (await context()).shorten(text, most, isCut),
+			shorten: async (text, most, isCut) => {
+				const shorter = text.length <= most ? undefined : await (await context()).shorten(text, most, isCut);
+				chars.before += text.length;
+				chars.after += (shorter ?? text).length;
+				return shorter;
+			},
 			wordings: async () => (await context()).wordings(),
 		});
 		return answered && `${JSON.stringify(answered)}\n`;
 	} finally {
-		await (await opening?.catch(() => undefined))?.archive?.close();
+		const shell = await opening?.catch(() => undefined);
+		if (shell && chars.after < chars.before) await keepFigure(host, shell, chars);
+		await shell?.archive?.close();
 	}
+}
+
+async function keepFigure(
+	{ name: program }: CommandHookHost,
+	{ policy: { figures: keep } }: HookShell,
+	{ before, after }: { readonly before: number; readonly after: number },
+): Promise<void> {
+	const { openFigures } = await import("../figures/store.ts");
+	const kept = openFigures({ keep, program, projectFolder: process.cwd() });
+	kept.add({ kind: "result", by: "hook", chars_before: before, chars_after: after });
 }
 
 /** `undefined` if the host has not compacted. */

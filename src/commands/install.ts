@@ -18,6 +18,7 @@ import {
 	removeServer,
 } from "../hosts/install.ts";
 import { enteredCommand, isCheckout, serverStart } from "../hosts/own-command.ts";
+import { withoutStatusLine, withStatusLine } from "../hosts/status-line.ts";
 import { presetNames } from "../policy/names.ts";
 import { saveAddressOf, say, show, shownName } from "./input-output.ts";
 import { type GatewayOption, withGateways, withoutGateways } from "./install-gateway.ts";
@@ -33,12 +34,14 @@ interface InstallOptions {
 	readonly local?: boolean;
 	readonly list?: boolean;
 	readonly gateway?: GatewayOption;
+	readonly statusline?: boolean;
 }
 
 /** `palimpsest install [HOST]`; without a host, lists the hosts. */
 export async function install(name: string | undefined, options: InstallOptions): Promise<void> {
 	if (name === undefined || options.list) return list(options);
 	if (options.gateway !== undefined) return installGateway(name, options, options.gateway);
+	if (options.statusline) return changeStatusLine(name, options, { change: withStatusLine, done: "installed" });
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
 	checkLocale(locale);
@@ -67,6 +70,7 @@ export async function install(name: string | undefined, options: InstallOptions)
 
 /** `palimpsest uninstall HOST` */
 export async function uninstall(name: string, options: InstallOptions): Promise<void> {
+	if (options.statusline) return changeStatusLine(name, options, { change: withoutStatusLine, done: "uninstalled" });
 	const plugin = pluginHosts.find((host) => host.name === name);
 	if (plugin) await changeHook(plugin, options, { change: withoutHook, done: "uninstalled the plugin" });
 	if (isOnlyPlugin(plugin)) return;
@@ -109,6 +113,18 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 	const how = { host, gateway, start, options: ofGateway };
 	const change = (text: string | undefined) => (text === undefined ? undefined : withGateways(text, how));
 	if (await changeFiles({ files, change, dryRun, done: "installed the gateway" })) say(host.afterwards);
+}
+
+/** `palimpsest install claude-code --statusline`: in the file of its hooks. */
+async function changeStatusLine(
+	name: string,
+	{ project = false, dryRun }: InstallOptions,
+	how: { readonly change: (text: string | undefined) => string | undefined; readonly done: string },
+): Promise<void> {
+	if (name !== "claude-code")
+		refuseUsage("expected --statusline with claude-code: no other host runs a program for its line");
+	const choices = { isForProject: project, mostChars: usualHookChars, locale: undefined };
+	await changeFiles({ files: [hookTarget(hookHost(name), choices).file], dryRun, ...how });
 }
 
 interface HookInstallOptions extends Pick<InstallOptions, "project" | "dryRun" | "locale"> {

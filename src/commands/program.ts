@@ -6,6 +6,7 @@ import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
+import { addFiguresCommands } from "./figures-options.ts";
 import { addGatewayCommand } from "./gateway-options.ts";
 import { addSetupCommands } from "./setup-options.ts";
 import {
@@ -122,24 +123,28 @@ function addServeCommand(program: Command): void {
 }
 
 function addProxyCommand(program: Command): void {
-	const port = ["--port <port>", "port of the proxy (default 8787)", portNumber] as const;
 	const proxy = program
 		.command("proxy")
 		.description("Mask old tool results in the requests of agent programs to their models.");
 	withArchive(withPolicy(proxy))
-		.option(...port)
+		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
 		.option("--host <host>", "loopback address to listen on")
-		.option("--upstream <api=url>", "base URL of anthropic, openai or gemini (default: the provider's own)", repeatable)
+		.option(
+			"--upstream <api=url>",
+			"base URL of anthropic, openai, gemini (default: the provider's own), bedrock or vertex",
+			repeatable,
+		)
 		.option(...keepWarm)
+		.option("--metrics", "serve Prometheus metrics at /palimpsest/metrics")
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
 		.action(async (options) => (await import("./proxy.ts")).proxy(options));
 	proxy
 		.command("status")
-		.description("Print what a running proxy has sent, left out and billed.")
-		.option(...port)
+		.description("Print what running proxies have sent, left out and billed.")
+		.option("--port <port>", "port of one proxy (default: all that run)", portNumber)
 		.option("--json", "as JSON")
-		.action(async (_, command: Command) => (await import("./proxy.ts")).proxyStatus(command.optsWithGlobals()));
+		.action(async (_, command: Command) => (await import("./proxy-status.ts")).proxyStatus(command.optsWithGlobals()));
 }
 
 const keepWarm = [
@@ -242,6 +247,8 @@ function addLaunchCommand(program: Command): void {
 	addArchiving(program, "launch <program> [parameters...]", launches)
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
+		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
+		.option("--no-first-party", "do not tell Claude Code that it talks to Anthropic itself")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),
@@ -287,6 +294,8 @@ function addReportCommands(program: Command): void {
 		.option("--html <file>", "also write a page")
 		.option("--json", "as JSON")
 		.action(async (file, options) => (await import("./report.ts")).report(file, options));
+
+	addFiguresCommands(program);
 
 	addCommand(program, "replay <files...>", "Print what policies would have cost and lost in recorded conversations.")
 		.option(

@@ -1,24 +1,22 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type IncomingMessage, request } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
-import { text as textOf } from "node:stream/consumers";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, probeArchive } from "../archive/open.ts";
-import { apis } from "../billing/observed-caching.ts";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
-import type { LaunchedProgram, Pointing } from "../hosts/host.ts";
+import { openFigures } from "../figures/store.ts";
+import type { LaunchedProgram, LaunchSurroundings, Pointing } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
+import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
-import { billText, keptWarmText, type ProxyStatus, totalsText, undecidedText } from "../proxy/ledger.ts";
-import { checkUpstreams, defaultUpstreams, type Upstreams } from "../proxy/routes.ts";
+import { closingText } from "../proxy/closing.ts";
+import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from "../proxy/routes.ts";
 import { addRunning, removeRunning } from "../proxy/running.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
@@ -27,15 +25,14 @@ import {
 	archiveVariables,
 	commandConfig,
 	logToStderr,
-	printJson,
 	recallCommandOf,
 	saveAddressOf,
 	say,
 	show,
-	shownName,
 	withArchive,
 } from "./input-output.ts";
 import { exitCodeOfEnd, passSignals, startOf, untilSignal } from "./processes.ts";
+import { defaultPort } from "./proxy-status.ts";
 import { refuseUnknown, refuseUsage } from "./usage.ts";
 
 interface ProxyCommandOptions extends ArchiveCommandOptions {
@@ -45,10 +42,9 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 	readonly upstream?: readonly string[];
 	readonly holdout?: number;
 	readonly keepWarm?: boolean;
+	readonly metrics?: boolean;
 	readonly log?: LogKind;
 }
-
-const defaultPort = 8787;
 
 /** `palimpsest proxy`: runs until a signal ends it. */
 export async function proxy(options: ProxyCommandOptions): Promise<void> {
@@ -70,6 +66,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
+			figures: openFigures({ keep: policy.figures }),
 			port,
 			upstreams,
 			policy,
@@ -77,6 +74,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			memoryFolder: memoryFolderFor(archiveLocation({ ...options, environment: process.env })),
 			recallCommand: recallCommandOf(options),
 			holdout,
+			metrics: options.metrics,
 			keepWarm: options.keepWarm ? "while_connected" : undefined,
 			log,
 		});
@@ -90,6 +88,10 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		await ended;
 		await unlist();
 		await running.close();
+		const totals = running.totals();
+		const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
+		const message = closingText(totals, { address: url });
+		announce({ level: "notice", message, data: { event: "closed", url, requests, tokens_sent, tokens_left_out } });
 	});
 }
 
@@ -125,64 +127,22 @@ function upstreamsOf(given: readonly string[]): Upstreams {
 	return Object.fromEntries(
 		named.map((one) => {
 			const [, api = "", url = ""] = /^(\w+)=(.+)$/.exec(one) ?? [];
-			if (apis.some((known) => known === api)) return [api, url];
-			return refuseUsage(`expected --upstream as ${apis.join("|")}=URL`);
+			if (upstreamNames.some((known) => known === api)) return [api, url];
+			return refuseUsage(`expected --upstream as ${upstreamNames.join("|")}=URL`);
 		}),
 	);
 }
 
-/** `palimpsest proxy status` */
-export async function proxyStatus({
-	port = defaultPort,
-	json,
-}: {
-	readonly port?: number;
-	readonly json?: true;
-}): Promise<void> {
-	const status = JSON.parse(await textFrom(port)) as ProxyStatus;
-	if (json) return printJson(status, 2);
-	const { requests, faults, undecided, kept_warm: keptWarm, edited, held_out: heldOut, conversations } = status;
-	const number = (value: number) => value.toLocaleString("en");
-	const line = (name: string, one: typeof edited) =>
-		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${billText(one)}`;
-	const lines = [
-		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again in another form${requests.threads > 0 ? `, ${number(requests.threads)} threads passed` : ""}`,
-		`faults: ${Object.entries(faults)
-			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
-			.join(", ")}`,
-		...undecidedText(undecided),
-		...keptWarmText(keptWarm),
-		line("all", edited),
-		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
-		...conversations.map((one) =>
-			line(`${one.id.slice(0, 8)} (${shownName(one.model ?? one.api)}, ${one.state.replaceAll("_", " ")})`, one),
-		),
-	];
-	show(`${lines.join("\n")}\n`);
-}
-
-/** Not by `fetch`, which refuses some ports and follows a proxy of the environment. */
-async function textFrom(port: number): Promise<string> {
-	try {
-		const asked = request({ host: "127.0.0.1", port, path: "/palimpsest/status" }).end();
-		const [response] = (await once(asked, "response")) as [IncomingMessage];
-		const answer = await textOf(response);
-		if (response.statusCode === 200) return answer;
-	} catch {
-		// The same as an answer of another program.
-	}
-	const message = `No palimpsest proxy answers on port ${port}. Start one with \`palimpsest proxy\`, or name its port with --port.`;
-	throw new PalimpsestError("invalid_argument", message);
-}
-
 interface LaunchOptions extends ArchiveCommandOptions {
+	readonly port?: number;
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
+	readonly firstParty?: boolean;
 }
 
 /**
- * `palimpsest launch PROGRAM -- ARGS`: a proxy on a free port and the program that uses it, with our terminal. The exit code is
- * the program's own.
+ * `palimpsest launch PROGRAM -- ARGS`: a proxy on the given port, else on a free one, and the program that uses it, with our
+ * terminal. The exit code is the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
 	const known = launchedPrograms.map((program) => program.name);
@@ -195,14 +155,17 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 	await saveAddressOf(options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
+	const given = { parameters, firstParty: options.firstParty ?? true };
 	try {
 		await withArchive(options, policy, async (archive) => {
-			const { upstreams, refusesThreads } = await pointingOf(program, { port: 0, folder });
+			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...given, port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
-				port: 0,
+				figures: openFigures({ keep: policy.figures, program: program.name, projectFolder: process.cwd() }),
+				port: options.port ?? 0,
 				upstreams,
+				network,
 				policy,
 				archive,
 				memoryFolder,
@@ -211,13 +174,13 @@ export async function launch(name: string, parameters: readonly string[], option
 				keepWarm: options.keepWarm ? "until_closed" : undefined,
 			});
 			let started = false;
-			const log = logToStderr(() => policy.log_level);
 			const address = `http://127.0.0.1:${proxy.port}`;
+			const log = logToStderr(() => policy.log_level);
 			const unlist = await listed({ address, program: program.name }, log);
 			try {
 				await warnIfUnusable(archive, { options, log });
 				if (process.stderr.isTTY) say(`live page: ${address}/palimpsest/`);
-				const pointing = await pointingOf(program, { port: proxy.port, folder });
+				const pointing = await pointingOf(program, { ...given, port: proxy.port, folder });
 				const ended = await runBehind(program, { pointing, parameters, options, folder, address });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
@@ -225,17 +188,22 @@ export async function launch(name: string, parameters: readonly string[], option
 				await unlist();
 				await proxy.close();
 			}
-			if (started) say(totalsText(proxy.totals()));
+			if (!started) return;
+			const { name, title = name } = program;
+			say(closingText(proxy.totals(), { address, program: { name, title, upstreams } }));
 		});
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
 }
 
-function pointingOf({ point }: LaunchedProgram, { port, folder }: { readonly port: number; readonly folder: string }) {
+function pointingOf(
+	{ point }: LaunchedProgram,
+	{ port, ...given }: { readonly port: number } & Pick<LaunchSurroundings, "folder" | "parameters" | "firstParty">,
+) {
 	return point({
+		...given,
 		origin: `http://127.0.0.1:${port}`,
-		folder,
 		platform: process.platform,
 		homeFolder: homedir(),
 		projectFolder: process.cwd(),
@@ -260,9 +228,10 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		...pointing.environment,
 		PALIMPSEST_PROXY: address,
 		...archiveVariables(options),
+		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),
 	};
-	const words = [...pointing.parameters, ...parameters];
+	const words = [...pointing.parameters, ...(pointing.ownParameters ?? parameters)];
 	// npm's commands are scripts on Windows, which only a shell can run.
 	const shell = process.platform === "win32";
 	const child = spawn(command, shell ? words.map(windowsWord) : words, { stdio: "inherit", env, shell });
@@ -295,17 +264,24 @@ async function withOwnPath(folder: string): Promise<Record<string, string>> {
 async function showPlan(
 	program: LaunchedProgram,
 	parameters: readonly string[],
-	options: ArchiveCommandOptions,
+	options: LaunchOptions,
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
-	const { upstreams, environment, files, parameters: ours } = await pointingOf(program, { port: 0, folder });
+	const { port = 0 } = options;
+	const given = { parameters, firstParty: options.firstParty ?? true };
+	const pointing = await pointingOf(program, { ...given, port, folder });
+	const { upstreams, environment, files, parameters: ours, ownParameters = parameters } = pointing;
 	checkUpstreams(upstreams);
-	const variables = { ...environment, ...archiveVariables(options) };
+	const variables = { ...environment, ...archiveVariables(options), ...exceptingLoopback(process.env) };
 	const lines = [
 		...Object.entries(upstreams).map(([api, url]) => `upstream ${api}: ${url}`),
+		...Object.entries(upstreams).flatMap(([api, url]) => {
+			const proxy = networkProxyOf(new URL(url), { ...process.env, ...pointing.network });
+			return proxy ? [`${api} is reached through ${proxy.url.host} (${proxy.variable})`] : [];
+		}),
 		...Object.entries(variables).map(([name, value]) => `set ${name}=${withoutSettings(value)}`),
 		...Object.entries(files).map(([name, text]) => `file ${path.join(folder, name)}: ${withoutSettings(text)}`),
-		`run ${[program.command, ...ours, ...parameters].map(shellWord).join(" ")}`,
+		`run ${[program.command, ...ours, ...ownParameters].map(shellWord).join(" ")}`,
 	];
 	show(withoutCredentials(`${lines.join("\n").replaceAll(unknownOrigin, "http://127.0.0.1:PORT")}\n`));
 }

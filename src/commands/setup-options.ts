@@ -14,12 +14,14 @@ export function addSetupCommands(program: Command): void {
 		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
 		.option("--local", "start this program, not the published package; a checkout always does")
 		.option("--gateway [servers...]", "put the gateway before other servers of the host instead (default: all)")
+		.option("--statusline", "show context, cache and savings in the status line of Claude Code instead")
 		.option("--list", "list the hosts, and the servers behind the gateway")
 		.action(async (host, options) => (await import("./install.ts")).install(host, options));
 
 	command("uninstall <host>", "Remove the server and the gateway from a host's configuration.")
 		.option("--project", "from this project only")
 		.option("--dry-run", "show what would change and write nothing")
+		.option("--statusline", "take only the status line of Claude Code")
 		.option("--gateway [servers...]", "take only the gateway from before the servers of the host (default: all)")
 		.action(async (host, options) => (await import("./install.ts")).uninstall(host, options));
 

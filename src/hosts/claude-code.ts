@@ -3,19 +3,10 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import { fillTemplate } from "../masking/template.ts";
-import { isOn, nothingSet, providers, refusedLaunch } from "./base-url.ts";
+import { pointClaudeCode, settingsFolderOf } from "./claude-code-address.ts";
 import { type HookContext, readToolEvent, shortenBlocks, type ToolEvent } from "./hook-answers.ts";
-import {
-	type Host,
-	type HostSurroundings,
-	type LaunchSurroundings,
-	ofProject,
-	type Pointing,
-	typedEntry,
-	usualServer,
-} from "./host.ts";
+import { type Host, ofProject, typedEntry, usualServer } from "./host.ts";
 import { lastText, replaceUsage } from "./session-usage.ts";
-import { settingsIn } from "./settings-file.ts";
 
 export const claudeCode: Host = {
 	name: "claude-code",
@@ -38,14 +29,15 @@ export const claudeCode: Host = {
 		asksServer: true,
 		// Source: https://code.claude.com/docs/en/settings.
 		settings: (line, where) => {
-			const folder = where.projectFolder === undefined ? ownFolder(where) : path.join(where.projectFolder, ".claude");
+			const folder =
+				where.projectFolder === undefined ? settingsFolderOf(where) : path.join(where.projectFolder, ".claude");
 			const hook = { type: "command", command: line, timeout: 10 };
 			const shortens = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook };
 			const keepsWords = { event: "SessionStart", matcher: "compact", hook };
 			return { kind: "entries", file: path.join(folder, "settings.json"), entries: [shortens, keepsWords] };
 		},
 	},
-	launch: { command: "claude", point },
+	launch: { command: "claude", point: pointClaudeCode },
 	session: {
 		format: "claude-code",
 		sessionId: (document) => lastText(document, "sessionId"),
@@ -55,11 +47,6 @@ export const claudeCode: Host = {
 		usage,
 	},
 };
-
-/** The folder of its own settings. */
-function ownFolder({ homeFolder, environment }: Pick<HostSurroundings, "homeFolder" | "environment">): string {
-	return environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
-}
 
 /**
  * The answer of the `PostToolUse` hook, in the tool's own shape, since Claude Code ignores any other. Source:
@@ -132,41 +119,6 @@ async function shortenMcp(response: unknown, context: HookContext): Promise<unkn
 	if (!isJsonObject(response) || !Array.isArray(response.content) || "structuredContent" in response) return undefined;
 	const content = await shortenBlocks(response.content, context);
 	return content === undefined ? undefined : { ...response, content };
-}
-
-/** Source: https://code.claude.com/docs/en/llm-gateway. Settings files win over the environment, flags over both. */
-async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { environment, origin } = where;
-	for (const name of ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"]) {
-		if (isOn(environment[name]))
-			throw refusedLaunch(claudeCode.title, `${name} is set, and the proxy cannot read its requests. Unset it`);
-	}
-	const ofSettings = await environmentOfSettings(where);
-	const set = {
-		ANTHROPIC_BASE_URL: origin,
-		// Claude Code sends every tool's schema to any other address, unless told.
-		...(environment.ENABLE_TOOL_SEARCH || ofSettings.ENABLE_TOOL_SEARCH ? {} : { ENABLE_TOOL_SEARCH: "true" }),
-	};
-	const upstream = ofSettings.ANTHROPIC_BASE_URL ?? environment.ANTHROPIC_BASE_URL;
-	return {
-		...nothingSet,
-		upstreams: { anthropic: upstream || providers.anthropic },
-		environment: set,
-		parameters: ofSettings.ANTHROPIC_BASE_URL === undefined ? [] : ["--settings", JSON.stringify({ env: set })],
-		// It then takes us for Anthropic itself.
-		refusesThreads: isOn(environment._CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL),
-	};
-}
-
-async function environmentOfSettings(where: LaunchSurroundings): Promise<Readonly<Record<string, string | undefined>>> {
-	const inProject = path.join(where.projectFolder ?? ".", ".claude");
-	const files = [
-		path.join(ownFolder(where), "settings.json"),
-		path.join(inProject, "settings.json"),
-		path.join(inProject, "settings.local.json"),
-	];
-	const settings = await Promise.all(files.map(settingsIn));
-	return Object.assign({}, ...settings.map(({ env }) => (isJsonObject(env) ? env : {})));
 }
 
 function usage(document: unknown, tokens: number): ValueEdit[] {

@@ -29,7 +29,7 @@ export interface HookShell extends HookPolicy {
 }
 
 export interface HookPolicy {
-	readonly policy: Pick<Policy, "locale" | "on_archive_failure" | "archive">;
+	readonly policy: Pick<Policy, "locale" | "on_archive_failure" | "archive" | "figures">;
 	readonly wholePolicy: () => Promise<Policy>;
 }
 

@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { JsonObject } from "../conversation/json.ts";
+import type { Environment } from "../http/network-proxy.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import type { HookContext, HookShell, ToolEvent } from "./hook-answers.ts";
 
@@ -176,17 +177,25 @@ export interface LaunchSurroundings extends HostSurroundings {
 	readonly origin: string;
 	/** For temporary files. */
 	readonly folder: string;
+	/** The user's arguments for the program. */
+	readonly parameters: readonly string[];
+	/** Whether a program may be told that it talks to its provider itself, where that is so. */
+	readonly firstParty: boolean;
 }
 
 /** How a program reaches another base URL for one run; nothing of it outlasts the run. */
 export interface Pointing {
 	/** The providers that it would use without us, by API: its own settings, or the provider's address. */
-	readonly upstreams: { readonly anthropic?: string; readonly openai?: string; readonly gemini?: string };
+	readonly upstreams: Readonly<Partial<Record<"anthropic" | "bedrock" | "vertex" | "openai" | "gemini", string>>>;
 	readonly environment: Readonly<Record<string, string>>;
 	/** Before the arguments of the user. */
 	readonly parameters: readonly string[];
+	/** The arguments of the user, if they change. */
+	readonly ownParameters?: readonly string[];
 	/** Text of temporary files by name, in `folder`. */
 	readonly files: Readonly<Record<string, string>>;
+	/** Variables of the network that its settings set, and that therefore win over the environment. */
+	readonly network?: Environment;
 	/** It takes us for the provider itself, and may send only new messages: a thread, which cannot be edited. */
 	readonly refusesThreads?: boolean;
 }

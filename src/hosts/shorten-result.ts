@@ -123,6 +123,7 @@ const usualPolicy: UsualPolicy = {
 	locale: "fr",
 	on_archive_failure: "refuse",
 	archive: { max_age_days: 30, max_bytes: 1_000_000_000, recall_hint: true, redact: [], redact_credentials: false },
+	figures: "all",
 };
 
 /** A preset changes only the locale of the usual policy. `undefined` for unknown names, which the schema refuses. */
@@ -134,7 +135,7 @@ function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undefined {
 	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
 }
 
-const otherVariables = /^PALIMPSEST_(?:ARCHIVE|TOOLS|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
+const otherVariables = /^PALIMPSEST_(?:ARCHIVE|PROXY|TOOLS|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
 async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
 	const isSet = ([name, value]: [string, string | undefined]) =>

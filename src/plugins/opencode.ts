@@ -15,6 +15,8 @@ import { createSessionEditor, type PluginOptions, type SessionEditor } from "./s
  */
 export const opencodePlugin = { id: "palimpsest", server, setup };
 
+const program = "opencode";
+
 interface ServerInput {
 	readonly directory?: string;
 	readonly client?: {
@@ -40,7 +42,13 @@ async function server({ directory, client }: ServerInput = {}, options?: PluginO
 		const logged = client?.app?.log?.({ body: { service: "palimpsest", level: "warn", message } });
 		if (logged instanceof Promise) logged.catch(() => {});
 	};
-	const editor = createSessionEditor({ folder: directory ?? process.cwd(), host: "opencode", options, report });
+	const editor = createSessionEditor({
+		folder: directory ?? process.cwd(),
+		host: "opencode",
+		options,
+		program,
+		report,
+	});
 	/** By session, the reaction if the provider refuses the last request. */
 	const refusals = new Map<string, () => void>();
 
@@ -141,6 +149,7 @@ async function setup(context: SetupContext, options = context.options): Promise<
 		folder: location?.directory ?? process.cwd(),
 		host: "opencode",
 		options,
+		program,
 		report,
 	});
 	await session.hook("context", (event) => editMessages(event, editor));

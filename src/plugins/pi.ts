@@ -55,7 +55,7 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 	let editor: SessionEditor | undefined;
 	const editorIn = ({ cwd, ui, hasUI }: Context): SessionEditor => {
 		const report = (line: string) => (hasUI ? ui?.notify?.(line, "warning") : void process.stderr.write(`${line}\n`));
-		editor ??= createSessionEditor({ folder: cwd, options, report });
+		editor ??= createSessionEditor({ folder: cwd, options, program: "pi", report });
 		return editor;
 	};
 	/** The reaction if the provider refuses the last request. */

@@ -3,11 +3,13 @@ import { archiveLocation } from "../archive/open.ts";
 import type { PartRequest } from "../archive/part.ts";
 import { continuousPolicy, loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
+import { type Figures, openFigures } from "../figures/store.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
 import { callTarget } from "../masking/call-targets.ts";
 import type { SearchRequest } from "../operations/search-originals.ts";
+import { createLedger, type Ledger } from "../proxy/ledger.ts";
 import { inTime } from "../sending/archiving.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
@@ -44,9 +46,12 @@ export function createSessionEditor(what: {
 	/** Whose server entry sets the language, unless `options` do. */
 	readonly host?: string | undefined;
 	readonly options: PluginOptions | undefined;
+	/** Its name in the figures. */
+	readonly program: string;
 	readonly report: (line: string) => void;
 }) {
 	const { folder, host, options = {}, report } = what;
+
 	const command = Array.isArray(options.command) ? options.command : ownCommand(ownScript());
 	const commandLine = command.map(String).map(shellArgument).join(" ");
 	const mostChars = Number(options.mostChars) > 0 ? Number(options.mostChars) : usualMostChars;
@@ -56,6 +61,14 @@ export function createSessionEditor(what: {
 		reported.add(line);
 	};
 	let opening: Promise<Editing> | undefined;
+	let kept: { readonly figures: Figures; readonly ledger: Ledger } | undefined;
+	/** The figures of this program, which sees no usage: its bills are estimates. */
+	const figuresOf = ({ policy, now }: Editing) => {
+		const figures =
+			kept?.figures ?? openFigures({ keep: policy.figures, program: what.program, projectFolder: folder });
+		kept ??= { figures, ledger: createLedger({ now, figures }) };
+		return kept;
+	};
 	const opened = () => {
 		const onFault = (_: unknown, reason: string) => reportOnce(`palimpsest made no new decisions: ${reason}`);
 		opening ??= open({ folder, host, locale: options.locale, onFault });
@@ -80,8 +93,16 @@ export function createSessionEditor(what: {
 				const editing = await opened();
 				// A plugin cannot send a refused request again, so an account that may be checked counts as one that is.
 				const request = { ...conversation(editing), decides: true, isEnforced: true };
-				const { composed, planAhead } = await prepare(request, editing);
-				planning = planAhead();
+				const { composed, planAhead, facts } = await prepare(request, editing);
+				const enter = async () => {
+					const { written, noDecision, decided } = composed ?? {};
+					const how = { wasEdited: written !== undefined, noDecision, decisions: decided?.size };
+					figuresOf(editing).ledger.enter(await facts(composed), { ...how, api: "plugin", usage: undefined });
+				};
+				// Where figures fail, requests go on.
+				planning = planAhead()
+					.then(enter)
+					.catch(() => {});
 				if (!composed) return undefined;
 				const { written, variants } = composed;
 				/** The provider refused it: its decisions are taken back, and the next requests get none. */
@@ -103,7 +124,17 @@ export function createSessionEditor(what: {
 			);
 			return orNothing(async () => {
 				const editing = await opened();
-				return Promise.all(texts.map((text, at) => shortenOne(text, shares[at] as number, { ...call, editing })));
+				const shorter = await Promise.all(
+					texts.map((text, at) => shortenOne(text, shares[at] as number, { ...call, editing })),
+				);
+				const [before, after] = [texts, shorter].map((all) => all.reduce((sum, { length }) => sum + length, 0));
+				figuresOf(editing).figures.add({
+					kind: "result",
+					by: "plugin",
+					chars_before: before as number,
+					chars_after: after as number,
+				});
+				return shorter;
 			});
 		},
 		/** The originals that hold the words of a query, or match it as a pattern. */

@@ -355,6 +355,10 @@ export const policySchema = z.strictObject({
 	archive,
 	tokens,
 	prices,
+	figures: choice(
+		["all", "private", "none"],
+		"Figures of requests for `palimpsest stats`: kept with the last names of project folders, without them, or not at all.",
+	),
 });
 
 type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;

@@ -3,6 +3,7 @@ import type { CachingRecord } from "../billing/observed-caching.ts";
 import { cacheTerms } from "../billing/terms.ts";
 import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
+import type { OutgoingError } from "../http/outgoing.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { clearingBeta } from "../sending/clearing.ts";
@@ -84,7 +85,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 
 /** A request for an answer ends the pause of its conversation. Only Anthropic's API says how long its cache lives. */
 function pauseEndedBy({ conversation }: Prepared<string>, { keepWarm, route }: Exchange) {
-	if (conversation === undefined || route.kind !== "edited" || route.api !== "anthropic") return undefined;
+	if (conversation === undefined || route.kind !== "edited" || route.upstream !== "anthropic") return undefined;
 	return keepWarm?.begin(conversation);
 }
 
@@ -194,6 +195,7 @@ async function passAndBill(
 	const wasEdited = sent?.written !== undefined;
 	const isOk = (answer.statusCode ?? 500) < 300;
 	if (isOk && wasEdited) ledger.count("edited");
+	if (!isOk) ledger.count("failed");
 	if (!isOk || route.kind !== "edited") {
 		await passOn(answer, response);
 		return undefined;
@@ -207,7 +209,15 @@ async function passAndBill(
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
 	}
 	const known = await facts(sent);
-	const { repeated } = ledger.enter(known, { route, wasEdited, usage, cleared: reader.cleared() });
+	const { repeated } = ledger.enter(known, {
+		api: route.api,
+		wasEdited,
+		usage,
+		cleared: reader.cleared(),
+		program: asked.headers["user-agent"],
+		decisions: sent?.decided.size,
+		noDecision: sent?.noDecision,
+	});
 	const { caching: terms, model } = known.terms;
 	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
 	return { terms: known.terms, usage, callsTools: reader.callsTools() };
@@ -216,14 +226,16 @@ async function passAndBill(
 /** Answers 502 itself if the upstream cannot be reached. */
 async function askOrRefuse(
 	asked: Asked,
-	{ response, route, upstream }: Exchange,
+	{ response, route, upstream, ledger }: Exchange,
 ): Promise<IncomingMessage | undefined> {
 	try {
 		return await upstream.ask(asked);
 	} catch (error) {
 		if (asked.signal.aborted) return undefined;
-		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		refuse(response, { status: 502, message: `The upstream of ${route.api} cannot be reached (${code}).` });
+		ledger.count("failed");
+		const { code = "unknown error", advice = "" } = error as OutgoingError;
+		const message = `The upstream of ${route.upstream} cannot be reached (${code}). ${advice}`.trimEnd();
+		refuse(response, { status: 502, message });
 		return undefined;
 	}
 }

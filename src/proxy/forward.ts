@@ -1,7 +1,8 @@
-import http, { type IncomingMessage, type ServerResponse } from "node:http";
-import https from "node:https";
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { createJoinedChunks } from "../http/body.ts";
+import type { Environment } from "../http/network-proxy.ts";
+import { type OutgoingError, openConnection } from "../http/outgoing.ts";
 import { decodeBody } from "./body.ts";
 import { upstreamPath } from "./routes.ts";
 
@@ -24,49 +25,51 @@ export interface Asked {
 
 export type Upstream = ReturnType<typeof connectTo>;
 
-/** Connections to one upstream. They have no time-out: a model may think for long. */
-export function connectTo(base: URL) {
-	const { Agent, request } = base.protocol === "https:" ? https : http;
-	const agent = new Agent({ keepAlive: true });
+/**
+ * Connections to one upstream, through the proxy of the network if there is one. They have no time-out: a model may think for
+ * long. Throws as `openConnection` does.
+ */
+export function connectTo(base: URL, network?: Environment) {
+	const connection = openConnection(base, { network });
 
-	const askOnce = (asked: Asked): Promise<IncomingMessage> =>
-		new Promise((resolve, reject) => {
-			const { method, path, body, signal } = asked;
-			const headers = requestHeaders(asked, base.host);
-			// Redirects are passed back: Node follows none.
-			const sent = request(base, { agent, method, path: upstreamPath(base, path), headers, signal });
-			sent.on("response", (answer) => {
-				if ((answer.statusCode ?? 0) >= 100) resolve(answer);
-				// Node reads such a status, but does not write it.
-				else sent.destroy(Object.assign(new Error("Expected a status from 100."), { code: "HPE_INVALID_STATUS" }));
-			});
-			sent.on("error", (error) => reject(Object.assign(error, { wasReused: sent.reusedSocket })));
+	const askOnce = (asked: Asked): Promise<IncomingMessage> => {
+		const { method, path, body, signal } = asked;
+		const headers = requestHeaders(asked, base.host);
+		const send = (sent: ClientRequest): void => {
 			if ("bytes" in body) sent.end(body.bytes);
 			else if (!hasContent(asked)) sent.end();
 			else {
 				body.stream.on("error", (error) => sent.destroy(error));
 				body.stream.pipe(sent);
 			}
-		});
+		};
+		// Redirects are passed back.
+		const canSendAgain = isRepeatable(asked);
+		return connection.ask({ method, path: upstreamPath(base, path), headers, signal, send, canSendAgain });
+	};
 
 	return {
 		origin: base.origin,
-		/** Resolves with the head of the answer. Rejects if the upstream cannot be reached. */
+		/** Resolves with the head of the answer. Rejects with an OutgoingError if the upstream cannot be reached. */
 		async ask(asked: Asked): Promise<IncomingMessage> {
 			try {
 				return await askOnce(asked);
 			} catch (error) {
 				// The upstream closed a connection just as it was used again, as the documentation of `reusedSocket` describes, or
 				// left bytes on it that belong to no answer. After such bytes only a request without content is repeated.
-				const { code = "", wasReused } = error as { code?: string; wasReused?: boolean };
+				const { code = "", wasReused } = error as OutgoingError;
 				const isStale = code === "ECONNRESET" || (code.startsWith("HPE_") && !hasContent(asked));
-				const canRepeat = wasReused === true && isStale && ("bytes" in asked.body || !hasContent(asked));
+				const canRepeat = wasReused === true && isStale && isRepeatable(asked);
 				if (!canRepeat || asked.signal.aborted) throw error;
 				return askOnce(asked);
 			}
 		},
-		close: () => agent.destroy(),
+		close: connection.close,
 	};
+}
+
+function isRepeatable(asked: Asked): boolean {
+	return "bytes" in asked.body || !hasContent(asked);
 }
 
 function requestHeaders({ rawHeaders, body }: Asked, host: string): string[] {

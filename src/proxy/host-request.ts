@@ -9,6 +9,7 @@ import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { HostRequest } from "../sending/request.ts";
 import { decodeBody } from "./body.ts";
+import { withoutBodyChecksum } from "./body-checksum.ts";
 import { recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
 
@@ -69,10 +70,11 @@ export async function readRequest(
 		recall: recallCommand === undefined ? undefined : recallOffered(body, recallCommand),
 		decides: route.kind !== "counted",
 		isEnforced,
-		canClear: route.api === "anthropic",
+		// The clouds refuse those that they do not serve, and each takes them in a form of its own.
+		takesBetas: route.upstream === "anthropic",
 		write: (edits, branch, added) => {
 			branch.writtenText = writeGrown(document, edits, branch.writtenText);
-			const { written } = branch.writtenText;
+			const written = withoutBodyChecksum(branch.writtenText.written, body);
 			return added ? withMembers(written, added) : written;
 		},
 	};

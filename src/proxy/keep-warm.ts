@@ -6,6 +6,7 @@ import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { keepWarm as rule } from "../replaying/pauses.ts";
 import { decodeBody } from "./body.ts";
+import { withoutBodyChecksum } from "./body-checksum.ts";
 import type { Asked, Upstream } from "./forward.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -175,5 +176,9 @@ async function pingOf({ asked, encoding, left }: Held): Promise<Asked | undefine
 		{ kind: "replace", path: ["max_tokens"], replacement: 1 },
 		...(stream === undefined ? [] : [{ kind: "replace" as const, path: ["stream"], replacement: false }]),
 	]);
-	return { ...asked, body: { bytes: Buffer.from(text), decoded: true }, signal: left.signal };
+	return {
+		...asked,
+		body: { bytes: Buffer.from(withoutBodyChecksum(text, document.value)), decoded: true },
+		signal: left.signal,
+	};
 }

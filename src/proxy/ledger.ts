@@ -1,10 +1,11 @@
 import type { CacheTerms } from "../billing/terms.ts";
 import { billUnedited, estimatedBill, type RequestParts, tokensOf } from "../billing/unedited-bill.ts";
-import { type Cleared, inputBill, promptTokens, type Usage } from "../billing/usage.ts";
+import { type Cleared, inputBill, outputBill, promptTokens, type Usage } from "../billing/usage.ts";
+import { modelName } from "../figures/line.ts";
+import type { Figures } from "../figures/store.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
-import type { Route } from "./routes.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {
@@ -22,12 +23,24 @@ export interface ProxyTotals {
 	/** Tokens of reasoning that was left out of requests, counted in each of them. */
 	readonly reasoningLeftOut: number;
 	/** Requests that got no new decisions, by the reason. */
-	readonly undecided: Readonly<Partial<Record<NoDecision, number>>>;
+	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
+	/** Conversations that once got no new decisions after a refusal. */
+	readonly frozen: number;
 	readonly keptWarm: KeptWarm;
+	/** Of all requests: their number, and those for an answer that got none. */
+	readonly asked: number;
+	readonly failed: number;
+	/** In an encoding that cannot be read, and so unedited. */
+	readonly unread: number;
+	/** With new messages alone, and so unedited. */
+	readonly threads: number;
 }
 
+/** `signed`: the request has a signature or a digest of its body, and passed unread. */
+export type Undecided = NoDecision | "signed";
+
 /** Pings that keep caches warm. They are in no other figure. */
-interface KeptWarm {
+export interface KeptWarm {
 	/** Answered, with their bill. */
 	readonly pings: number;
 	readonly billed: number;
@@ -42,21 +55,25 @@ const mostRequests = 2_000;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Keeps the bill of each conversation, from the usage in the answers, and the bill of the same requests without edits. */
-export function createLedger({ now }: { readonly now: () => number }) {
+/**
+ * Keeps the bill of each conversation, from the usage in the answers, and the bill of the same requests without edits. Each
+ * request is also written to `figures`, which outlive the process.
+ */
+export function createLedger({ now, figures }: { readonly now: () => number; readonly figures?: Figures | undefined }) {
 	const started = now();
 	const conversations = new Map<string, Account>();
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
-	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0 };
-	const undecided: Partial<Record<NoDecision, number>> = {};
+	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0, failed: 0 };
+	const undecided: Partial<Record<Undecided, number>> = {};
+	let frozen = 0;
 	const all = { edited: newSums(), held_out: newSums() };
 	const keptWarm = { pings: 0, billed: 0, failed: 0 };
 
-	const accountOf = ({ conversation, start }: RequestFacts, route: Route): Account => {
+	const accountOf = ({ conversation, start }: RequestFacts, api: string): Account => {
 		const id = conversation ?? start;
 		// Before its first tool turn a conversation is known by its first message.
 		const known = conversations.get(id) ?? conversations.get(start);
-		const account = known ?? newAccount(route, now());
+		const account = known ?? newAccount(api, now());
 		conversations.delete(start);
 		conversations.delete(id);
 		conversations.set(id, account);
@@ -83,11 +100,12 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		fault: (kind: Fault) => {
 			faultCounts[kind] += 1;
 		},
-		withoutDecision: (reason: NoDecision) => {
+		withoutDecision: (reason: Undecided) => {
 			undecided[reason] = (undecided[reason] ?? 0) + 1;
 		},
 		count: (kind: keyof typeof counts) => {
 			counts[kind] += 1;
+			if (kind === "sent_again") figures?.add({ kind: "refusal" });
 		},
 		/** Enters a ping that keeps a cache warm. */
 		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
@@ -95,8 +113,12 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				keptWarm.failed += 1;
 				return;
 			}
+			const { usage, terms } = answer;
+			const billed = inputBill(usage, terms);
 			keptWarm.pings += 1;
-			keptWarm.billed += inputBill(answer.usage, answer.terms);
+			keptWarm.billed += billed;
+			const model = terms.model === undefined ? undefined : modelName(terms.model);
+			figures?.add({ kind: "ping", model, billed, usd: dollarsOf(billed + outputBill(usage, terms), terms) });
 		},
 		/**
 		 * Enters a request whose answer has ended. `usage` is the provider's; without it, the bill is estimated. Returns the
@@ -105,15 +127,20 @@ export function createLedger({ now }: { readonly now: () => number }) {
 		enter(
 			facts: RequestFacts,
 			given: {
-				readonly route: Route;
+				/** The name of its API. */
+				readonly api: string;
 				readonly wasEdited: boolean;
 				readonly usage: Usage | undefined;
 				readonly cleared?: Cleared | undefined;
+				/** For the figures: the program of the request, and its decisions. */
+				readonly program?: string | undefined;
+				readonly decisions?: number | undefined;
+				readonly noDecision?: NoDecision | undefined;
 			},
 		): { readonly repeated: number } {
-			const { route, wasEdited, usage, cleared } = given;
+			const { api, wasEdited, usage, cleared, program } = given;
 			const { terms, isCold } = facts;
-			const account = accountOf(facts, route);
+			const account = accountOf(facts, api);
 			const { unedited, sent: edited } = facts.parts();
 			const parts = { unedited, sent: wasEdited ? edited : unedited };
 			const counted = tokensOf(parts.sent);
@@ -148,6 +175,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
 			account.before = parts;
+			if (facts.isFrozen && !account.wasFrozen) frozen += 1;
+			account.wasFrozen ||= facts.isFrozen;
 			account.model = facts.model === undefined ? account.model : shownName(facts.model);
 			account.last = now();
 			account.state = facts.why;
@@ -155,6 +184,27 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			if (account.points.length < mostRequests)
 				account.points.push([sent, leftOut, Math.round(billed), Math.round(billedUnedited)]);
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
+			const output = usage ? outputBill(usage, terms) : 0;
+			const wholePrompt = Math.max(real ?? 0, tokensOf(unedited) * scale);
+			const outputUnedited = usage ? outputBill(usage, terms, wholePrompt) : 0;
+			figures?.add(
+				{
+					kind: "request",
+					model: facts.model === undefined ? undefined : modelName(facts.model),
+					...(usage
+						? { input: usage.input, read: usage.cacheRead, write: usage.cacheWrite, output: usage.output }
+						: { input: sums.tokens_sent, read: 0, write: 0, output: 0, estimated: true }),
+					left_out: sums.tokens_left_out,
+					billed,
+					unedited: isTold ? billedUnedited : undefined,
+					usd: dollarsOf(billed + output, terms),
+					usd_unedited: isTold ? dollarsOf(billedUnedited + outputUnedited, terms) : undefined,
+					decisions: given.decisions ?? 0,
+					held_out: facts.why === "held_out" ? true : undefined,
+					undecided: given.noDecision,
+				},
+				program,
+			);
 			return { repeated: raw.repeated };
 		},
 		totals(): ProxyTotals {
@@ -170,7 +220,12 @@ export function createLedger({ now }: { readonly now: () => number }) {
 				uncachedRequests: edited.uncached_requests + held_out.uncached_requests,
 				reasoningLeftOut: edited.reasoning_left_out + held_out.reasoning_left_out,
 				undecided: { ...undecided },
+				frozen,
 				keptWarm: { ...keptWarm },
+				asked: counts.requests,
+				failed: counts.failed,
+				unread: faultCounts.encoding,
+				threads: counts.threads,
 			};
 		},
 		/** Plain JSON, without any text of a conversation. */
@@ -180,6 +235,8 @@ export function createLedger({ now }: { readonly now: () => number }) {
 			faults: { ...faultCounts },
 			/** Requests that got no new decisions, by the reason. */
 			undecided: { ...undecided },
+			/** Conversations that once got no new decisions after a refusal. */
+			frozen_conversations: frozen,
 			/** Pings that keep caches warm, and their bill, which is in no other figure. */
 			kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed) },
 			edited: figuresOf(all.edited),
@@ -213,6 +270,7 @@ interface Account {
 	/** By key, its last change. */
 	readonly results: Map<string, ResultEntry>;
 	wasEdited: boolean;
+	wasFrozen: boolean;
 	/** Tokens of the provider for each of ours, from the last request that was not edited. */
 	scale: number | undefined;
 	/** Whether the unedited bill of the requests is known. */
@@ -231,7 +289,12 @@ interface ResultEntry {
 	readonly tokens_after: number;
 }
 
-function newAccount({ api }: Route, at: number): Account {
+/** US dollars for a bill in prices of an input token. */
+function dollarsOf(billed: number, { dollars, prices }: CacheTerms): number | undefined {
+	return dollars && ((billed / prices.input) * dollars.input) / 1_000_000;
+}
+
+function newAccount(api: string, at: number): Account {
 	const about = { api, first: at, last: at, model: undefined, state: "nothing_to_edit" } as const;
 	return {
 		...about,
@@ -239,6 +302,7 @@ function newAccount({ api }: Route, at: number): Account {
 		points: [],
 		results: new Map(),
 		wasEdited: false,
+		wasFrozen: false,
 		scale: undefined,
 		isTold: true,
 		before: undefined,
@@ -284,69 +348,6 @@ function figuresOf(sums: Sums) {
 		billed_unedited: isTold ? Math.round(unedited) : null,
 		ratio: isTold ? Math.round(ratio * 1_000) / 1_000 : null,
 	};
-}
-
-/** The bill and the unedited bill, for people. */
-export function billText(figures: ReturnType<typeof figuresOf>): string {
-	const { billed, billed_unedited: unedited, ratio, untold_requests: untold, uncached_requests: uncached } = figures;
-	const { provider_cleared_tokens: cleared } = figures;
-	const number = (value: number) => value.toLocaleString("en");
-	return [
-		number(billed),
-		unedited === null || unedited === 0 ? "" : ` of ${number(unedited)} (${ratio} ×)`,
-		untold === 0 ? "" : `; for ${number(untold)} requests the unedited bill is unknown`,
-		uncached === 0
-			? ""
-			: `; ${number(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
-		cleared === 0 ? "" : `; the provider cleared ${number(cleared)} tokens, counted in each request`,
-	].join("");
-}
-
-/** One line on all requests. */
-export function totalsText(totals: ProxyTotals): string {
-	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited } = totals;
-	const { untoldRequests, untoldBilled, uncachedRequests } = totals;
-	const counted = (count: number) => Math.round(count).toLocaleString("en");
-	if (requests === 0) return "no requests to edit";
-	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
-	const untold = `${counted(untoldRequests)} requests whose unedited bill is unknown`;
-	return [
-		`${counted(requests)} requests`,
-		`${counted(tokensSent)} tokens sent`,
-		`${counted(tokensLeftOut)} left out`,
-		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [untold] : []),
-		...(uncachedRequests > 0
-			? [`${counted(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
-			: []),
-		...undecidedText(totals.undecided),
-		...keptWarmText(totals.keptWarm),
-	].join(", ");
-}
-
-/** The pings and their bill; empty if there were none. */
-export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
-	if (pings + failed === 0) return [];
-	const failures = failed > 0 ? `, ${failed} failed` : "";
-	const sent = `${pings} ${pings === 1 ? "ping" : "pings"}`;
-	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
-}
-
-const reasons: Readonly<Record<NoDecision, string>> = {
-	held_out: "held out",
-	frozen: "after a refusal",
-	archive: "the archive cannot be written",
-	memory: "the memory cannot be written",
-	failed: "planning failed",
-};
-
-/** How many requests got no new decisions, and why; empty if none. */
-export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
-	const entries = Object.entries(undecided) as [NoDecision, number][];
-	if (entries.length === 0) return [];
-	const sum = entries.reduce((total, [, count]) => total + count, 0);
-	const why = entries.map(([reason, count]) => `${reasons[reason]}: ${count}`).join(", ");
-	return [`${sum} requests without new decisions (${why})`];
 }
 
 function pointsOf({ points, isTold }: Account): Account["points"] {

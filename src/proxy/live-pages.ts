@@ -3,7 +3,9 @@ import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "../pages/page.ts";
 import { version } from "../version.ts";
-import { billText, keptWarmText, type Ledger, mostDetailed, type ProxyStatus, undecidedText } from "./ledger.ts";
+import { type Ledger, mostDetailed, type ProxyStatus } from "./ledger.ts";
+import { billText, frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
+import type { ProxyMetrics } from "./metrics.ts";
 
 const base = "/palimpsest/";
 const secondsToRefresh = 5;
@@ -21,9 +23,17 @@ const headers = {
 /**
  * Answers the proxy's own paths: `/palimpsest/` is a page that reloads every few seconds, without a script;
  * `/palimpsest/status` the same as JSON; `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that
- * the proxy runs. Resolves with false for others.
+ * the proxy runs; `/palimpsest/metrics`, if asked for, is for Prometheus. Resolves with false for others.
  */
-export function livePages({ ledger, archive }: { readonly ledger: Ledger; readonly archive: Archive | undefined }) {
+export function livePages({
+	ledger,
+	archive,
+	metrics,
+}: {
+	readonly ledger: Ledger;
+	readonly archive: Archive | undefined;
+	readonly metrics?: ProxyMetrics | undefined;
+}) {
 	return async (method: string, path: string, response: ServerResponse): Promise<boolean> => {
 		const [pathname = ""] = path.split("?", 1);
 		if (pathname !== "/palimpsest" && !pathname.startsWith(base)) return false;
@@ -44,6 +54,7 @@ export function livePages({ ledger, archive }: { readonly ledger: Ledger; readon
 		if (rest === "healthz")
 			return answer(200, "application/json", `${JSON.stringify({ status: "ok", version, pid: process.pid })}\n`);
 		if (rest === "status") return answer(200, "application/json", `${JSON.stringify(ledger.status())}\n`);
+		if (rest === "metrics" && metrics) return answer(200, "text/plain", await metrics.text());
 		if (rest === "")
 			return answer(200, "text/html", await statusPage(ledger.status()), { Refresh: String(secondsToRefresh) });
 		const ref = /^originals\/(?<ref>[A-Za-z0-9-]{1,40})$/.exec(rest)?.groups?.ref;
@@ -65,7 +76,7 @@ async function statusPage(status: ProxyStatus): Promise<string> {
 <h1>Palimpsest proxy</h1>
 <p>${requests.requests} requests, ${requests.edited} of them edited, since ${time(status.started)}. ${share(edited)}</p>
 <p>Sent again in another form: ${requests.sent_again}.${threads} Faults: ${faultText.join(", ")}.</p>
-${[...undecidedText(undecided), ...keptWarmText(keptWarm)].map((text) => `<p>${text}.</p>`).join("")}
+${[...undecidedText(undecided), ...frozenText(status.frozen_conversations), ...keptWarmText(keptWarm)].map((text) => `<p>${text}.</p>`).join("")}
 ${heldOut.requests > 0 ? `<p>Held out, never edited: ${heldOut.requests} requests, ${count(heldOut.tokens_sent)} tokens sent.</p>` : ""}
 ${conversations.slice(0, mostDetailed).map(conversationText).join("\n")}
 </main>`;

@@ -2,8 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { type Api, apis } from "../billing/observed-caching.ts";
 import { PalimpsestError } from "../errors.ts";
 
+/** The APIs, and the clouds that serve Claude under paths of their own. */
+export const upstreamNames = [...apis, "bedrock", "vertex"] as const;
+
+export type UpstreamName = (typeof upstreamNames)[number];
+
 /** Base URLs, fixed at the start. */
-export type Upstreams = Readonly<Partial<Record<Api, string>>>;
+export type Upstreams = Readonly<Partial<Record<UpstreamName, string>>>;
 
 /** The providers' own base URLs. */
 export const defaultUpstreams: Upstreams = {
@@ -13,10 +18,12 @@ export const defaultUpstreams: Upstreams = {
 };
 
 export interface Route {
+	readonly upstream: UpstreamName;
+	/** The form of its requests and answers. */
 	readonly api: Api;
 	/** `edited`: its conversation may be edited. `counted`: the same for a request that only counts tokens. */
 	readonly kind: "edited" | "counted" | "passed";
-	/** Gemini names the model in the path alone. */
+	/** Gemini and the clouds name the model in the path alone. */
 	readonly model?: string | undefined;
 }
 
@@ -24,6 +31,12 @@ export interface Route {
 const messages = /(?:^|\/)messages(\/count_tokens)?$/;
 const openai = /(?:^|\/)(?:chat\/completions|responses)$/;
 const gemini = /(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/;
+/** "Use Claude models" (docs.cloud.google.com/vertex-ai). Colons may be encoded. */
+const vertex = /(?:^|\/)publishers\/anthropic\/models\/(?<model>[^/:]+)(?::|%3A)(?:rawPredict|streamRawPredict)$/i;
+/** "InvokeModel" and "InvokeModelWithResponseStream" (docs.aws.amazon.com/bedrock); the model may be an encoded ARN. */
+const bedrock = /(?:^|\/)model\/(?<model>[^/]+)\/(?:invoke|invoke-with-response-stream)$/;
+/** What Bedrock serves beside it. */
+const besideBedrock = /(?:^|\/)(?:model\/[^/]+\/[\w-]+|inference-profiles(?:\/.*)?|foundation-models(?:\/.*)?)$/;
 
 /** The route of a request among the upstreams; `undefined` if none of them can be meant. */
 export function routeOf(
@@ -31,23 +44,48 @@ export function routeOf(
 	upstreams: Upstreams,
 ): Route | undefined {
 	const route = recognised(request);
-	if (route && upstreams[route.api] !== undefined) return route;
+	if (route && upstreams[route.upstream] !== undefined) return route;
 	if (route?.kind === "edited" || route?.kind === "counted") return undefined;
-	const named = apis.filter((api) => upstreams[api] !== undefined);
+	const named = upstreamNames.filter((name) => upstreams[name] !== undefined);
 	const only = named.length === 1 ? named[0] : undefined;
-	return only && { api: only, kind: "passed" };
+	return only && { upstream: only, api: apiAt(only), kind: "passed" };
 }
+
+const apiAt = (upstream: UpstreamName): Api =>
+	upstream === "bedrock" || upstream === "vertex" ? "anthropic" : upstream;
 
 function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): Route | undefined {
 	const [pathname = ""] = path.split("?", 1);
 	if (method === "POST") {
 		const counts = messages.exec(pathname);
-		if (counts) return { api: "anthropic", kind: counts[1] === undefined ? "edited" : "counted" };
-		if (openai.test(pathname)) return { api: "openai", kind: "edited" };
-		const model = gemini.exec(pathname)?.groups?.model;
-		if (model !== undefined) return { api: "gemini", kind: "edited", model };
+		if (counts) return to("anthropic", counts[1] === undefined ? "edited" : "counted");
+		if (openai.test(pathname)) return to("openai", "edited");
+		const ofGemini = gemini.exec(pathname)?.groups?.model;
+		if (ofGemini !== undefined) return to("gemini", "edited", ofGemini);
+		const ofVertex = vertex.exec(pathname)?.groups?.model;
+		// That one names the model in the body.
+		if (ofVertex === "count-tokens") return to("vertex", "counted");
+		if (ofVertex !== undefined) return to("vertex", "edited", decoded(ofVertex));
+		const ofBedrock = bedrock.exec(pathname)?.groups?.model;
+		if (ofBedrock !== undefined) return to("bedrock", "edited", decoded(ofBedrock));
 	}
-	return { api: apiOf(pathname, headers), kind: "passed" };
+	return besideBedrock.test(pathname) ? to("bedrock", "passed") : to(apiOf(pathname, headers), "passed");
+}
+
+const to = (upstream: UpstreamName, kind: Route["kind"], model?: string): Route => ({
+	upstream,
+	api: apiAt(upstream),
+	kind,
+	...(model !== undefined && { model }),
+});
+
+/** A part of a path, or the part itself if it is not well encoded. */
+function decoded(part: string): string {
+	try {
+		return decodeURIComponent(part);
+	} catch {
+		return part;
+	}
 }
 
 /** Lists of models, files and the like: their paths are alike, so the headers of each API decide. */
@@ -59,9 +97,9 @@ function apiOf(pathname: string, headers: IncomingHttpHeaders): Api {
 }
 
 /** Checks base URLs. Throws PalimpsestError `invalid_argument`. */
-export function checkUpstreams(upstreams: Upstreams): ReadonlyMap<Api, URL> {
-	const checked = new Map<Api, URL>();
-	for (const api of apis) {
+export function checkUpstreams(upstreams: Upstreams): ReadonlyMap<UpstreamName, URL> {
+	const checked = new Map<UpstreamName, URL>();
+	for (const api of upstreamNames) {
 		const given = upstreams[api];
 		if (given === undefined) continue;
 		const url = URL.canParse(given) ? new URL(given) : undefined;
@@ -73,7 +111,10 @@ export function checkUpstreams(upstreams: Upstreams): ReadonlyMap<Api, URL> {
 		checked.set(api, url);
 	}
 	if (checked.size > 0) return checked;
-	throw new PalimpsestError("invalid_argument", `Expected an upstream for one of ${apis.join(", ")}; got none.`);
+	throw new PalimpsestError(
+		"invalid_argument",
+		`Expected an upstream for one of ${upstreamNames.join(", ")}; got none.`,
+	);
 }
 
 /** The path at the upstream. A version that ends the base URL and begins the path is written once. */

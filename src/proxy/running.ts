@@ -3,9 +3,9 @@ import { type IncomingMessage, request } from "node:http";
 import { hostname } from "node:os";
 import path from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { stateFolder } from "../archive/open.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { inFolder, namesIn, putFile } from "../files/disk.ts";
+import { stateFolder } from "../files/state-folder.ts";
 
 // The list of running proxies: a file for each of them in the user's folder for state.
 

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Archive } from "../archive/archive.ts";
-import type { Api } from "../billing/observed-caching.ts";
 import { createCachingRecord } from "../billing/observed-caching.ts";
+import type { Figures } from "../figures/store.ts";
 import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../http/address.ts";
 import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../http/body.ts";
+import type { Environment } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { inTime } from "../sending/archiving.ts";
@@ -17,13 +18,16 @@ import { mostEditedBytes } from "./host-request.ts";
 import { createKeepWarm, type Later } from "./keep-warm.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
-import { checkUpstreams, routeOf, type Upstreams } from "./routes.ts";
+import { createProxyMetrics } from "./metrics.ts";
+import { checkUpstreams, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 
 interface ProxyOptions {
 	/** On loopback; 0 takes a free one. */
 	readonly port: number;
 	/** Base URLs. A request for another API is refused. */
 	readonly upstreams: Upstreams;
+	/** Variables of the network that win over those of this process, for the way to the upstreams. */
+	readonly network?: Environment | undefined;
 	readonly policy: Policy;
 	/** Absent: results are masked without a reference, and cannot be recalled. */
 	readonly archive?: Archive | undefined;
@@ -36,6 +40,10 @@ interface ProxyOptions {
 	readonly log?: Log | undefined;
 	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
+	/** Whether there are metrics for Prometheus. */
+	readonly metrics?: boolean | undefined;
+	/** Where each request is written for `palimpsest stats`; absent: nowhere. */
+	readonly figures?: Figures | undefined;
 	/** Answers Anthropic's threads with a refusal, after which the host sends its whole conversation. */
 	readonly refusesThreads?: boolean | undefined;
 	/**
@@ -60,9 +68,9 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	readonly close: () => Promise<void>;
 }> {
 	const bases = checkUpstreams(options.upstreams);
-	const upstreams = new Map(Array.from(bases, ([api, base]) => [api, connectTo(base)]));
+	const upstreams = new Map(Array.from(bases, ([name, base]) => [name, connectTo(base, options.network)]));
 	const { log, archive, now = Date.now } = options;
-	const ledger = createLedger({ now });
+	const ledger = createLedger({ now, figures: options.figures });
 	const {
 		policy,
 		memoryFolder,
@@ -93,7 +101,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		caching: createCachingRecord(),
 		underWay: new Set(),
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
-		pages: livePages({ ledger, archive }),
+		pages: livePages({ ledger, archive, metrics: options.metrics ? await createProxyMetrics(ledger) : undefined }),
 		keepWarm:
 			options.keepWarm && createKeepWarm({ ledger, renewed: editing.memory.called, log, now, later: options.later }),
 		leavesWithConnection,
@@ -159,7 +167,7 @@ const mostHeldBytes = 256 * 1024 * 1024;
 
 interface Running extends Serving {
 	readonly options: ProxyOptions;
-	readonly upstreams: ReadonlyMap<Api, Upstream>;
+	readonly upstreams: ReadonlyMap<UpstreamName, Upstream>;
 	readonly pages: ReturnType<typeof livePages>;
 	readonly bodies: ReturnType<typeof createBodyHold>;
 	/** Requests that are answered, or planned on. */
@@ -178,9 +186,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	const left = new AbortController();
 	response.on("close", () => left.abort());
 	const asked = { method, path, rawHeaders, signal: left.signal };
-	const exchange = { ...running, response, route, upstream: upstreams.get(route.api) as Upstream };
+	const exchange = { ...running, response, route, upstream: upstreams.get(route.upstream) as Upstream };
 	const passStream = (stream: Readable) =>
 		pass({ ...asked, body: { stream } }, exchange).finally(() => void stream.destroy());
+	if (route.kind !== "passed" && isSigned(headers)) ledger.withoutDecision("signed");
 	if (route.kind === "passed" || isSigned(headers)) return passStream(bodyStream(request));
 	const read = await running.bodies.read(request).catch(() => undefined);
 	// The client left.
@@ -193,8 +202,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	}
 }
 
-/** A body whose digest is in the headers is forwarded unedited. */
+/** A body whose digest is in the headers is forwarded unedited, and so is one that AWS's signature covers. */
 function isSigned(headers: IncomingMessage["headers"]): boolean {
+	if (/^AWS4-/.test(headers.authorization ?? "")) return true;
 	return ["content-digest", "digest", "content-md5", "x-amz-content-sha256"].some(
 		(name) => headers[name] !== undefined,
 	);

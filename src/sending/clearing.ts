@@ -16,10 +16,10 @@ const clearToolUses = "clear_tool_uses_20250919";
  */
 export type Clearing = "off" | "on" | "refused";
 
-/** A request of a host; whether its API can clear results itself. */
+/** A request of a host; whether beta features may be asked for, of which clearing is one. */
 interface AskedRequest {
 	readonly body: unknown;
-	readonly canClear?: boolean | undefined;
+	readonly takesBetas?: boolean | undefined;
 }
 
 export function clearingFor(
@@ -27,17 +27,17 @@ export function clearingFor(
 	policy: Policy,
 	remembered: Pick<Remembered, "refusesClearing">,
 ): Clearing {
-	if (policy.mask.by !== "provider" || !request.canClear) return "off";
+	if (policy.mask.by !== "provider" || !request.takesBetas) return "off";
 	return mayClear(request, remembered) ? "on" : "refused";
 }
 
 /** Whether known states of cleared results count for a request. Of the caller's own edits only that of thinking goes with ours. */
 export function mayClear(
-	{ body, canClear }: AskedRequest,
+	{ body, takesBetas }: AskedRequest,
 	{ refusesClearing }: Pick<Remembered, "refusesClearing">,
 ): boolean {
 	const edits = objectsOf(objectOf(objectOf(body).context_management).edits);
-	return canClear === true && !refusesClearing && edits.every(({ type }) => /^clear_thinking_/.test(String(type)));
+	return takesBetas === true && !refusesClearing && edits.every(({ type }) => /^clear_thinking_/.test(String(type)));
 }
 
 /** The state in which a cleared result is sent where the provider does not clear it. */

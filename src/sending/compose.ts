@@ -157,7 +157,7 @@ export function compose<Written>(
 		memory.called(conversation);
 	}
 
-	const drops = remembered.dropsBlocks ? dropBlocks.edit(body) : undefined;
+	const drops = remembered.dropsBlocks && request.takesBetas ? dropBlocks.edit(body) : undefined;
 	const writtenBefore: Pick<Branch, "writtenText"> = opened.branch ?? {};
 	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
 		const clearing = contextManagement(body, paired, stateAt);
@@ -214,7 +214,7 @@ export function compose<Written>(
 				return variant(write(stateOf, invalid), invalid, noteLeftOut(invalid));
 			},
 			dropping() {
-				const drop = drops ? undefined : dropBlocks.edit(body);
+				const drop = drops || !request.takesBetas ? undefined : dropBlocks.edit(body);
 				const note = { ...noteLeftOut(invalid), dropsBlocks: true } as const;
 				return drop && variant(write(stateOf, invalid, drop), invalid, note);
 			},

@@ -20,6 +20,8 @@ export interface RequestFacts {
 	readonly model: string | undefined;
 	readonly terms: CacheTerms;
 	readonly why: "edited" | "nothing_to_edit" | "frozen" | "held_out";
+	/** Whether it got no new decisions after a refusal, also where it is edited by earlier ones. */
+	readonly isFrozen: boolean;
 	/** Whether the cache of the provider had expired. */
 	readonly isCold: boolean;
 	/** A name of the first user message, by which a conversation is known before its first tool turn. */
@@ -69,6 +71,7 @@ export async function factsOf(what: {
 		model,
 		terms,
 		why: whyOf(sent),
+		isFrozen: sent?.noDecision === "frozen",
 		isCold: opened.conversation !== undefined && opened.isCold,
 		start: messageKey(user ?? noMessage),
 		results: edited.flatMap(({ result }) => result ?? []),

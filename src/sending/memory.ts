@@ -5,10 +5,11 @@ import { hostname, uptime as secondsOfUptime } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { unusablePlace } from "../archive/driver.ts";
-import { type ArchiveLocation, archivePlace, stateFolder } from "../archive/open.ts";
+import { type ArchiveLocation, archivePlace } from "../archive/open.ts";
 import { decideSweep, type Holding, readIntent } from "../archive/retention.ts";
 import { nameWithoutCredentials } from "../archive/saved-address.ts";
 import { namesIn } from "../files/disk.ts";
+import { stateFolder } from "../files/state-folder.ts";
 import { lineOf, type Note, readLine } from "./notes.ts";
 import { isGone, type ResultState } from "./states.ts";
 

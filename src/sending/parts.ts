@@ -35,7 +35,7 @@ export function partsAfter(parts: readonly SizedPart[], changes: readonly PartCh
 	return after;
 }
 
-const billingHeader = "x-anthropic-billing-header:";
+export const billingHeader = "x-anthropic-billing-header:";
 
 /**
  * Claude Code begins `system` with a block of its own that differs in each request (`x-anthropic-billing-header: …;

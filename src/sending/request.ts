@@ -36,8 +36,8 @@ export interface HostRequest<Written> {
 	readonly decides: boolean;
 	/** Whether the account is known to check the messages that reasoning is bound to. */
 	readonly isEnforced: boolean;
-	/** Whether the API can clear results itself. */
-	readonly canClear?: boolean | undefined;
+	/** Whether beta features of Anthropic's API may be asked for beside those of the host. */
+	readonly takesBetas?: boolean | undefined;
 	/**
 	 * Composes the request that is sent. `branch` keeps the text written for the request before; `added` are members that the
 	 * body has not.

@@ -1,7 +1,7 @@
-import http, { type IncomingMessage } from "node:http";
-import https from "node:https";
+import type { ClientRequest } from "node:http";
 import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError, type SummariserErrorCode } from "../errors.ts";
+import { type OutgoingError, openConnection, proxyRefused } from "../http/outgoing.ts";
 import { valueAt, wrongArgument } from "../policy/errors.ts";
 import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../policy/options.ts";
 import { version } from "../version.ts";
@@ -68,12 +68,11 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 	if (!isBaseUrl(baseUrl)) throw new PalimpsestError("invalid_argument", expectedBaseUrl);
 	const { origin, pathname, search } = new URL(baseUrl);
 	const location = `${origin}${pathname.replace(/\/+$/, "")}`;
-	const connection = openConnection(new URL(`${location}/chat/completions${search}`), {
-		accept: "application/json",
-		"content-type": "application/json",
-		"user-agent": `palimpsest-mcp/${version}`,
-		...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
-	});
+	const connection = connectTo(new URL(`${location}/chat/completions${search}`), [
+		...["Accept", "application/json", "Content-Type", "application/json"],
+		...["User-Agent", `palimpsest-mcp/${version}`],
+		...(apiKey ? ["Authorization", `Bearer ${apiKey}`] : []),
+	]);
 	// OpenAI's newer models refuse `max_tokens`, which all other endpoints accept.
 	let limitName: "max_tokens" | "max_completion_tokens" = "max_tokens";
 
@@ -114,18 +113,16 @@ const largestBody = 4 * 1024 * 1024;
  * Not by `fetch`: Node's gives up after 300 s without headers, which a local model may exceed, and its connections
  * cannot be closed. Redirects are not followed: they would carry the conversation to a host that the user did not name.
  */
-function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
-	const { Agent, request } = url.protocol === "http:" ? http : https;
+function connectTo(url: URL, headers: readonly string[]) {
 	// Servers commonly close an idle connection after 5 s.
-	const agent = new Agent({ keepAlive: true, timeout: 4_000 });
+	const connection = openConnection(url, { restMs: 4_000 });
 	return {
 		async post(body: string, signal: AbortSignal) {
-			const response = await new Promise<IncomingMessage>((resolve, reject) => {
-				const length = { "content-length": String(Buffer.byteLength(body)) };
-				const sent = request(url, { method: "POST", agent, headers: { ...headers, ...length }, signal }, resolve);
-				sent.on("error", reject);
-				sent.end(body);
-			});
+			const sentHeaders = ["Host", url.host, ...headers, "Content-Length", String(Buffer.byteLength(body))];
+			const send = (request: ClientRequest) => void request.end(body);
+			const path = url.pathname + url.search;
+			const asked = { method: "POST", path, headers: sentHeaders, signal, send, canSendAgain: true };
+			const response = await connection.ask(asked);
 			const { statusCode: status = 0, headers: received } = response;
 			const pieces: Buffer[] = [];
 			let bytes = 0;
@@ -140,22 +137,23 @@ function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 			const answered: unknown = await new Response(Buffer.concat(pieces)).json().catch(() => undefined);
 			return { status, retryAfter: received["retry-after"], answered };
 		},
-		close: () => agent.destroy(),
+		close: connection.close,
 	};
 }
 
 /** The error of a request without a complete answer. It shows only the system's code, since a message may contain the key. */
 function connectionError(location: string, error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
-	const { code } = error as NodeJS.ErrnoException;
+	const { code, advice: ofNetwork } = error as OutgoingError;
 	const shown = typeof code === "string" && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : "";
 	if (code === "ETIMEDOUT") return new SummariserError("timeout", `${location}: ${advice.timeout}${shown}.`);
 	if (code === "ERR_INVALID_CHAR") {
 		const message = `${location}: The key holds a character that no HTTP header can carry, such as a line break.`;
 		return new SummariserError("unknown", message);
 	}
-	const message = `The connection to ${new URL(location).origin} failed or broke off${shown}. Check the base URL, and that the endpoint runs.`;
-	return new SummariserError("server_error", message);
+	const advised = ofNetwork ?? "Check the base URL, and that the endpoint runs.";
+	const message = `The connection to ${new URL(location).origin} failed or broke off${shown}. ${advised}`;
+	return new SummariserError(code === proxyRefused ? "unknown" : "server_error", message);
 }
 
 /** The machine-readable fields of an error. Its message is ignored, since it may quote the prompt or the key. */

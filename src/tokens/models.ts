@@ -43,7 +43,7 @@ function largestInputOf(model: string, window: number): number | undefined {
 function documentedWindow(model: string): number | undefined {
 	const name = model.trim().toLowerCase().split("/").at(-1) as string;
 	// "Context windows" (platform.claude.com): all Claude models of version 5.
-	if (/^claude-haiku-5(?:[-.]\d)?(?:-\d{8})?$/.test(withoutProvider(name))) return 1_000_000;
+	if (/^(?:[a-z-]+\.)*claude-[a-z]+-5(?:[-.]\d)?(?:-\d{8})?(?:-v\d)?$/.test(withoutProvider(name))) return 1_000_000;
 	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
 	return /^gemini-(?:2\.5|3)-pro(?:-|$)/.test(name) ? 1_048_576 : undefined;
 }

@@ -220,7 +220,7 @@ export type LineWeights = Readonly<Record<(typeof signNames)[number], number>>;
 
 /**
  * The weights of a Poisson regression with a ridge: it predicts how many strings of a line an agent uses later, over the results of
- * real conversations. test/real/truncate-cross-validation.test.ts fits them on one half and tests them on the other. All
+ * real conversations. test/real/truncate-cross-validation.exhaustive.test.ts fits them on one half and tests them on the other. All
  * are reduced by a fifth, to be more careful than the estimate.
  */
 export const lineWeights: LineWeights = {

@@ -2,8 +2,9 @@ import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, posix, win32 } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { openArchive, probeArchive, stateFolder } from "../../src/archive/open.ts";
+import { openArchive, probeArchive } from "../../src/archive/open.ts";
 import { refusePlaceholders } from "../../src/archive/store.ts";
+import { stateFolder } from "../../src/files/state-folder.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 describe("opening an archive", () => {

@@ -3,6 +3,7 @@ import type { Api } from "../../src/billing/observed-caching.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { inputBill, promptTokens, readUsage, type Usage } from "../../src/billing/usage.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { awsFrame } from "../support/stand-in-cloud.ts";
 
 const { prices } = policyOf();
 
@@ -218,5 +219,38 @@ describe("the bill of the input", () => {
 		const below = { input: 1_000, cacheRead: 90_000, cacheWrite: 9_000, output: 0 };
 		expect(inputBill(below, terms)).toBeCloseTo(1_000 + 9_000 + 11_250, 6);
 		expect(inputBill({ ...below, input: 1_001 }, terms)).toBeCloseTo(5 * (1_001 + 9_000 + 11_250), 6);
+	});
+});
+
+describe("the usage in a stream of AWS", () => {
+	const type = "application/vnd.amazon.eventstream";
+	const usage = { input_tokens: 5, cache_read_input_tokens: 900, cache_creation_input_tokens: 95, output_tokens: 1 };
+	const start = awsFrame(JSON.stringify({ type: "message_start", message: { usage } }));
+	const end = awsFrame(JSON.stringify({ type: "message_delta", usage: { output_tokens: 30 } }));
+	const read = async (bytes: Buffer, pieceLength: number) => {
+		const reader = readUsage({ headers: { "content-type": type } }, "anthropic");
+		for (let at = 0; at < bytes.length; at += pieceLength) reader.push(bytes.subarray(at, at + pieceLength));
+		return reader.end();
+	};
+	const found = { input: 5, cacheRead: 900, cacheWrite: 95, output: 30 };
+
+	it.each([1, 7, 64, 100_000])("is found in pieces of %i bytes", async (length) => {
+		expect(await read(Buffer.concat([start, end]), length)).toEqual(found);
+	});
+
+	it.each([1_000, 65_536, 10_000_000])(
+		"is found behind a frame that is too large, in pieces of %i bytes",
+		async (length) => {
+			const large = awsFrame("x".repeat(3_000_000));
+			expect(await read(Buffer.concat([start, large, end]), length)).toEqual(found);
+		},
+	);
+
+	it("ends at bytes that are no frame, and is that of the frames before", async () => {
+		const noise = Buffer.from("HTTP/1.1 200 OK this is no frame");
+		expect(await read(Buffer.concat([start, noise, end]), 10)).toEqual({ ...found, output: 1 });
+		expect(await read(Buffer.concat([start, awsFrame("no JSON"), end]), 10)).toEqual(found);
+		expect(await read(noise, 3)).toBeUndefined();
+		expect(await read(Buffer.alloc(100), 3)).toBeUndefined();
 	});
 });

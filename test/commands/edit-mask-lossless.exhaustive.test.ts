@@ -9,8 +9,9 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { expectedText } from "../json-text/chosen-edits.ts";
 import { placedEdits, placedText } from "../json-text/placed-text.ts";
+import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { atLeast, chosenConversations, conversationsFolder } from "../support/real-conversations.ts";
+import { chosenConversations, conversationsFolder } from "../support/real-conversations.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

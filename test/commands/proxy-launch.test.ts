@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchedPrograms } from "../../src/hosts/hosts.ts";
+import { freePort } from "../load/free-port.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
@@ -54,10 +55,23 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(provider.paths).toEqual(["POST /v1/messages"]);
 		expect(lines).toEqual([
 			expect.stringMatching(
-				/^palimpsest: [\d,]+ requests?, [\d,]+ tokens sent, [\d,]+ left out, billed \d+\.\d\d × raw$/,
+				/^palimpsest: [\d,]+ requests?, [\d,]+ tokens sent, [\d,]+ left out, billed \d+\.\d\d × raw; live page while it ran: http:\/\/127\.0\.0\.1:\d+\/palimpsest\/$/,
 			),
 		]);
+		expect(lines[0]).toContain(`${said.base}/palimpsest/`);
 		await expect(fetch(said.base)).rejects.toThrow();
+	});
+
+	it("says that nothing passed the proxy, and where the program may have sent it, on the port that it is given", async () => {
+		const environment = await install("claude", "console.log(process.env.ANTHROPIC_BASE_URL);");
+		const free = await freePort();
+		const { code, text, lines } = await runCli(["launch", "--port", `${free}`, "claude"], { folder, environment });
+		expect([code, text]).toEqual([0, `http://127.0.0.1:${free}\n`]);
+		expect(lines).toEqual([
+			expect.stringContaining(
+				`no request passed the proxy at http://127.0.0.1:${free}: Claude Code sent none, or sent them to ${provider.origin} or`,
+			),
+		]);
 	});
 
 	it("passes our standard input through, and puts palimpsest on the PATH with the proxy's archive", async () => {
@@ -188,6 +202,23 @@ describe("a dry run", () => {
 			expect(await readdir(folder)).toEqual(["settings.json"]);
 		},
 	);
+
+	it("shows a file in place of the user's own settings, and no word of them", async () => {
+		await writeFile(join(folder, "own.json"), '{"env":{"ANTHROPIC_BASE_URL":"https://a.example","MY_KEY":"secret"}}');
+		const parameters = ["launch", "claude", "--dry-run", "--", "--settings", "own.json", "-p", "x"];
+		const { code, text } = await runCli(parameters, { folder });
+		expect([code, text]).toEqual([0, expect.stringMatching(/^run claude --settings \S+claude-settings\.json -p x$/m)]);
+		expect(text).toContain("upstream anthropic: https://a.example\n");
+		expect(text).not.toContain("secret");
+	});
+
+	it("tells Claude Code that it talks to Anthropic, unless it is told not to", async () => {
+		const shown = async (...options: string[]) =>
+			(await runCli(["launch", "claude", "--dry-run", ...options], { folder, environment: { ANTHROPIC_BASE_URL: "" } }))
+				.text;
+		expect(await shown()).toContain("set _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL=1\n");
+		expect(await shown("--no-first-party")).not.toContain("FIRST_PARTY");
+	});
 
 	it.each([
 		[

@@ -186,6 +186,42 @@ describe("palimpsest proxy", () => {
 		expect(said[1]).toContain("proxy at ");
 	});
 
+	it("says at its end what passed it", async () => {
+		const folder = await scratchFolder();
+		const upstream = await startUpstream();
+		for (const form of ["text", "json"]) {
+			const proxy = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`, "--log", form);
+			await send(proxy.url, edited);
+			proxy.child.kill("SIGTERM");
+			expect(await once(proxy.child, "exit")).toEqual([0, null]);
+			const last = proxy.stderr().trimEnd().split("\n").at(-1) ?? "";
+			expect(last).toContain(`live page while it ran: ${proxy.url}/palimpsest/`);
+			if (form === "json") expect(JSON.parse(last)).toMatchObject({ event: "closed", url: proxy.url, requests: 1 });
+		}
+	});
+
+	it("status finds every proxy that runs, and no one that has ended or was killed", async () => {
+		const folder = await scratchFolder();
+		const statusOf = async () => {
+			const { text } = await runCli(["proxy", "status", "--json"], { folder });
+			return (JSON.parse(text) as { address: string; pid: number; status: unknown }[]).map(({ address }) => address);
+		};
+		const [first, second, third] = [await startCommand(folder), await startCommand(folder), await startCommand(folder)];
+		expect((await statusOf()).toSorted()).toEqual([first.url, second.url, third.url].toSorted());
+		first.child.kill("SIGTERM");
+		third.child.kill("SIGKILL");
+		await Promise.all([first, third].map(({ child }) => once(child, "exit")));
+		expect(await statusOf()).toEqual([second.url]);
+		const { text } = await runCli(["proxy", "status"], { folder });
+		const heading = `${second.url}/palimpsest/ (process ${second.child.pid}, since `;
+		expect(text.startsWith(heading)).toBe(true);
+		expect(text).toMatch(/^0 requests, 0 edited, /m);
+		second.child.kill("SIGTERM");
+		await once(second.child, "exit");
+		const none = await runCli(["proxy", "status"], { folder });
+		expect([none.code, none.lines.join()]).toEqual([1, expect.stringContaining("No palimpsest proxy is running.")]);
+	});
+
 	it("status says so when no proxy answers", async () => {
 		const { code, lines } = await runCli(["proxy", "status", "--port", "1"], { folder: await scratchFolder() });
 		expect(code).toBe(1);

@@ -64,8 +64,6 @@ describe("a command run through palimpsest", () => {
 
 	it.each([
 		["compiling module N of 3000 ok", 3_000],
-		["copying a -> b", 3_000],
-		["npm info run step N", 3_000],
 		["Uploaded asset N", 400_000],
 	] as const)("shows the only failure of a failing run, whatever its lines look like: %s", async (style, lines) => {
 		const failure = "foo.c:33:5: error: undeclared identifier bar";

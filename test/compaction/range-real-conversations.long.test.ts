@@ -6,8 +6,9 @@ import { writeHandoverPrompt } from "../../src/compaction/prompt.ts";
 import { pickRange, renderRange } from "../../src/compaction/range.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
+import { atLeast } from "../support/breadth.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
-import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+import { chosenFiles, hasRealData, realDataFolder } from "../support/real-conversations.ts";
 import { checkRange } from "./range-checks.ts";
 
 const root = join(realDataFolder, "conversations");
@@ -30,7 +31,7 @@ const seen = {
 
 describe.skipIf(!hasRealData)("real conversations: the summarised range", () => {
 	it.each(folders)("%s", (folder) => {
-		for (const name of readdirSync(join(root, folder))) {
+		for (const name of chosenFiles(readdirSync(join(root, folder)))) {
 			const document: unknown = JSON.parse(readFileSync(join(root, folder, name), "utf8"));
 			const { transcript } = readConversation(deepFreeze(document));
 			seen.conversations += 1;
@@ -76,11 +77,11 @@ describe.skipIf(!hasRealData)("real conversations: the summarised range", () => 
 	});
 
 	afterAll(() => {
-		expect(seen.conversations).toBeGreaterThan(100);
-		expect(seen.picked).toBeGreaterThan(200);
-		expect(seen.formats.size).toBeGreaterThan(10);
-		expect(seen.rendered).toBeGreaterThan(300);
-		expect(Math.min(seen.shortened, seen.leftOut)).toBeGreaterThan(50);
-		expect(seen.identifiers).toBeGreaterThan(1_000);
+		expect(seen.conversations).toBeGreaterThan(atLeast(100));
+		expect(seen.picked).toBeGreaterThan(atLeast(200));
+		expect(seen.formats.size).toBeGreaterThanOrEqual(10);
+		expect(seen.rendered).toBeGreaterThan(atLeast(300));
+		expect(Math.min(seen.shortened, seen.leftOut)).toBeGreaterThan(atLeast(50));
+		expect(seen.identifiers).toBeGreaterThan(atLeast(1_000));
 	});
 });

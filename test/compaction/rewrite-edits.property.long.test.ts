@@ -4,6 +4,7 @@ import { valueAt } from "../../src/conversation/paths.ts";
 import type { Transcript } from "../../src/conversation/transcript.ts";
 import { groupMessages, pairResults } from "../../src/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { rewrite } from "./rewriting.ts";
 
@@ -61,7 +62,7 @@ function rewritten(transcript: Transcript, history: readonly unknown[], wanted: 
 }
 
 describe("random rewrites", () => {
-	test.prop([conversations, deeds], { numRuns: 600 })(
+	test.prop([conversations, deeds], { numRuns: numberOfCases(600) })(
 		"of complete groups are accepted and written unchanged",
 		({ document }, wanted) => {
 			const { transcript } = readConversation(document);
@@ -121,7 +122,7 @@ const callers = (transcript: Transcript) =>
 	new Set(pairResults(transcript).flatMap(({ caller }) => (caller === undefined ? [] : [caller])));
 
 describe("random invalid rewrites are refused", () => {
-	test.prop([conversations, choice], { numRuns: 300 })("a missing result", ({ document }, number) => {
+	test.prop([conversations, choice], { numRuns: numberOfCases(300) })("a missing result", ({ document }, number) => {
 		const promises = broken(document, number, {
 			candidates: (transcript) =>
 				pairResults(transcript).flatMap(({ caller, message }) => (caller === undefined ? [] : [message])),
@@ -132,7 +133,7 @@ describe("random invalid rewrites are refused", () => {
 		count.result += 1;
 	});
 
-	test.prop([conversations, choice], { numRuns: 300 })("a missing call", ({ document }, number) => {
+	test.prop([conversations, choice], { numRuns: numberOfCases(300) })("a missing call", ({ document }, number) => {
 		const promises = broken(document, number, {
 			// Of equal calls one that has no results may go.
 			candidates: (transcript, keys) => [...callers(transcript)].filter((index) => isUnique(keys, index)),
@@ -143,7 +144,7 @@ describe("random invalid rewrites are refused", () => {
 		count.call += 1;
 	});
 
-	test.prop([conversations, choice], { numRuns: 300 })(
+	test.prop([conversations, choice], { numRuns: numberOfCases(300) })(
 		"a duplicate call, result or instruction",
 		({ document }, number) => {
 			const promises = broken(document, number, {
@@ -160,23 +161,26 @@ describe("random invalid rewrites are refused", () => {
 		},
 	);
 
-	test.prop([conversations, choice], { numRuns: 300 })("two swapped messages", ({ document }, number) => {
-		const promises = broken(document, number, {
-			candidates: (transcript, keys) =>
-				indexes(transcript).filter((index) => index > 0 && isUnique(keys, index) && isUnique(keys, index - 1)),
-			breakIt: (history, index) => [
-				...history.slice(0, index - 1),
-				history[index],
-				history[index - 1],
-				...history.slice(index + 1),
-			],
-		});
-		if (promises === undefined) return;
-		expect(promises).toContain("order_kept");
-		count.swap += 1;
-	});
+	test.prop([conversations, choice], { numRuns: numberOfCases(300) })(
+		"two swapped messages",
+		({ document }, number) => {
+			const promises = broken(document, number, {
+				candidates: (transcript, keys) =>
+					indexes(transcript).filter((index) => index > 0 && isUnique(keys, index) && isUnique(keys, index - 1)),
+				breakIt: (history, index) => [
+					...history.slice(0, index - 1),
+					history[index],
+					history[index - 1],
+					...history.slice(index + 1),
+				],
+			});
+			if (promises === undefined) return;
+			expect(promises).toContain("order_kept");
+			count.swap += 1;
+		},
+	);
 
-	test.prop([conversations, choice], { numRuns: 300 })("a text after a call", ({ document }, number) => {
+	test.prop([conversations, choice], { numRuns: numberOfCases(300) })("a text after a call", ({ document }, number) => {
 		const promises = broken(document, number, {
 			candidates: (transcript) => [...callers(transcript)],
 			breakIt: (history, index) => [
@@ -190,22 +194,25 @@ describe("random invalid rewrites are refused", () => {
 		count.between += 1;
 	});
 
-	test.prop([conversations, choice], { numRuns: 300 })("a call of another tool", ({ document }, number) => {
-		const promises = broken(document, number, {
-			candidates: (transcript) => indexes(transcript).filter((index) => transcript.messages[index]?.calls.length),
-			breakIt: (history, index) => history.map((value, position) => (position === index ? renamed(value) : value)),
-		});
-		if (promises === undefined) return;
-		expect(promises).toContain("ids_kept");
-		count.rename += 1;
-	});
+	test.prop([conversations, choice], { numRuns: numberOfCases(300) })(
+		"a call of another tool",
+		({ document }, number) => {
+			const promises = broken(document, number, {
+				candidates: (transcript) => indexes(transcript).filter((index) => transcript.messages[index]?.calls.length),
+				breakIt: (history, index) => history.map((value, position) => (position === index ? renamed(value) : value)),
+			});
+			if (promises === undefined) return;
+			expect(promises).toContain("ids_kept");
+			count.rename += 1;
+		},
+	);
 
 	afterAll(() => {
-		expect(count.accepted).toBeGreaterThan(400);
-		expect(Math.min(count.drop, count.replace, count.hide)).toBeGreaterThan(300);
+		expect(count.accepted).toBeGreaterThan(leastOfCases(400));
+		expect(Math.min(count.drop, count.replace, count.hide)).toBeGreaterThan(leastOfCases(300));
 		expect(count.grown).toBeLessThan(150);
 		const { result, call, duplicate, swap, between, rename } = count;
-		expect(Math.min(result, call, duplicate, swap, between, rename)).toBeGreaterThan(200);
+		expect(Math.min(result, call, duplicate, swap, between, rename)).toBeGreaterThan(leastOfCases(200));
 	});
 });
 

@@ -6,7 +6,7 @@ import { conformanceFolder } from "./folders.ts";
 import { runTool } from "./run-tool.ts";
 
 /** A revision of the protocol, and the suite that asks for it. */
-interface Era {
+export interface Era {
 	readonly name: string;
 	readonly script: string;
 	readonly parameters: readonly string[];
@@ -59,42 +59,64 @@ export const eras: readonly Era[] = [
 	},
 ];
 
-interface Check {
+/** What the suite found out in a scenario. */
+export interface Check {
+	readonly id: string;
 	readonly status: string;
 	readonly errorMessage?: string;
 }
 
 /** Runs the suite of `@modelcontextprotocol/conformance` on a server, and judges what failed. It needs Node 22. */
 export async function runScenarios(url: string, era: Era, node: string): Promise<void> {
-	const { name: revision, script, parameters, mustPass } = era;
+	const { name: revision, mustPass } = era;
+	const baseline = join(conformanceFolder, era.baseline);
+	const { code, output, scenarios } = await askSuite({
+		url: `${url}/mcp`,
+		era,
+		node,
+		more: ["--expected-failures", baseline],
+	});
+	const summary = output.slice(output.indexOf("=== SUMMARY ==="));
+	check(`conformance ${revision}: ${era.baseline} lists what fails, and all of that fails`, code === 0, summary);
+
+	const expected = [...readFileSync(baseline, "utf8").matchAll(/^ {2}- (\S+) # \S+/gm)].map(([, name]) => name);
+	for (const name of mustPass) {
+		const checks = scenarios.get(name) ?? [];
+		const passes = checks.some(({ status }) => status === "SUCCESS") && checks.every(({ status }) => isGood(status));
+		check(`conformance ${revision}: ${name}`, passes, JSON.stringify(checks, null, 1));
+	}
+	const judged = [...scenarios].filter(([name]) => !mustPass.includes(name));
+	for (const [name, checks] of judged) {
+		const failed = checks.filter(({ status }) => status === "FAILURE").map(({ errorMessage = "" }) => errorMessage);
+		const callsFixture = name === "server-sse-polling" || failed.every((message) => noFixture.test(message));
+		const isExpected = expected.includes(name);
+		check(`conformance ${revision}: ${name} calls a fixture`, isExpected && callsFixture, failed.join("\n"));
+	}
+}
+
+/** All scenarios of the suite with their checks. */
+export async function askSuite(how: {
+	readonly url: string;
+	readonly era: Era;
+	readonly node: string;
+	readonly more?: readonly string[];
+}): Promise<{
+	readonly code: number | null;
+	readonly output: string;
+	readonly scenarios: Map<string, readonly Check[]>;
+}> {
+	const { url, era, node, more = [] } = how;
 	const results = mkdtempSync(join(tmpdir(), "palimpsest-conformance-"));
 	try {
-		const baseline = join(conformanceFolder, era.baseline);
-		const suite = ["server", "--url", `${url}/mcp`, "--suite", "all", "--expected-failures", baseline, "-o", results];
-		const { code, output } = await runTool(script, [...suite, ...parameters], node);
-		const summary = output.slice(output.indexOf("=== SUMMARY ==="));
-		check(`conformance ${revision}: ${era.baseline} lists what fails, and all of that fails`, code === 0, summary);
-
-		const expected = [...readFileSync(baseline, "utf8").matchAll(/^ {2}- (\S+) # \S+/gm)].map(([, name]) => name);
+		const suite = ["server", "--url", url, "--suite", "all", "-o", results, ...more, ...era.parameters];
+		const { code, output } = await runTool(era.script, suite, node);
 		const scenarios = new Map(
-			readdirSync(results).map((folder) => {
+			readdirSync(results).map((folder): [string, Check[]] => {
 				const [, name = ""] = /^server-(.+)-\d{4}-\d\d-\d\dT/.exec(folder) ?? [];
-				const checks: readonly Check[] = JSON.parse(readFileSync(join(results, folder, "checks.json"), "utf8"));
-				return [name, checks];
+				return [name, JSON.parse(readFileSync(join(results, folder, "checks.json"), "utf8"))];
 			}),
 		);
-		for (const name of mustPass) {
-			const checks = scenarios.get(name) ?? [];
-			const passes = checks.some(({ status }) => status === "SUCCESS") && checks.every(({ status }) => isGood(status));
-			check(`conformance ${revision}: ${name}`, passes, JSON.stringify(checks, null, 1));
-		}
-		const judged = [...scenarios].filter(([name]) => !mustPass.includes(name));
-		for (const [name, checks] of judged) {
-			const failed = checks.filter(({ status }) => status === "FAILURE").map(({ errorMessage = "" }) => errorMessage);
-			const callsFixture = name === "server-sse-polling" || failed.every((message) => noFixture.test(message));
-			const isExpected = expected.includes(name);
-			check(`conformance ${revision}: ${name} calls a fixture`, isExpected && callsFixture, failed.join("\n"));
-		}
+		return { code, output, scenarios };
 	} finally {
 		rmSync(results, { recursive: true, force: true });
 	}

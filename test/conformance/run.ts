@@ -20,13 +20,20 @@ async function run(): Promise<void> {
 	try {
 		check("a Node of 22.19 or later for the suite and the Inspector", node22 !== undefined);
 		if (node22 === undefined) return;
-		for (const era of eras) await runScenarios(server.url, era, node22);
 		const nodes = { [`Node ${major}`]: process.execPath, "Node 22": node22, ...(node24 && { "Node 24": node24 }) };
-		for (const way of waysTo(server.url, nodes)) await runInspector(way, node22);
+		// Each takes one processor.
+		await Promise.all([
+			oneByOne(eras, (era) => runScenarios(server.url, era, node22)),
+			oneByOne(waysTo(server.url, nodes), (way) => runInspector(way, node22)),
+		]);
 	} finally {
 		await server.end();
 		rmSync(home, { recursive: true, force: true });
 	}
+}
+
+async function oneByOne<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+	for (const item of items) await work(item);
 }
 
 await run();

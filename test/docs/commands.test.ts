@@ -45,6 +45,7 @@ let reference: string;
 let environment: Record<string, string>;
 const commands = new Map(pages.flatMap((page) => commandsOf(page).map((command) => [command, page.path] as const)));
 const ran: string[] = [];
+let isArchived = false;
 
 const shims = {
 	palimpsest: `exec "${process.execPath}" "${builtCli}" "$@"`,
@@ -139,7 +140,8 @@ describe("the documented commands", () => {
 	const here = [...commands].filter(([command]) => !elsewhere.some(([pattern]) => pattern.test(command)));
 
 	it.each(here)("%s", async (command) => {
-		if (command.startsWith("palimpsest recall")) await runIn(masking);
+		if (command.startsWith("palimpsest recall") && !isArchived) await runIn(masking);
+		isArchived = !/^palimpsest archive /.test(command) && (isArchived || command.startsWith("palimpsest recall"));
 		const { code, output, errors } = await runIn(exported(command, placed(command)));
 		if (command.startsWith("palimpsest mask chat.json")) expect(output).toContain("[Observation masked: ");
 		expect([code, code === (otherCodes[command] ?? 0) ? "" : errors]).toEqual([otherCodes[command] ?? 0, ""]);

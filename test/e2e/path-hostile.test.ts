@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { firstText, type PathSession, pathSession } from "./path-session.ts";
 
@@ -88,7 +89,7 @@ describe("the command", () => {
 			expect(JSON.parse(guarded.text).report.tool_results).toBe(10);
 			return;
 		}
-		const masked = await runCli(["mask", "chat", "--set", "mask.window_turns=3", "--set", limit], { folder });
+		const masked = await runHere(["mask", "chat", "--set", "mask.window_turns=3", "--set", limit], { folder });
 		expect(masked.lines).toEqual([expect.stringMatching(/^palimpsest: masked \d+ of 10 tool results/)]);
 		expect(masked.code).toBe(0);
 		expect(masked.text.slice(0, 9)).toBe(content.slice(0, 9));
@@ -98,7 +99,8 @@ describe("the command", () => {
 		await writeFile(join(folder, "chat"), content);
 		const isPiped = Object.keys(refused).indexOf(what) % 2 === 1;
 		const parameters = isPiped ? ["guard", "-", "--context-window", "60000"] : ["mask", "chat"];
-		const run = await runCli([...parameters, "--set", limit], { folder, input: content });
+		const given = [...parameters, "--set", limit];
+		const run = await (isPiped ? runCli(given, { folder, input: content }) : runHere(given, { folder }));
 		expect(run.lines).toEqual([expect.stringMatching(words)]);
 		expect([run.code, run.text]).toEqual([1, ""]);
 		expect(run.lines.join()).not.toContain(secret);
@@ -114,7 +116,7 @@ describe("the command", () => {
 			[".", /\[unreadable_file\]/],
 			["sparse", /\[payload_too_large\] .*1073741824 bytes/],
 		] as const) {
-			const { code, text: output, lines: told } = await runCli(["mask", file], { folder });
+			const { code, text: output, lines: told } = await runHere(["mask", file], { folder });
 			expect(told).toEqual([expect.stringMatching(words)]);
 			expect([code, output]).toEqual([1, ""]);
 		}

@@ -10,6 +10,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { startPostgres } from "./start-postgres.ts";
 
 const folder = path.join(import.meta.dirname, "servers");
 const modules = path.join(folder, "node_modules");
@@ -21,6 +22,7 @@ const servers = {
 	everything: scriptOf("@modelcontextprotocol/server-everything"),
 	filesystem: scriptOf("@modelcontextprotocol/server-filesystem"),
 	memory: scriptOf("@modelcontextprotocol/server-memory"),
+	postgres: scriptOf("@modelcontextprotocol/server-postgres"),
 	playwright: scriptOf("@playwright/mcp", "cli.js"),
 } as const;
 
@@ -66,9 +68,21 @@ async function clientOf(server: readonly string[], options?: readonly string[]) 
 /** The answer to a request, or its error. */
 const settled = async (answer: Promise<unknown>) => answer.catch((error: Error) => error.message);
 
-describe.each(["everything", "filesystem", "memory"] as const)("server-%s", (name) => {
+const orders = `CREATE TABLE orders (id int PRIMARY KEY, customer text, day date, state text, amount numeric);
+	INSERT INTO orders SELECT n, 'customer-' || n, date '2026-01-01' + n % 360, 'open', n * 7.5 FROM generate_series(1, 16000) n;
+	UPDATE orders SET customer = 'Zimmermann & Söhne', state = 'disputed' WHERE id = 9345`;
+
+/** A server-postgres, with a database behind it until the test is over. */
+async function postgresServer(): Promise<string[]> {
+	const database = await startPostgres(orders);
+	onTestFinished(() => database.close());
+	return [...servers.postgres, database.url];
+}
+
+describe.each(["everything", "filesystem", "memory", "postgres", "playwright"] as const)("the server %s", (name) => {
 	it("lists and answers the same behind the gateway", async () => {
-		const server = [...servers[name], ...(name === "filesystem" ? [await scratchFolder()] : [])];
+		const folders = name === "filesystem" ? [await scratchFolder()] : [];
+		const server = name === "postgres" ? await postgresServer() : [...servers[name], ...folders];
 		const [direct, behind] = [await clientOf(server), await clientOf(server, ["--no-recall"])];
 		const listed = async ({ client }: typeof direct) => ({
 			capabilities: client.getServerCapabilities(),
@@ -81,7 +95,9 @@ describe.each(["everything", "filesystem", "memory"] as const)("server-%s", (nam
 		const [ofDirect, ofBehind] = [await listed(direct), await listed(behind)];
 		expect(ofBehind).toEqual(ofDirect);
 		const { tools } = ofDirect.tools as { tools: { name: string }[] };
-		expect(tools.length).toBeGreaterThan(5);
+		expect(tools.length).toBeGreaterThan(name === "postgres" ? 0 : 5);
+		// Those of playwright begin a browser.
+		if (name === "playwright") return;
 		// Without arguments most tools refuse the call, in words of their own.
 		for (const tool of tools.filter(({ name }) => !/toggle|simulate|trigger|long|roots|env/.test(name))) {
 			const given = { name: tool.name, arguments: {} };
@@ -137,6 +153,13 @@ describe("a large result of a real server", () => {
 		const { direct, found } = await sizes([...servers.filesystem, root], [["read_text_file", given]]);
 		expect(direct.length).toBeGreaterThan(2_000_000);
 		for (const words of ["id,customer,date", "Zimmermann", "customer-41999"]) expect(await found(words)).toBe(true);
+	});
+
+	it("of server-postgres holds the rows that are asked for, or one recall does", async () => {
+		const query = { sql: "SELECT * FROM orders ORDER BY id" };
+		const { direct, found } = await sizes(await postgresServer(), [["query", query]]);
+		expect(direct.length).toBeGreaterThan(2_000_000);
+		for (const words of ["customer-1", "Zimmermann", "customer-16000"]) expect(await found(words)).toBe(true);
 	});
 
 	it.skipIf(!hasBrowser)("of @playwright/mcp holds what is asked, or one recall does", async () => {

@@ -18,32 +18,59 @@ async function settings(name: string, value: unknown): Promise<void> {
 	await writeFile(join(home, name), typeof value === "string" ? value : JSON.stringify(value));
 }
 
-function point(name: string, environment: Record<string, string> = {}) {
+function point(
+	name: string,
+	environment: Record<string, string> = {},
+	given: { readonly parameters?: readonly string[]; readonly firstParty?: boolean; readonly platform?: "win32" } = {},
+) {
 	const program = launchedPrograms.find((one) => one.name === name);
 	if (program === undefined) throw new Error(`There is no program ${name}.`);
 	const where = { platform: "linux", homeFolder: home, projectFolder: join(home, "project") } as const;
-	return program.point({ ...where, environment, origin, folder });
+	return program.point({ ...where, parameters: [], firstParty: true, environment, origin, folder, ...given });
 }
 
 const refusal = (reason: RegExp) =>
 	expect.objectContaining({ code: "invalid_argument", message: expect.stringMatching(reason) });
 
 describe("Claude Code", () => {
-	it("gets the address and its deferred tools from the environment", async () => {
-		const { upstreams, environment, parameters } = await point("claude");
+	const assumed = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL";
+
+	it("gets the address, its deferred tools and that it talks to Anthropic from the environment", async () => {
+		const { upstreams, environment, parameters, refusesThreads } = await point("claude");
 		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
-		expect(environment).toEqual({ ANTHROPIC_BASE_URL: origin, ENABLE_TOOL_SEARCH: "true" });
+		expect(environment).toEqual({ ANTHROPIC_BASE_URL: origin, ENABLE_TOOL_SEARCH: "true", [assumed]: "1" });
 		expect(parameters).toEqual([]);
+		expect(refusesThreads).toBe(true);
 	});
 
-	it("keeps a gateway as the upstream, and the user's choice on deferred tools", async () => {
+	it.each([
+		["https://gateway.example", {}, true],
+		["http://api.anthropic.com", {}, true],
+		["https://api.anthropic.com.example", {}, true],
+		["https://api.anthropic.com:8443", {}, true],
+		["https://user@api.anthropic.com@gateway.example", {}, true],
+		["https://api.anthropic.com", { [assumed]: "0" }, true],
+		["https://api.anthropic.com", { [assumed]: "" }, true],
+		["https://api.anthropic.com", {}, false],
+	])("is not told so at %s with %j, if that is wanted: %s", async (address, environment, firstParty) => {
+		const given = { ...environment, ANTHROPIC_BASE_URL: address };
+		const pointed = await point("claude", given, { firstParty });
+		expect(pointed.environment).not.toHaveProperty(assumed);
+		expect(pointed.refusesThreads).toBe(false);
+	});
+
+	it("keeps a gateway as the upstream, and the user's choices", async () => {
 		const gateway = "https://gateway.example/anthropic";
-		const pointed = await point("claude", { ANTHROPIC_BASE_URL: gateway, ENABLE_TOOL_SEARCH: "false" });
+		const given = { ANTHROPIC_BASE_URL: gateway, ENABLE_TOOL_SEARCH: "false", [assumed]: "1" };
+		const pointed = await point("claude", given);
 		expect(pointed.upstreams).toEqual({ anthropic: gateway });
 		expect(pointed.environment).toEqual({ ANTHROPIC_BASE_URL: origin });
+		expect(pointed.refusesThreads).toBe(true);
 	});
 
 	it("gets a flag where its settings name an address, which would win over the environment", async () => {
+		await settings(".claude.json", { env: { ANTHROPIC_BASE_URL: "https://global.example" } });
+		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://global.example" });
 		await settings(".claude/settings.json", { env: { ANTHROPIC_BASE_URL: "https://user.example" } });
 		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://user.example" });
 		await settings("project/.claude/settings.local.json", { env: { ANTHROPIC_BASE_URL: "https://project.example" } });
@@ -51,11 +78,148 @@ describe("Claude Code", () => {
 		expect(upstreams).toEqual({ anthropic: "https://project.example" });
 		expect(parameters[0]).toBe("--settings");
 		expect(JSON.parse(parameters[1] ?? "").env.ANTHROPIC_BASE_URL).toBe(origin);
+		const userOnly = { parameters: ["--setting-sources", "user", "-p", "x"] };
+		expect((await point("claude", {}, userOnly)).upstreams).toEqual({ anthropic: "https://user.example" });
 	});
 
-	it("is refused with a cloud whose requests the proxy cannot read", async () => {
-		await expect(point("claude", { CLAUDE_CODE_USE_BEDROCK: "1" })).rejects.toEqual(refusal(/CLAUDE_CODE_USE_BEDROCK/));
-		await expect(point("claude", { CLAUDE_CODE_USE_BEDROCK: "0" })).resolves.toBeDefined();
+	it("gets the flag of its user with ours laid over it, in a file", async () => {
+		await settings(".claude/settings.json", { env: { ANTHROPIC_BASE_URL: "https://user.example" } });
+		const own = { model: "opus", env: { ANTHROPIC_BASE_URL: "https://flag.example", MY_KEY: "secret" } };
+		await settings("project/own.json", own);
+		await settings("project/empty.json", {});
+		const empty = await point("claude", {}, { parameters: ["--settings", "empty.json"] });
+		expect(JSON.parse(empty.files["claude-settings.json"] ?? "").env.ANTHROPIC_BASE_URL).toBe(origin);
+		const file = join(folder, "claude-settings.json");
+		for (const [given, expected] of [
+			[
+				["--settings", JSON.stringify(own), "-p", "x"],
+				["--settings", file, "-p", "x"],
+			],
+			[
+				["-p", "x", "--settings=own.json"],
+				["-p", "x", `--settings=${file}`],
+			],
+			[
+				["--settings", "{}", "--settings", "own.json"],
+				["--settings", "{}", "--settings", file],
+			],
+		] as const) {
+			const { upstreams, parameters, ownParameters, files } = await point("claude", {}, { parameters: given });
+			expect(upstreams).toEqual({ anthropic: "https://flag.example" });
+			expect([parameters, ownParameters]).toEqual([[], expected]);
+			const merged = JSON.parse(files["claude-settings.json"] ?? "");
+			expect(merged).toMatchObject({ model: "opus", env: { MY_KEY: "secret", ANTHROPIC_BASE_URL: origin } });
+		}
+	});
+
+	it("keeps the flag of its user where no settings name an address, and one that it cannot read", async () => {
+		const parameters = ["--settings", '{"env":{"A":"1"}}'];
+		expect(await point("claude", {}, { parameters })).toMatchObject({ parameters: [], files: {} });
+		await settings(".claude/settings.json", { env: { ANTHROPIC_BASE_URL: "https://user.example" } });
+		for (const value of ["{broken", "absent.json"]) {
+			const pointed = await point("claude", {}, { parameters: ["--settings", value] });
+			expect([pointed.parameters, pointed.ownParameters]).toEqual([[], undefined]);
+		}
+		const behindEnd = ["--", "--settings", "own.json"];
+		expect((await point("claude", {}, { parameters: behindEnd })).parameters[0]).toBe("--settings");
+	});
+
+	it("is refused where managed settings fix the address", async () => {
+		await settings("Programs/ClaudeCode/managed-settings.d/10.json", {
+			env: { ANTHROPIC_BASE_URL: "https://it.example" },
+		});
+		const environment = { ProgramFiles: join(home, "Programs") };
+		await expect(point("claude", environment, { platform: "win32" })).rejects.toEqual(
+			refusal(/managed settings of this machine set ANTHROPIC_BASE_URL/),
+		);
+	});
+
+	const bedrock = { CLAUDE_CODE_USE_BEDROCK: "1", AWS_BEARER_TOKEN_BEDROCK: "t" };
+	const vertex = { CLAUDE_CODE_USE_VERTEX: "true" };
+
+	it.each([
+		["Bedrock", bedrock, { bedrock: "https://bedrock-runtime.us-east-1.amazonaws.com" }, "ANTHROPIC_BEDROCK_BASE_URL"],
+		[
+			"Bedrock in a region",
+			{ ...bedrock, AWS_REGION: "eu-west-1" },
+			{ bedrock: "https://bedrock-runtime.eu-west-1.amazonaws.com" },
+			"ANTHROPIC_BEDROCK_BASE_URL",
+		],
+		[
+			"Bedrock's Messages",
+			{ CLAUDE_CODE_USE_MANTLE: "1", AWS_BEARER_TOKEN_BEDROCK: "t" },
+			{ anthropic: "https://bedrock-mantle.us-east-1.api.aws/anthropic" },
+			"ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+		],
+		[
+			"a gateway to Bedrock that signs",
+			{ CLAUDE_CODE_USE_BEDROCK: "yes", ANTHROPIC_BEDROCK_BASE_URL: "https://gateway.example/bedrock" },
+			{ bedrock: "https://gateway.example/bedrock" },
+			"ANTHROPIC_BEDROCK_BASE_URL",
+		],
+		[
+			"Foundry by its resource",
+			{ CLAUDE_CODE_USE_FOUNDRY: "1", ANTHROPIC_FOUNDRY_RESOURCE: "ours" },
+			{ anthropic: "https://ours.services.ai.azure.com/anthropic" },
+			"ANTHROPIC_FOUNDRY_BASE_URL",
+		],
+		["Vertex", vertex, { vertex: "https://us-east5-aiplatform.googleapis.com/v1" }, "ANTHROPIC_VERTEX_BASE_URL"],
+		[
+			"Vertex everywhere",
+			{ ...vertex, CLOUD_ML_REGION: "global" },
+			{ vertex: "https://aiplatform.googleapis.com/v1" },
+			"ANTHROPIC_VERTEX_BASE_URL",
+		],
+		[
+			"Vertex in the EU",
+			{ ...vertex, CLOUD_ML_REGION: "eu" },
+			{ vertex: "https://aiplatform.eu.rep.googleapis.com/v1" },
+			"ANTHROPIC_VERTEX_BASE_URL",
+		],
+		[
+			"Bedrock, which wins over Vertex",
+			{ ...vertex, ...bedrock },
+			{ bedrock: "https://bedrock-runtime.us-east-1.amazonaws.com" },
+			"ANTHROPIC_BEDROCK_BASE_URL",
+		],
+	])("has its cloud as the upstream: %s", async (_, variables, upstreams, name) => {
+		const fromEnvironment = await point("claude", variables);
+		expect(fromEnvironment.upstreams).toEqual(upstreams);
+		expect(fromEnvironment.environment[name]).toMatch(/^http:\/\/127\.0\.0\.1:41234(?:\/v1)?$/);
+		expect(fromEnvironment.environment).not.toHaveProperty(assumed);
+		await settings("project/.claude/settings.json", { env: variables });
+		expect((await point("claude", { ANTHROPIC_BASE_URL: "https://shell.example" })).upstreams).toEqual(upstreams);
+	});
+
+	it("has both of Bedrock's addresses, and one of Foundry's, since it refuses two", async () => {
+		const both = await point("claude", { ...bedrock, CLAUDE_CODE_USE_MANTLE: "1" });
+		expect(Object.keys(both.upstreams)).toEqual(["anthropic", "bedrock"]);
+		const variables = { CLAUDE_CODE_USE_FOUNDRY: "1", ANTHROPIC_FOUNDRY_RESOURCE: "ours" };
+		expect((await point("claude", variables)).environment).toMatchObject({ ANTHROPIC_FOUNDRY_RESOURCE: "" });
+		await settings(".claude/settings.json", { env: variables });
+		const [, flag = ""] = (await point("claude")).parameters;
+		expect(JSON.parse(flag).env).toEqual({ ANTHROPIC_FOUNDRY_BASE_URL: origin, ANTHROPIC_FOUNDRY_RESOURCE: "" });
+	});
+
+	it.each([
+		["that signs its requests to AWS", { CLAUDE_CODE_USE_BEDROCK: "1" }, /AWS_BEARER_TOKEN_BEDROCK/],
+		["that signs its requests to Bedrock's Messages", { CLAUDE_CODE_USE_MANTLE: "1" }, /AWS_BEARER_TOKEN_BEDROCK/],
+		[
+			"with models in two regions",
+			{ ...vertex, VERTEX_REGION_CLAUDE_HAIKU_4_5: "global" },
+			/VERTEX_REGION_CLAUDE_HAIKU_4_5/,
+		],
+		["with a Foundry of no name", { CLAUDE_CODE_USE_FOUNDRY: "1" }, /ANTHROPIC_FOUNDRY_RESOURCE/],
+		["with a socket", { ANTHROPIC_UNIX_SOCKET: "/run/socket" }, /ANTHROPIC_UNIX_SOCKET/],
+		["with another service", { CLAUDE_CODE_USE_ANTHROPIC_AWS: "1" }, /CLAUDE_CODE_USE_ANTHROPIC_AWS/],
+	])("is refused %s", async (_, variables, reason) => {
+		await expect(point("claude", variables)).rejects.toEqual(refusal(reason));
+		await settings(".claude/settings.json", { env: variables });
+		await expect(point("claude")).rejects.toEqual(refusal(reason));
+		const off = Object.fromEntries(Object.keys(variables).map((name) => [name, name.includes("_USE_") ? "0" : ""]));
+		await expect(
+			point("claude", {}, { parameters: ["--settings", JSON.stringify({ env: off })] }),
+		).resolves.toBeDefined();
 	});
 });
 

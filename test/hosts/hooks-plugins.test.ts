@@ -34,7 +34,7 @@ it("the package names the modules that opencode and pi load, and both load", asy
 	const tools: string[] = [];
 	const pi = { on: () => {}, registerTool: ({ name }: { name: string }) => tools.push(name), getActiveTools: () => [] };
 	for (const file of about.pi.extensions) (await load(file))(pi);
-	expect(tools).toEqual(["recall_original"]);
+	expect(tools).toEqual(["recall_original", "mask_conversation", "guard_context"]);
 });
 
 it("the file of somebody else stays", () => {

@@ -4,8 +4,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AgentProgram } from "./programs.ts";
 
-/** The folder of the checkout; this file runs as `test/hosts/build/test/hosts/install-programs.js`. */
-export const projectFolder = join(dirname(fileURLToPath(import.meta.url)), "../../../../..");
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** The folder of the checkout; this file also runs as `test/hosts/build/test/hosts/install-programs.js`. */
+export const projectFolder = join(here, existsSync(join(here, "../../package.json")) ? "../.." : "../../../../..");
 
 const programsFolder = join(projectFolder, "test/hosts/programs");
 

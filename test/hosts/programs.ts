@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type CloudName, cloudKey } from "../support/stand-in-cloud.ts";
 
 /** An agent program, how it is run without a terminal, and where its settings name the provider. */
 export interface AgentProgram {
@@ -26,7 +27,7 @@ export interface AgentProgram {
 }
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
-const key = "stand-in-key";
+const key = cloudKey;
 
 /** Where there is a plugin, opencode asks the registry for this package, and waits for that over a minute. */
 const ownPackage = (() => {
@@ -43,6 +44,75 @@ const ownPackage = (() => {
 /** Not in the list of models that comes with opencode 1.18.33. */
 const newerModels = {
 	"claude-fable-5-2": { name: "Fable 5.2", reasoning: true, tool_call: true, limit: { context: 1e6, output: 64_000 } },
+};
+
+/** Claude Code as a user of a cloud has it: the settings file names the cloud, and the user has settings in a flag besides. */
+export function claudeOnCloud(cloud: CloudName): AgentProgram {
+	const claude = programs.find(({ name }) => name === "claude") as AgentProgram;
+	const { model, environment: ofCloud } = clouds[cloud];
+	return {
+		...claude,
+		title: `${claude.title} on ${cloud}`,
+		parameters: (prompt, named = model) => [
+			...claude.parameters(prompt, named),
+			"--settings",
+			json({ env: { OWN_SETTING: "1" } }),
+		],
+		configure(where) {
+			const { ANTHROPIC_BASE_URL, ...environment } = claude.configure(where).environment;
+			const [address = "", ...others] = Object.keys(ofCloud);
+			const env = { ...Object.fromEntries(others.map((name) => [name, ofCloud[name]])), [address]: where.origin };
+			return { environment, files: { ".claude/settings.json": json({ env }) } };
+		},
+	};
+}
+
+/** Claude Code that takes the stand-in for Anthropic itself, as `palimpsest launch` tells it where that is so. */
+export function claudeAtAnthropic(): AgentProgram {
+	const claude = programs.find(({ name }) => name === "claude") as AgentProgram;
+	return {
+		...claude,
+		title: `${claude.title} at Anthropic`,
+		configure(where) {
+			const { environment } = claude.configure(where);
+			return { environment: { ...environment, _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" } };
+		},
+	};
+}
+
+const awsKey = { AWS_BEARER_TOKEN_BEDROCK: key, AWS_REGION: "us-east-1" };
+
+/** The variable of the address comes first. */
+const clouds: Readonly<
+	Record<CloudName, { readonly model: string; readonly environment: Readonly<Record<string, string>> }>
+> = {
+	bedrock: {
+		model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+		environment: { ANTHROPIC_BEDROCK_BASE_URL: "", CLAUDE_CODE_USE_BEDROCK: "1", ...awsKey },
+	},
+	mantle: {
+		model: "anthropic.claude-sonnet-4-5",
+		environment: { ANTHROPIC_BEDROCK_MANTLE_BASE_URL: "", CLAUDE_CODE_USE_MANTLE: "1", ...awsKey },
+	},
+	vertex: {
+		model: "claude-sonnet-4-5@20250929",
+		environment: {
+			ANTHROPIC_VERTEX_BASE_URL: "",
+			CLAUDE_CODE_USE_VERTEX: "1",
+			CLAUDE_CODE_SKIP_VERTEX_AUTH: "1",
+			ANTHROPIC_CUSTOM_HEADERS: `Authorization: Bearer ${key}`,
+			ANTHROPIC_VERTEX_PROJECT_ID: "project",
+			CLOUD_ML_REGION: "us-east5",
+		},
+	},
+	foundry: {
+		model: "claude-sonnet-4-5",
+		environment: {
+			ANTHROPIC_FOUNDRY_BASE_URL: "",
+			CLAUDE_CODE_USE_FOUNDRY: "1",
+			ANTHROPIC_FOUNDRY_API_KEY: key,
+		},
+	},
 };
 
 export const programs: readonly AgentProgram[] = [

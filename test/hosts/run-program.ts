@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { claudePrices } from "../support/claude-models.ts";
 import { finalText, marker, recallText, type SessionScript, writeProject } from "../support/scripted-session.ts";
+import { type CloudName, startStandInCloud } from "../support/stand-in-cloud.ts";
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
 import type { StandInThinking } from "../support/stand-in-thinking.ts";
 import { nodeFolder, projectFolder } from "./install-programs.ts";
@@ -49,6 +50,8 @@ export async function runProgram(run: {
 	readonly limitSeconds: number;
 	/** For the policy of the proxy, such as `mask.by=provider`. */
 	readonly settings?: readonly string[];
+	/** The stand-in is reached through one for this cloud. */
+	readonly cloud?: CloudName | undefined;
 	/** The stand-in refuses what Anthropic's API refuses, and the program is told to use this model. */
 	readonly strict?: { readonly model: string; readonly thinking: StandInThinking } | undefined;
 }): Promise<ProgramRun> {
@@ -58,7 +61,9 @@ export async function runProgram(run: {
 		...(bodies === undefined ? {} : { folder: bodies }),
 		...(strict === undefined ? {} : { thinking: strict.thinking, prices: claudePrices }),
 	});
-	const { home, project, environment } = await prepareHome({ ...run, origin: provider.origin });
+	const cloud = run.cloud && (await startStandInCloud(run.cloud, provider));
+	const origin = cloud?.baseUrl ?? provider.origin;
+	const { home, project, environment } = await prepareHome({ ...run, origin });
 	const tap = strict && (await tapProgram({ home, command: program.command, binFolder: run.binFolder }));
 	try {
 		const started = Date.now();
@@ -83,7 +88,8 @@ export async function runProgram(run: {
 		const seconds = (Date.now() - started) / 1000;
 		const firstShown = charactersShown(provider.requests.map(({ body }) => body));
 		const placeholdersStored = await countPlaceholders(home);
-		const { paths, refusals } = provider;
+		const refusals = cloud?.refusals ?? provider.refusals.map(({ message }) => message);
+		const { paths } = cloud ?? provider;
 		return {
 			totals: provider.totals(),
 			isRight,
@@ -92,7 +98,7 @@ export async function runProgram(run: {
 			output,
 			seconds,
 			paths,
-			refusals: refusals.map(({ message }) => message),
+			refusals,
 			errors: tap?.errors() ?? 0,
 			repairs: tap?.repairs() ?? 0,
 			firstShown,
@@ -100,6 +106,7 @@ export async function runProgram(run: {
 		};
 	} finally {
 		await tap?.close();
+		await cloud?.close();
 		await provider.close();
 		await rm(home, { recursive: true, force: true, maxRetries: 5 });
 	}

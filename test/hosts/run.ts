@@ -2,12 +2,14 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { claudePrices } from "../support/claude-models.ts";
 import type { SessionScript } from "../support/scripted-session.ts";
+import type { CloudName } from "../support/stand-in-cloud.ts";
 import { usualPrices } from "../support/stand-in-provider.ts";
 import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
-import { type AgentProgram, programs } from "./programs.ts";
+import { type AgentProgram, claudeAtAnthropic, claudeOnCloud, programs } from "./programs.ts";
 import { agentColumns, agentRows, agentsNote, agentsScript, hasAgent } from "./run-agents.ts";
 import { compactionColumns, compactSession } from "./run-compaction.ts";
+import { corporateColumns, runInNetwork } from "./run-corporate.ts";
 import { type ProgramRun, runProgram, type Way } from "./run-program.ts";
 import { rescueColumns, rescueSession } from "./run-rescue.ts";
 import { keepsThinking, strictColumns, strictNote, strictRow, strictThinking } from "./strict-row.ts";
@@ -31,12 +33,18 @@ const { values, positionals } = parseArgs({
 		strict: { type: "boolean", default: false },
 		/** Of a strict run and of agents, in programs that can be told; another can be named in PALIMPSEST_HOSTS_MODEL. */
 		model: { type: "string" },
+		/** Claude Code that takes the stand-in for Anthropic itself. */
+		"first-party": { type: "boolean", default: false },
+		/** Claude Code on this cloud: bedrock, mantle, vertex or foundry. */
+		cloud: { type: "string" },
 		/** Settings of the proxy's policy, as of `palimpsest launch --set`. */
 		set: { type: "string", multiple: true, default: [] },
 		/** Lets the program compact by itself, with and without our hook. */
 		compaction: { type: "boolean", default: false },
 		/** The agent asks for masking in its own conversation, is resumed, and searches the originals. */
 		agents: { type: "boolean", default: false },
+		/** In a network that only a proxy with a password leads out of, alone and with `palimpsest launch`. */
+		"corporate-proxy": { type: "boolean", default: false },
 		verbose: { type: "boolean", default: false },
 	},
 });
@@ -52,7 +60,14 @@ const model = values.model ?? process.env.PALIMPSEST_HOSTS_MODEL ?? usualModel;
 const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = 600;
 
-const chosen = positionals.length === 0 ? programs : programs.filter(({ name }) => positionals.includes(name));
+const cloud = values.cloud as CloudName | undefined;
+const chosen = cloud
+	? [claudeOnCloud(cloud)]
+	: values["first-party"]
+		? [claudeAtAnthropic()]
+		: positionals.length === 0
+			? programs
+			: programs.filter(({ name }) => positionals.includes(name));
 const unknown = positionals.filter((name) => !programs.some((program) => program.name === name));
 if (unknown.length > 0)
 	throw new Error(`Expected ${programs.map(({ name }) => name).join(", ")}; got ${unknown.join(", ")}.`);
@@ -70,13 +85,15 @@ const usualColumns = [
 ];
 const columns = values.agents
 	? agentColumns
-	: values.strict
-		? strictColumns
-		: values.rescue
-			? rescueColumns
-			: values.compaction
-				? compactionColumns
-				: usualColumns;
+	: values["corporate-proxy"]
+		? corporateColumns
+		: values.strict
+			? strictColumns
+			: values.rescue
+				? rescueColumns
+				: values.compaction
+					? compactionColumns
+					: usualColumns;
 /** In tokens: the usual session is over it, and half of it has room for a program's own instructions. */
 const rescuedWindow = 80_000;
 const rows: string[][] = [];
@@ -116,6 +133,23 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		failed ||= rescued?.isRight === false;
 		return rescued ? [[name, "rescue", ...rescued.row]] : [];
 	}
+	if (values["corporate-proxy"]) {
+		const played: string[][] = [];
+		const ways = program.name === "claude" ? [false, true] : [false];
+		const runs = ways.flatMap((isBySettings) => (["alone", "proxy"] as const).map((way) => ({ way, isBySettings })));
+		for (const { way, isBySettings } of runs) {
+			const { binFolder } = installed;
+			const network = { program, binFolder, script, way, isBySettings, limitSeconds };
+			const one = await runInNetwork(network).catch((error: unknown) => {
+				return { row: [String(error)], isRight: false, output: "" };
+			});
+			// What a program does alone is its own affair.
+			failed ||= way === "proxy" && !one.isRight;
+			if (!one.isRight || values.verbose) process.stderr.write(`${one.output.slice(-4000)}\n`);
+			played.push([name, isBySettings ? `${way}, variables in its settings` : way, ...one.row]);
+		}
+		return played;
+	}
 	if (values.compaction) {
 		const compacted: string[][] = [];
 		for (const hasHook of [false, true]) {
@@ -133,7 +167,7 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 		const bodies = values.bodies && join(values.bodies, `${program.name}-${way}`);
 		const { binFolder } = installed;
 		const settings = values.set;
-		return runProgram({ program, binFolder, script: played, way, bodies, limitSeconds, strict, settings });
+		return runProgram({ program, binFolder, script: played, way, bodies, limitSeconds, cloud, strict, settings });
 	};
 	if (strict) {
 		const alone = await run("alone", script);

@@ -48,16 +48,17 @@ const languageOf = async (host: string, locale?: string) => (await policyOf(host
 
 describe("the policy of a hook", () => {
 	it("is the schema's default where nothing sets one", async () => {
-		const { locale, on_archive_failure, archive } = resolvePolicy([]);
-		expect(await policyOf("claude-code")).toEqual({ locale, on_archive_failure, archive });
+		const { locale, on_archive_failure, archive, figures } = resolvePolicy([]);
+		expect(await policyOf("claude-code")).toEqual({ locale, on_archive_failure, archive, figures });
 	});
 
 	it("is the schema's default in the language of the server's entry", async () => {
 		for (const preset of presetNames) {
 			for (const locale of [undefined, ...localeNames]) {
-				const { locale: spoken, on_archive_failure, archive } = resolvePolicy([{ preset, ...(locale && { locale }) }]);
+				const entered = resolvePolicy([{ preset, ...(locale && { locale }) }]);
 				await enter("claude-code", { preset, ...(locale && { locale }) });
-				expect(await policyOf("claude-code")).toEqual({ locale: spoken, on_archive_failure, archive });
+				const { locale: spoken, on_archive_failure, archive, figures } = entered;
+				expect(await policyOf("claude-code")).toEqual({ locale: spoken, on_archive_failure, archive, figures });
 			}
 		}
 	});

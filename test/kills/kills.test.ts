@@ -4,13 +4,13 @@ import { hasRedis } from "../archive/start-redis.ts";
 import { packageFolder } from "../support/built-cli.ts";
 
 it("writers killed at random moments lose nothing that they have promised", () => {
-	const places = hasRedis ? [] : ["--place", "files", "--place", "memory"];
+	const places = hasRedis ? [] : ["--place", "files", "--place", "memory", "--place", "figures"];
 	const { stdout, status } = spawnSync("npm", ["run", "kills", "--", "--count", "16", ...places], {
 		cwd: packageFolder,
 		encoding: "utf8",
 		shell: process.platform === "win32",
 	});
-	const lines = stdout.match(/^(?:files|redis|memory): 16 kills, .* texts promised, 0 lost,.*$/gm);
-	expect(lines, stdout).toHaveLength(hasRedis ? 3 : 2);
+	const lines = stdout.match(/^(?:files|redis|memory|figures): 16 kills, .* texts promised, 0 lost,.*$/gm);
+	expect(lines, stdout).toHaveLength(hasRedis ? 4 : 3);
 	expect(status, stdout).toBe(0);
 }, 240_000);

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { openArchive } from "../../src/archive/open.ts";
 import { formsOfRef } from "../../src/archive/reference.ts";
+import { readFigures } from "../../src/figures/store.ts";
 import { createMemory } from "../../src/sending/memory.ts";
 import { pick } from "../bench/random.ts";
 import { conversationOf, type Place, textOf } from "./writer.ts";
@@ -41,7 +42,7 @@ export interface KillFigures {
 /** Processes at work at the same time on one archive. Starting one takes most of the time, so it has several writers. */
 const atOnce = 4;
 /** The proxy's memory is written synchronously: only one writer of a process can be in the middle of it. */
-const writersOfProcess: Readonly<Record<Place, number>> = { files: 4, redis: 4, memory: 1 };
+const writersOfProcess: Readonly<Record<Place, number>> = { files: 4, redis: 4, memory: 1, figures: 4 };
 /** So that a folder does not grow without end. */
 const killsAFolder = 80;
 const latestMs = 60;
@@ -131,6 +132,12 @@ async function lostOf(place: Place, where: string, promised: readonly Promised[]
 			const text = states.get(one.name)?.get(`key ${one.index}`)?.values.get("whole")?.("");
 			return text === textOf(one.name, one.index) ? [] : [describe(one)];
 		});
+	}
+	if (place === "figures") {
+		const kept = new Set<string>();
+		for await (const line of readFigures({ since: 0, folder: where }))
+			if (line.kind === "ping") kept.add(`${line.program} ${line.billed}`);
+		return promised.flatMap((one) => (kept.has(`${one.name} ${one.index + 1}`) ? [] : [describe(one)]));
 	}
 	const archive = await openArchive({ where });
 	return lostFrom(archive, promised, describe);

@@ -12,7 +12,7 @@ import { type KillFigures, killWriters } from "./kills.ts";
 import { type Place, places } from "./writer.ts";
 
 /**
- * `npm run kills -- [--count N] [--place files|redis|memory] [--other-build dist/index.js] [--seed S]`: kills for each
+ * `npm run kills -- [--count N] [--place files|redis|memory|figures] [--other-build dist/index.js] [--seed S]`: kills for each
  * place; this file runs as `build/kills/test/kills/run.js`.
  */
 const { values } = parseArgs({
@@ -41,7 +41,8 @@ await build({
 
 let isWhole = true;
 for (const place of values.place as Place[]) {
-	const otherBuild = place === "memory" ? undefined : values["other-build"] && resolve(values["other-build"]);
+	const otherBuild =
+		place === "memory" || place === "figures" ? undefined : values["other-build"] && resolve(values["other-build"]);
 	const begun = performance.now();
 	let toldAt = begun;
 	const rate = ({ killed }: KillFigures) => ((killed / (performance.now() - begun)) * 60_000).toFixed(0);

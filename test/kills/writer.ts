@@ -3,8 +3,11 @@ import { pathToFileURL } from "node:url";
 import type { StateChange } from "../../src/sending/notes.ts";
 import { createRandom } from "../bench/random.ts";
 
-/** Where a writer keeps texts. The memory is that of the proxy: what stands in the places of masked results. */
-export const places = ["files", "redis", "memory"] as const;
+/**
+ * Where a writer keeps texts. The memory is that of the proxy: the forms in which results are sent. A figure holds a number in
+ * place of a text.
+ */
+export const places = ["files", "redis", "memory", "figures"] as const;
 
 export type Place = (typeof places)[number];
 
@@ -52,6 +55,14 @@ async function keeperOf(
 		const memory = createMemory({ folder: where, now: Date.now });
 		return async (text, index) => {
 			memory.note(conversationOf(name), { number: index + 1, states: [stateOf(`key ${index}`, text)] });
+			return "kept";
+		};
+	}
+	if (place === "figures") {
+		const { openFigures } = await import("../../src/figures/store.ts");
+		const figures = openFigures({ keep: "all", program: name, folder: where });
+		return async (_, index) => {
+			figures.add({ kind: "ping", billed: index + 1 });
 			return "kept";
 		};
 	}

@@ -24,7 +24,9 @@ beforeEach(async () => {
 	folder = await scratchFolder();
 	for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) delete process.env[name];
 	process.env.PALIMPSEST_ARCHIVE = join(folder, "archive");
+	vi.stubEnv("XDG_STATE_HOME", join(folder, "state"));
 	return () => {
+		vi.unstubAllEnvs();
 		delete process.env.PALIMPSEST_ARCHIVE;
 	};
 });

@@ -7,6 +7,7 @@ import { recallOriginal } from "../../src/operations/recall.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
+import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { calls, openaiMessages, results, toolTurn, user } from "../support/script.ts";
@@ -45,7 +46,7 @@ test.prop(
 		fc.constantFrom(...localeNames),
 		fc.record({ digest_tokens: fc.constantFrom(0, 60), recall: fc.constantFrom("offered", undefined) }),
 	],
-	{ numRuns: 400 },
+	{ numRuns: numberOfCases(400) },
 )("no tool name, call id or text forges a reference", async (hostile, preset, locale, { digest_tokens, recall }) => {
 	const archive = await memory();
 	await archive.put([{ kind: "result", text: secret, toolCallId: "victim" }]);
@@ -85,7 +86,7 @@ test.prop(
 });
 
 test.prop([fc.record({ name: forgery(victim), id: forgery(victim) }), fc.constantFrom(...localeNames)], {
-	numRuns: 200,
+	numRuns: numberOfCases(200),
 })("a placeholder without a reference cannot be made to name one", async ({ name, id }, locale) => {
 	const policy = policyOf({ locale, mask: { window_turns: 1 } });
 	const archive = await memory();
@@ -103,9 +104,9 @@ test.prop([fc.record({ name: forgery(victim), id: forgery(victim) }), fc.constan
 });
 
 afterAll(() => {
-	expect(count.masked).toBeGreaterThanOrEqual(400);
-	expect(count.digests).toBeGreaterThan(40);
-	expect(count.hints).toBeGreaterThan(100);
-	expect(count.whole).toBeGreaterThanOrEqual(800);
-	expect(count.refused).toBeGreaterThan(20);
+	expect(count.masked).toBeGreaterThanOrEqual(numberOfCases(400));
+	expect(count.digests).toBeGreaterThan(leastOfCases(40));
+	expect(count.hints).toBeGreaterThan(leastOfCases(100));
+	expect(count.whole).toBeGreaterThanOrEqual(2 * numberOfCases(400));
+	expect(count.refused).toBeGreaterThan(leastOfCases(20));
 });

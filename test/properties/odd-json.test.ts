@@ -13,6 +13,7 @@ import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { reportContext } from "../../src/operations/report.ts";
 import type { FormatRow } from "../formats/format-row.ts";
 import { oddNumbers, oddTexts } from "../fuzz/mutations.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { calls, results, system, toolTurn, user } from "../support/script.ts";
@@ -278,7 +279,7 @@ describe.each(rows)("values impossible in JSON, in $format.title", (row) => {
 			}
 		});
 		await fc.assert(property, {
-			numRuns: 8,
+			numRuns: numberOfCases(8),
 			seed: 5,
 			endOnFailure: true,
 		});
@@ -306,7 +307,7 @@ describe.each(rows)("unusual JSON as $format.title", (row) => {
 			}
 		});
 		await fc.assert(property, {
-			numRuns: 8,
+			numRuns: numberOfCases(8),
 			seed: 5,
 			endOnFailure: true,
 		});

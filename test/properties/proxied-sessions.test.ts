@@ -1,10 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { isWhole } from "../support/breadth.ts";
 import { happenings, noCounts } from "../support/random-session.ts";
 import { playRandomSessions } from "../support/random-sessions.ts";
 import { countedNames } from "../support/session-oracle.ts";
 
 /** `SESSIONS=10000` plays as many; they take some ten minutes of an idle processor for each 5 000. */
-const wanted = Number(process.env.SESSIONS ?? 200);
+const wanted = Number(process.env.SESSIONS ?? (isWhole ? 200 : 100));
 const inOnePart = 100;
 const counts = noCounts();
 

@@ -2,6 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { replay } from "../../src/masking/replay.ts";
+import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { beginningOf, historyOf } from "../support/replay-history.ts";
@@ -19,7 +20,7 @@ const policies = fc
 	})
 	.map((mask) => policyOf({ mask }));
 
-test.prop([conversations, policies, fc.constantFrom(undefined, 300, 2_000)], { numRuns: 300 })(
+test.prop([conversations, policies, fc.constantFrom(undefined, 300, 2_000)], { numRuns: numberOfCases(300) })(
 	"at each moment the oldest results are cleared, but those of tools whose results never go",
 	(conversation, policy, budget) => {
 		const { transcript } = readConversation(conversation);
@@ -45,7 +46,7 @@ test.prop([conversations, policies, fc.constantFrom(undefined, 300, 2_000)], { n
 	},
 );
 
-test.prop([conversations, policies], { numRuns: 150 })(
+test.prop([conversations, policies], { numRuns: numberOfCases(150) })(
 	"results that a provider has cleared stay cleared when the conversation goes on",
 	(conversation, policy) => {
 		const { transcript } = readConversation(conversation);
@@ -61,5 +62,5 @@ test.prop([conversations, policies], { numRuns: 150 })(
 );
 
 afterAll(() => {
-	for (const count of Object.values(seen)) expect(count).toBeGreaterThan(5);
+	for (const count of Object.values(seen)) expect(count).toBeGreaterThan(leastOfCases(5));
 });

@@ -13,24 +13,24 @@ it("a body of 100 MB passes by its bytes, and the next request is edited", async
 	expect(session.lastBody()).not.toBe(request.body);
 }, 60_000);
 
-it("a body of 20 MB with 200 large results that were never seen arrives whole; the next one is edited", async () => {
+it("a body of 10 MB with 100 large results that were never seen arrives whole; the next one is edited", async () => {
 	const session = await startPlayed();
 	const proxy = await session.start();
 	const turns = [
-		...turnsOf(200, 100_000),
-		{ id: "toolu_01LastOfTheSession001", command: "ls", output: outputOf(200, 90_000) },
+		...turnsOf(100, 100_000),
+		{ id: "toolu_01LastOfTheSession001", command: "ls", output: outputOf(100, 90_000) },
 	];
-	const large = requestOf("anthropic", turns.slice(0, 200));
+	const large = requestOf("anthropic", turns.slice(0, 100));
 	// The last result is new; all others were sent before.
 	expect((await sendSettled(proxy, large)).status).toBe(200);
-	expect(session.lastBody().length).toBeGreaterThan(19_000_000);
+	expect(session.lastBody().length).toBeGreaterThan(9_500_000);
 	await sendSettled(proxy, requestOf("anthropic", turns));
-	expect(session.lastBody().length).toBeLessThan(15_000_000);
+	expect(session.lastBody().length).toBeLessThan(7_500_000);
 }, 60_000);
 
-it("a body of 20 MB whose results all arrived through the proxy is small", async () => {
+it("a body of 8 MB whose results all arrived through the proxy is small", async () => {
 	const session = await startPlayed();
 	const proxy = await session.start();
-	await play(proxy, turnsOf(20, 1_000_000));
+	await play(proxy, turnsOf(8, 1_000_000));
 	expect(session.lastBody().length).toBeLessThan(400_000);
 }, 60_000);

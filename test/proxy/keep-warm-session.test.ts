@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import { totalsText } from "../../src/proxy/ledger.ts";
+import { closingText } from "../../src/proxy/closing.ts";
 import { claudePrices } from "../support/claude-models.ts";
 import { createHandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -138,7 +138,7 @@ describe("the proxy by itself", () => {
 		expect(JSON.stringify(await statusOf(proxy))).not.toContain("sk-secret");
 		const line = "1 ping kept caches warm (billed 3,009)";
 		expect((await send(proxy.url, { path: "/palimpsest/" })).body.toString()).toContain(`<p>${line}.</p>`);
-		expect(totalsText(proxy.totals())).toMatch(new RegExp(`, ${line.replace(/[()]/g, "\\$&")}$`));
+		expect(closingText(proxy.totals(), { address: proxy.url })).toContain(`, ${line}; live page`);
 		agent.destroy();
 	});
 

@@ -4,7 +4,9 @@ import { openArchive } from "../../src/archive/open.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import type { SizedPart } from "../../src/billing/unedited-bill.ts";
 import type { Usage } from "../../src/billing/usage.ts";
-import { billText, createLedger, totalsText } from "../../src/proxy/ledger.ts";
+import { closingText } from "../../src/proxy/closing.ts";
+import { createLedger } from "../../src/proxy/ledger.ts";
+import { billText } from "../../src/proxy/ledger-text.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { sendSettled } from "./played.ts";
@@ -122,6 +124,9 @@ describe("the bill of the unedited requests", () => {
 	);
 });
 
+const closing = (ledger: ReturnType<typeof createLedger>) =>
+	closingText(ledger.totals(), { address: "http://127.0.0.1:8787" });
+
 describe("a bill that cannot be told", () => {
 	const { prices } = policyOf();
 	const messages = [{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }] }];
@@ -142,12 +147,14 @@ describe("a bill that cannot be told", () => {
 			model: "claude-opus-5",
 			terms,
 			why: "edited",
+			isFrozen: false,
 			isCold: false,
 			results: [],
 			reasoningLeftOut: 0,
 			parts: () => ({ unedited, sent }),
 		} as const;
-		return ledger.enter(facts, { route: { api: "anthropic", kind: "edited" }, wasEdited: true, usage });
+		ledger.count("requests");
+		return ledger.enter(facts, { api: "anthropic", wasEdited: true, usage });
 	}
 
 	it("is shown as tokens alone, from the first request of its conversation on", () => {
@@ -174,7 +181,7 @@ describe("a bill that cannot be told", () => {
 		const { billed, billedUnedited, untoldRequests, untoldBilled } = ledger.totals();
 		expect([untoldRequests, untoldBilled, billed]).toEqual([3, 9_750, before.billed + 9_750]);
 		expect(billedUnedited).toBeCloseTo(before.billedUnedited, 6);
-		expect(totalsText(ledger.totals())).toMatch(/billed \d\.\d\d × raw, 3 requests whose unedited bill is unknown$/);
+		expect(closing(ledger)).toMatch(/billed \d\.\d\d × raw, 3 requests whose unedited bill is unknown; live page/);
 		expect(billText(edited)).toContain("for 3 requests the unedited bill is unknown");
 	});
 
@@ -183,7 +190,7 @@ describe("a bill that cannot be told", () => {
 		for (const start of ["a", "b"]) enter(ledger, "unknown", start, usageOf(20_000, 1_000));
 		const { edited } = ledger.status();
 		expect(edited).toMatchObject({ billed_unedited: null, ratio: null });
-		expect(totalsText(ledger.totals())).not.toContain("×");
+		expect(closing(ledger)).toMatch(/^2 requests, [^×]*$/);
 		expect(billText(edited)).not.toContain("×");
 		expect(createLedger({ now: () => 0 }).status().edited).toMatchObject({ billed_unedited: 0, ratio: 1 });
 	});
@@ -191,6 +198,6 @@ describe("a bill that cannot be told", () => {
 
 it("a ledger without requests claims no bill", () => {
 	const ledger = createLedger({ now: () => 0 });
-	expect(totalsText(ledger.totals())).toBe("no requests to edit");
+	expect(closing(ledger)).toMatch(/^no request passed the proxy at http/);
 	expect(billText(ledger.status().edited)).toBe("0");
 });

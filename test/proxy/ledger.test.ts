@@ -221,13 +221,14 @@ describe("the names of models and tools", () => {
 			start: "start",
 			model: name,
 			why: "edited",
+			isFrozen: false,
 			isCold: false,
 			reasoningLeftOut: 0,
 			terms: cacheTerms({}, "openai", policyOf().prices),
 			results: [{ ...result, tokensBefore: 9, tokensAfter: 1 }],
 			parts: () => ({ unedited: [], sent: [] }),
 		} as const;
-		ledger.enter(facts, { route: { api: "openai", kind: "edited" }, wasEdited: true, usage: undefined });
+		ledger.enter(facts, { api: "openai", wasEdited: true, usage: undefined });
 		const [conversation] = ledger.status().conversations;
 		for (const shown of [conversation?.model, conversation?.results[0]?.tool]) {
 			expect(shown).toMatch(/^\[2Jname all: 0 requests x+…$/);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { routeOf, upstreamPath } from "../../src/proxy/routes.ts";
 
-const all = { anthropic: "a", openai: "o", gemini: "g" };
+const all = { anthropic: "a", openai: "o", gemini: "g", bedrock: "b", vertex: "v" };
 
 describe("the route of a request", () => {
 	it.each([
@@ -27,6 +27,44 @@ describe("the route of a request", () => {
 		expect(routeOf({ method, path, headers: {} }, all)).toMatchObject({ api, kind });
 	});
 
+	const onVertex = "/v1/projects/p/locations/us-east5/publishers/anthropic/models";
+
+	it.each([
+		["POST", `${onVertex}/claude-opus-5-5@20261020:rawPredict`, "vertex", "edited", "claude-opus-5-5@20261020"],
+		["POST", `${onVertex}/claude-opus-5-5:streamRawPredict`, "vertex", "edited", "claude-opus-5-5"],
+		["POST", `${onVertex}/claude-opus-5-5%3AstreamRawPredict`, "vertex", "edited", "claude-opus-5-5"],
+		["POST", `${onVertex}/count-tokens:rawPredict`, "vertex", "counted", undefined],
+		[
+			"POST",
+			"/model/us.anthropic.claude-opus-5-5-v1:0/invoke",
+			"bedrock",
+			"edited",
+			"us.anthropic.claude-opus-5-5-v1:0",
+		],
+		[
+			"POST",
+			"/gateway/model/us.anthropic.claude-haiku-4-5-20251001-v1%3A0/invoke-with-response-stream",
+			"bedrock",
+			"edited",
+			"us.anthropic.claude-haiku-4-5-20251001-v1:0",
+		],
+		[
+			"POST",
+			"/model/arn%3Aaws%3Abedrock%3Ax%3A1%3Aprofile%2Fa/invoke",
+			"bedrock",
+			"edited",
+			"arn:aws:bedrock:x:1:profile/a",
+		],
+		["POST", "/model/%E0%A4%A/invoke", "bedrock", "edited", "%E0%A4%A"],
+		["POST", "/model/m/count-tokens", "bedrock", "passed", undefined],
+		["POST", "/model/m/converse", "bedrock", "passed", undefined],
+		["GET", "/inference-profiles?type=SYSTEM_DEFINED", "bedrock", "passed", undefined],
+	])("%s %s goes to a cloud in Anthropic's form", (method, path, upstream, kind, model) => {
+		const route = routeOf({ method, path, headers: {} }, all);
+		expect(route).toEqual({ upstream, api: "anthropic", kind, ...(model && { model }) });
+		expect(routeOf({ method, path, headers: {} }, { ...all, [upstream]: undefined })?.upstream).not.toBe(upstream);
+	});
+
 	it("of a list of models follows the headers of its API", () => {
 		const of = (headers: Readonly<Record<string, string>>) =>
 			routeOf({ method: "GET", path: "/v1/models", headers }, all)?.api;
@@ -42,7 +80,11 @@ describe("the route of a request", () => {
 
 	it("goes to the only upstream unless it is that of another API", () => {
 		const only = { openai: "o" };
-		expect(routeOf({ method: "HEAD", path: "/", headers: {} }, only)).toEqual({ api: "openai", kind: "passed" });
+		expect(routeOf({ method: "HEAD", path: "/", headers: {} }, only)).toEqual({
+			upstream: "openai",
+			api: "openai",
+			kind: "passed",
+		});
 		expect(routeOf({ method: "POST", path: "/v1/messages", headers: {} }, only)).toBeUndefined();
 	});
 });

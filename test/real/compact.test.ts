@@ -9,9 +9,10 @@ import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactOutcome, CompactRequest } from "../../src/operations/compaction-request.ts";
 import { type BuiltInStrategy, builtInStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
+import { atLeast } from "../support/breadth.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
+import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 import { archivedValues, brokenCompaction } from "./compaction-checks.ts";
 

@@ -6,8 +6,9 @@ import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
+import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
+import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 
 /** What the folder calls a format, where we call it otherwise. */
 const ourNames: Readonly<Record<string, string>> = { openai: "openai-chat", anthropic: "anthropic-messages" };

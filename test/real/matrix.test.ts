@@ -2,13 +2,14 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
+import { atLeast } from "../support/breadth.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { droppableGroups } from "../support/droppable.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { expectedMasks } from "../support/mask-oracle.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { brokenPromises } from "../support/promise-checker.ts";
-import { atLeast, type RealConversation, realConversations } from "../support/real-conversations.ts";
+import { type RealConversation, realConversations } from "../support/real-conversations.ts";
 import type { FormatName } from "../support/script.ts";
 
 vi.mock(import("../../src/tokens/counter.ts"), async (importOriginal) => {

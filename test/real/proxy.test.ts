@@ -5,8 +5,9 @@ import { cacheTerms } from "../../src/billing/terms.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import type { Route } from "../../src/proxy/routes.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
+import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { atLeast, hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";
+import { hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -18,18 +19,22 @@ interface Requests {
 
 const requestsOf: Readonly<Record<string, Requests>> = {
 	anthropic: {
-		route: { api: "anthropic", kind: "edited" },
+		route: { upstream: "anthropic", api: "anthropic", kind: "edited" },
 		key: "messages",
 		isAnswer: ({ role }) => role === "assistant",
 	},
-	openai: { route: { api: "openai", kind: "edited" }, key: "messages", isAnswer: ({ role }) => role === "assistant" },
+	openai: {
+		route: { upstream: "openai", api: "openai", kind: "edited" },
+		key: "messages",
+		isAnswer: ({ role }) => role === "assistant",
+	},
 	"openai-responses": {
-		route: { api: "openai", kind: "edited" },
+		route: { upstream: "openai", api: "openai", kind: "edited" },
 		key: "input",
 		isAnswer: ({ role, type }) => role === "assistant" || type === "function_call" || type === "reasoning",
 	},
 	gemini: {
-		route: { api: "gemini", kind: "edited", model: "gemini-2.5-pro" },
+		route: { upstream: "gemini", api: "gemini", kind: "edited", model: "gemini-2.5-pro" },
 		key: "contents",
 		isAnswer: ({ role }) => role === "model",
 	},

@@ -10,8 +10,9 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { restoreText } from "../../src/restore/restore.ts";
+import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
+import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 
 const files = chosenConversations();
 

@@ -8,8 +8,9 @@ import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { restoreText } from "../../src/restore/restore.ts";
+import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { atLeast, chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
+import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 
 const files = chosenConversations();
 

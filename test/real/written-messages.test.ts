@@ -5,8 +5,9 @@ import type { Message, Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { formats, type ReadConversation, readConversation } from "../../src/formats/detect.ts";
 import type { RecordLinks } from "../../src/formats/format.ts";
+import { atLeast } from "../support/breadth.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
-import { atLeast, hasRealData, realConversations } from "../support/real-conversations.ts";
+import { hasRealData, realConversations } from "../support/real-conversations.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -4,6 +4,7 @@ import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay, type Schedule } from "../../src/masking/replay.ts";
 import { contextByPart, meterSchedule } from "../../src/replaying/bill.ts";
 import { meterFaults } from "../../src/replaying/faults.ts";
+import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { reasoningSession } from "../support/reasoning-session.ts";
 import { beginningOf, historyOf } from "../support/replay-history.ts";
@@ -77,7 +78,7 @@ function plainCalls(history: ReplayHistory, schedule: Schedule, share: number) {
 	});
 }
 
-test.prop([sessions, policies], { numRuns: 300 })(
+test.prop([sessions, policies], { numRuns: numberOfCases(300) })(
 	"reasoning is billed as a plain search says",
 	(transcript, policy) => {
 		const { mask, prices } = policy;
@@ -114,7 +115,7 @@ test.prop([sessions, policies], { numRuns: 300 })(
 	},
 );
 
-test.prop([sessions, policies], { numRuns: 60 })(
+test.prop([sessions, policies], { numRuns: numberOfCases(60) })(
 	"a longer history masks the same, where the model binds reasoning",
 	(transcript, policy) => {
 		const { mask, prices } = policy;
@@ -132,7 +133,7 @@ test.prop([sessions, policies], { numRuns: 60 })(
 );
 
 afterAll(() => {
-	expect(seen.leftOut).toBeGreaterThan(50);
-	expect(seen.redone).toBeGreaterThan(20);
-	expect(seen.kept).toBeGreaterThan(50);
+	expect(seen.leftOut).toBeGreaterThan(leastOfCases(50));
+	expect(seen.redone).toBeGreaterThan(leastOfCases(20));
+	expect(seen.kept).toBeGreaterThan(leastOfCases(50));
 });

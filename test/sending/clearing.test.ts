@@ -80,16 +80,16 @@ describe("the field that has the provider clear results", () => {
 describe("whether the provider clears", () => {
 	const policy = policyOf({ preset: "balanced", mask: { by: "provider" } });
 	const asked = { refusesClearing: false };
-	const request = (edits: readonly object[]) => ({ body: { context_management: { edits } }, canClear: true });
+	const request = (edits: readonly object[]) => ({ body: { context_management: { edits } }, takesBetas: true });
 
 	it("is off without the policy and for other APIs", () => {
 		expect(clearingFor(request([]), policyOf({ preset: "balanced" }), asked)).toBe("off");
-		expect(clearingFor({ body: {}, canClear: false }, policy, asked)).toBe("off");
+		expect(clearingFor({ body: {}, takesBetas: false }, policy, asked)).toBe("off");
 		expect(clearingFor({ body: {} }, policy, asked)).toBe("off");
 	});
 
 	it("is on but where the caller clears itself or the provider has refused", () => {
-		expect(clearingFor({ body: {}, canClear: true }, policy, asked)).toBe("on");
+		expect(clearingFor({ body: {}, takesBetas: true }, policy, asked)).toBe("on");
 		expect(clearingFor(request([{ type: "clear_thinking_20251015" }]), policy, asked)).toBe("on");
 		expect(clearingFor(request([{ type: "clear_tool_uses_20250919" }]), policy, asked)).toBe("refused");
 		expect(clearingFor(request([{ type: "compact_20260112" }]), policy, asked)).toBe("refused");

@@ -490,7 +490,8 @@ describe("a refused request", () => {
 			await sendSettled(proxy, requestOf("anthropic", long.slice(0, count)));
 			expect(maskedIn(session.lastBody())).toEqual(known);
 		}
-		expect(proxy.totals().undecided).toEqual({ frozen: 11 });
+		expect(proxy.totals()).toMatchObject({ undecided: { frozen: 11 }, frozen: 1 });
+		expect((await statusOf(proxy)).frozen_conversations).toBe(1);
 		await play(proxy, long.slice(0, 30), { from: 29 });
 		expect(maskedIn(session.lastBody()).length).toBeGreaterThan(20);
 		expect(maskedIn(session.lastBody()).slice(0, known.length)).toEqual(known);

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { oneOf } from "./breadth.ts";
 
 /** The folder of real conversations beside the checkout; tests that use it skip where it is absent. */
 export const realDataFolder = path.resolve(import.meta.dirname, "../../../shared/data");
@@ -14,9 +15,6 @@ export interface RealConversation {
 	readonly document: { readonly messages: readonly Record<string, unknown>[] };
 }
 
-/** `npm run test:all` tests all files, the other runs every third one of a kind, the first among them. */
-const oneOf = process.env.EVERY_REAL_FILE === undefined ? 3 : 1;
-
 /** The files that are tested, in order. */
 export function chosenFiles(files: readonly string[], kindOf: (file: string) => string = path.extname): string[] {
 	const seen = new Map<string, number>();
@@ -27,9 +25,6 @@ export function chosenFiles(files: readonly string[], kindOf: (file: string) => 
 		return index % oneOf === 0;
 	});
 }
-
-/** Turns the least count over all files into that over the chosen ones. */
-export const atLeast = (ofAll: number): number => Math.floor(ofAll / oneOf);
 
 export const conversationsFolder = path.join(realDataFolder, "conversations");
 

@@ -108,7 +108,7 @@ export function createSessionProxy(what: {
 			},
 		): Promise<Outcomes> {
 			const read = await readRequest(Buffer.from(text), {
-				route: { api: "anthropic", kind: counts ? "counted" : "edited" },
+				route: { upstream: "anthropic", api: "anthropic", kind: counts ? "counted" : "edited" },
 				policy,
 				encoding: undefined,
 				recallCommand: "palimpsest recall",

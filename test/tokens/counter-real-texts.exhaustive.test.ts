@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadCounter } from "../../src/tokens/counter.ts";
-import { atLeast, chosenFiles, hasRealData, realDataFolder } from "../support/real-conversations.ts";
+import { atLeast } from "../support/breadth.ts";
+import { chosenFiles, hasRealData, realDataFolder } from "../support/real-conversations.ts";
 import { createOracle } from "./heap-oracle.ts";
 import { isSameEverywhere, reference, tableNames, tiktoken } from "./reference.ts";
 

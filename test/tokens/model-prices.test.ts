@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ModelPrices, openCatalogue, pricesOfModel } from "../../src/tokens/model-prices.ts";
+import { openCatalogue, pricesOfModel } from "../../src/tokens/model-prices.ts";
+import type { ModelPrices } from "../../src/tokens/price-table.ts";
 
 /** Name, read, write, write for an hour, minutes in the cache, steps, dollars of input and output. */
 const none: readonly string[] = [];

@@ -35,12 +35,12 @@ describe("contextWindowOfModel", () => {
 		},
 	);
 
-	it.each(["claude-fable-5-2", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "opus[1m]"])(
-		"has the current %s at a million tokens",
-		async (model) => {
-			expect((await contextWindowOfModel(model))?.tokens).toBe(1_000_000);
-		},
-	);
+	it.each([
+		...["claude-fable-5-2", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "opus[1m]"],
+		...["us.anthropic.claude-opus-5-5-20261020-v1:0", "claude-opus-5-5@20261020", "au.anthropic.claude-haiku-5-5"],
+	])("has the current %s at a million tokens", async (model) => {
+		expect(await contextWindowOfModel(model)).toMatchObject({ tokens: 1_000_000, notes: [] });
+	});
 
 	it.each([
 		["openai/gpt-4o", 128_000],

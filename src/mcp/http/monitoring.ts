@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { Router } from "express";
 import type { Gauge, Registry } from "prom-client";
-import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
+import { loadPrometheus } from "../../http/prometheus.ts";
 import type { CallEnd, Log, OnCallEnd } from "../../log.ts";
 import { tokensOf } from "../../log.ts";
 import { version } from "../../version.ts";
@@ -19,13 +19,10 @@ export async function createMetrics(
 		readonly pool?: (() => ReturnType<CallPool["stats"]> | undefined) | undefined;
 		readonly running?: () => number;
 	},
-	load: () => Promise<typeof import("prom-client")> = () => import("prom-client"),
+	load?: () => Promise<typeof import("prom-client")>,
 ) {
 	const { pool, running } = sources;
-	const prometheus = await load().catch((cause) => {
-		const message = "Metrics need the package prom-client. Install it: npm install prom-client";
-		throw new PalimpsestError("invalid_argument", message, { cause });
-	});
+	const prometheus = await loadPrometheus(load);
 	const registry = new prometheus.Registry();
 	prometheus.collectDefaultMetrics({ register: registry });
 	const gauge = (name: string, help: string, read: () => number | undefined) => {

@@ -1,0 +1,21 @@
+import { type Command, Option } from "commander";
+import { aboveZero } from "./usage.ts";
+
+/** The command line loads this file for its help. */
+export function addFiguresCommands(program: Command): void {
+	program
+		.command("stats")
+		.description("Print what the requests of this machine have cost, and what was saved.")
+		.option("--days <count>", "days up to now", aboveZero, 30)
+		.addOption(new Option("--by <what>", "sum by").choices(["day", "project", "program", "model"]).default("day"))
+		.option("--json", "as JSON")
+		.action(async (options) => (await import("./stats.ts")).stats(options));
+
+	program
+		.command("statusline")
+		.description("Print one line on the context, the cache and what was saved today, for Claude Code's status line.")
+		.option("--shell", "of the last request on this machine, for tmux and shells; reads no standard input")
+		.action(async () => {
+			await (await import("./statusline.ts")).answerStatusline(process.argv.slice(2));
+		});
+}

@@ -1,0 +1,62 @@
+import { PalimpsestError } from "../errors.ts";
+import type { ProxyStatus } from "../proxy/ledger.ts";
+import { billText, frozenText, keptWarmText, undecidedText } from "../proxy/ledger-text.ts";
+import { listRunning, type RunningProxy, textFrom } from "../proxy/running.ts";
+import { printJson, show, shownName } from "./input-output.ts";
+
+export const defaultPort = 8787;
+
+/** `palimpsest proxy status`: of the proxy at a port, else of all that are listed as running. */
+export async function proxyStatus({ port, json }: { readonly port?: number; readonly json?: true }): Promise<void> {
+	if (port !== undefined) {
+		const status = await statusAt(`http://127.0.0.1:${port}`);
+		return json ? printJson(status, 2) : show(`${linesOf(status).join("\n")}\n`);
+	}
+	const running = await listRunning();
+	const answered = running.map(async (one) => [{ ...one, status: await statusAt(one.address) }]);
+	// One may end now.
+	const found = (await Promise.all(answered.map((one) => one.catch(() => [])))).flat();
+	if (json) return printJson(found, 2);
+	if (found.length === 0) {
+		const message = `No palimpsest proxy is running. Start one with \`palimpsest proxy\` or \`palimpsest launch\`, or name the port of one that is not listed with --port.`;
+		throw new PalimpsestError("invalid_argument", message);
+	}
+	show(`${found.map((one) => [headingOf(one), ...linesOf(one.status)].join("\n")).join("\n\n")}\n`);
+}
+
+function headingOf({ address, pid, program, started }: RunningProxy): string {
+	const since = new Date(started).toISOString().slice(0, 16).replace("T", " ");
+	const behind = program === undefined ? "" : `${shownName(program)}, `;
+	return `${address}/palimpsest/ (${behind}process ${pid}, since ${since} UTC)`;
+}
+
+function linesOf(status: ProxyStatus): string[] {
+	const { requests, faults, undecided, kept_warm: keptWarm, edited, held_out: heldOut, conversations } = status;
+	const number = (value: number) => value.toLocaleString("en");
+	const line = (name: string, one: typeof edited) =>
+		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${billText(one)}`;
+	return [
+		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again in another form${requests.threads > 0 ? `, ${number(requests.threads)} threads passed` : ""}`,
+		`faults: ${Object.entries(faults)
+			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
+			.join(", ")}`,
+		...undecidedText(undecided),
+		...frozenText(status.frozen_conversations),
+		...keptWarmText(keptWarm),
+		line("all", edited),
+		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
+		...conversations.map((one) =>
+			line(`${one.id.slice(0, 8)} (${shownName(one.model ?? one.api)}, ${one.state.replaceAll("_", " ")})`, one),
+		),
+	];
+}
+
+async function statusAt(address: string): Promise<ProxyStatus> {
+	try {
+		return JSON.parse(await textFrom(`${address}/palimpsest/status`)) as ProxyStatus;
+	} catch {
+		// The same as an answer of another program.
+		const message = `No palimpsest proxy answers on port ${new URL(address).port}. Start one with \`palimpsest proxy\`, or name its port with --port.`;
+		throw new PalimpsestError("invalid_argument", message);
+	}
+}

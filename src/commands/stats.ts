@@ -1,0 +1,92 @@
+import { readFigures } from "../figures/store.ts";
+import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
+import { alignColumns, whole } from "../operations/report-text.ts";
+import { printJson, show, shownName } from "./input-output.ts";
+
+interface StatsOptions {
+	readonly days: number;
+	readonly by: Grouping;
+	readonly json?: boolean;
+}
+
+const day = 24 * 3_600_000;
+
+/** `palimpsest stats` */
+export async function stats({ days, by, json }: StatsOptions): Promise<void> {
+	const sums = startSums(by);
+	for await (const line of readFigures({ since: Date.now() - days * day })) sums.add(line);
+	const statistics = sums.end();
+	if (json) printJson({ days, grouped_by: by, ...statistics }, 2);
+	else show(statsText(statistics, { days, by }));
+}
+
+function statsText(
+	{ all, by: rows, held_out: heldOut }: Statistics,
+	how: { readonly days: number; readonly by: Grouping },
+) {
+	const { days, by } = how;
+	const period = days === 1 ? "the last day" : `the last ${whole(days)} days`;
+	if (all.requests + all.results + all.pings === 0) {
+		return `No figures of ${period}. The proxy, plugins, hooks and the gateway write them as they work.\n`;
+	}
+	const names = { day: "Day", project: "Project", program: "Program", model: "Model" };
+	const table = alignColumns([
+		[names[by], "requests", "tokens", "left out", "US dollars", "saved", "× raw"],
+		...rows.map((row) => [shownName(row.name), ...cellsOf(row)]),
+		["all", ...cellsOf(all)],
+	]);
+	return `${[`${period}: ${whole(all.requests)} requests`, "", ...table, "", ...notesOn(all, heldOut)].join("\n")}\n`;
+}
+
+type Row = Statistics["all"];
+
+function cellsOf(row: Row): string[] {
+	const { requests, tokens, tokens_left_out: leftOut, usd, usd_saved: saved, ratio } = row;
+	const isPriced = requests > row.unpriced_requests;
+	return [
+		whole(requests),
+		whole(tokens),
+		whole(leftOut),
+		isPriced ? dollars(usd + row.ping_usd) : "–",
+		isPriced ? dollars(saved) : "–",
+		ratio === null ? "–" : ratio.toFixed(2),
+	];
+}
+
+function notesOn(all: Row, heldOut: Row | undefined): string[] {
+	const note = (count: number, words: string) => (count > 0 ? [`${counted(count, "request")} ${words}`] : []);
+	return [
+		"US dollars: input and output at the catalogue price of the model on the day of the request.",
+		"saved, × raw: against the same requests unedited, by the usage that the provider reported (docs/figures.md).",
+		...note(all.untold_requests, "in neither, since the unedited bill is unknown."),
+		...note(all.unpriced_requests, "of models whose price is unknown: in no dollars."),
+		...note(all.estimated_requests, "without a reported usage: estimated, without the output."),
+		...note(all.undecided_requests, "without new decisions."),
+		...note(all.refusals, "refused, and sent again in another form."),
+		...(all.pings > 0
+			? [`${counted(all.pings, "ping")} to keep caches warm: ${dollars(all.ping_usd)} US dollars, which count.`]
+			: []),
+		...(all.results > 0
+			? [
+					`${counted(all.results, "result")} cut before a program saw it: ${whole(all.result_chars_before)} characters to ${whole(all.result_chars_after)}.`,
+				]
+			: []),
+		...(heldOut ? [comparison(all, heldOut)] : []),
+	];
+}
+
+/** Those that are never edited show what no estimate can: the bill of other requests that went unedited. */
+function comparison(all: FigureSums, heldOut: FigureSums): string {
+	const edited = all.requests - heldOut.requests;
+	const perRequest = (billed: number, requests: number) => whole(requests > 0 ? billed / requests : 0);
+	return `Held out: ${whole(heldOut.requests)} requests billed ${perRequest(heldOut.billed, heldOut.requests)} tokens each, the other ${whole(edited)} ${perRequest(all.billed - heldOut.billed, edited)}.`;
+}
+
+function counted(count: number, what: string): string {
+	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function dollars(value: number): string {
+	const digits = Math.abs(value) >= 100 ? 0 : 2;
+	return value.toFixed(digits);
+}

@@ -1,0 +1,69 @@
+import type { Pointing } from "../hosts/host.ts";
+import type { ProxyTotals } from "./ledger.ts";
+import { frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
+
+/** A program that `launch` has started. */
+interface Launched {
+	readonly name: string;
+	readonly title: string;
+	/** That it would use without us. */
+	readonly upstreams: Pointing["upstreams"];
+}
+
+/** The last line of a proxy: what passed it, or that nothing did, and where its live page was. */
+export function closingText(
+	totals: ProxyTotals,
+	{ address, program }: { readonly address: string; readonly program?: Launched | undefined },
+): string {
+	const page = `live page while it ran: ${address}/palimpsest/`;
+	if (totals.asked === 0) return `no request passed the proxy at ${address}: ${whyNone(address, program)}`;
+	return `${(totals.requests === 0 ? unedited(totals) : figures(totals)).join(", ")}; ${page}`;
+}
+
+function whyNone(address: string, program: Launched | undefined): string {
+	if (!program)
+		return `no program was pointed at it. Start one with \`palimpsest launch\`, or set its base URL to ${address}`;
+	const own = Object.values(program.upstreams).join(" or ");
+	return `${program.title} sent none, or sent them to ${own} or another address of its settings directly. \`palimpsest launch ${program.name} --dry-run\` shows how it is pointed at the proxy`;
+}
+
+function unedited(totals: ProxyTotals): string[] {
+	return [`${counted(totals.asked, "request")} passed, and no conversation among them`, ...reservations(totals)];
+}
+
+function figures(totals: ProxyTotals): string[] {
+	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited, untoldRequests, untoldBilled } = totals;
+	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
+	return [
+		counted(requests, "request"),
+		`${number(tokensSent)} tokens sent`,
+		`${number(tokensLeftOut)} left out`,
+		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
+		...(untoldRequests > 0 ? [`${number(untoldRequests)} requests whose unedited bill is unknown`] : []),
+		...reservations(totals),
+	];
+}
+
+/** What kept the figures from being better. */
+function reservations(totals: ProxyTotals): string[] {
+	const { uncachedRequests, threads, unread, failed, undecided, frozen, keptWarm } = totals;
+	return [
+		...(uncachedRequests > 0
+			? [`${number(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
+			: []),
+		...(threads > 0 ? [`${counted(threads, "thread")} of new messages alone, which cannot be edited`] : []),
+		...(unread > 0 ? [`${counted(unread, "request")} in an encoding that cannot be read`] : []),
+		...(failed > 0 ? [`${counted(failed, "request")} without a good answer of the upstream`] : []),
+		...undecidedText(undecided),
+		...frozenText(frozen),
+		...keptWarmText(keptWarm),
+	];
+}
+
+function counted(count: number, thing: string): string {
+	return `${number(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+function number(value: number): string {
+	return Math.round(value).toLocaleString("en");
+}

@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openFigures } from "../../src/figures/store.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+it("stats shows what was sent, saved and cut, in words and as JSON", async () => {
+	const folder = await scratchFolder();
+	const environment = { XDG_STATE_HOME: join(folder, "state") };
+	const run = (...parameters: string[]) => runCli(["stats", ...parameters], { folder, environment });
+	const empty = await run();
+	expect(empty).toMatchObject({ code: 0, lines: [] });
+	expect(empty.text).toContain("No figures of the last 30 days.");
+
+	const figures = openFigures({ keep: "all", program: "claude", folder: join(folder, "state/palimpsest/figures") });
+	const request = {
+		kind: "request",
+		model: "claude-opus-5-5",
+		input: 10,
+		read: 90_000,
+		write: 2_000,
+		output: 300,
+	} as const;
+	figures.add({ ...request, left_out: 40_000, billed: 11_500, unedited: 23_000, usd: 0.25, usd_unedited: 0.5 });
+	figures.add({ ...request, left_out: 0, billed: 11_500, estimated: true, undecided: "frozen" });
+	figures.add({ kind: "ping", billed: 2_300, usd: 0.05 });
+	figures.add({ kind: "result", by: "hook", chars_before: 90_000, chars_after: 16_000 });
+	const { text } = await run("--by", "model");
+	expect(text).toMatch(/^claude-opus-5-5 +2 +184 020 +40 000 +0\.25 +0\.25 +0\.50$/m);
+	expect(text).toMatch(/^all +2 .* 0\.30 +0\.20 +0\.60$/m);
+	for (const words of [
+		"1 request in neither, since the unedited bill is unknown.",
+		"1 ping to keep caches warm: 0.05",
+		"90 000 characters to 16 000",
+	])
+		expect(text).toContain(words);
+
+	const { all, grouped_by: by } = JSON.parse((await run("--json", "--days", "1")).text);
+	expect(all).toMatchObject({ requests: 2, billed: 23_000, usd: 0.25, results: 1, undecided_requests: 1 });
+	expect(by).toBe("day");
+	expect((await run("--by", "text")).code).toBe(2);
+	expect((await run("--days", "0")).code).toBe(2);
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { closingText } from "../../src/proxy/closing.ts";
+import { requestOf, turnsOf } from "./sessions.ts";
+import { type ProxyOptions, send, startProxyTo, startUpstream, until } from "./upstream.ts";
+
+const program = { name: "claude", title: "Claude Code", upstreams: { anthropic: "https://gateway.example" } };
+
+describe("the closing line of a proxy that no request has passed", () => {
+	it("says which address the program may talk to, and how to see the way to the proxy", async () => {
+		const proxy = await startProxyTo("http://127.0.0.1:9");
+		await send(proxy.url, { path: "/palimpsest/status" });
+		expect(closingText(proxy.totals(), { address: proxy.url, program })).toBe(
+			`no request passed the proxy at ${proxy.url}: Claude Code sent none, or sent them to https://gateway.example or another address of its settings directly. \`palimpsest launch claude --dry-run\` shows how it is pointed at the proxy`,
+		);
+		expect(closingText(proxy.totals(), { address: proxy.url })).toBe(
+			`no request passed the proxy at ${proxy.url}: no program was pointed at it. Start one with \`palimpsest launch\`, or set its base URL to ${proxy.url}`,
+		);
+	});
+});
+
+describe("the closing line", () => {
+	const request = requestOf("anthropic", turnsOf(3, 2_000));
+
+	async function closingAfter(
+		requests: readonly Parameters<typeof send>[1][],
+		{ status = 200, options = {} }: { readonly status?: number; readonly options?: Partial<ProxyOptions> } = {},
+	) {
+		const upstream = await startUpstream((_, response) => response.writeHead(status).end("{}"));
+		const proxy = await startProxyTo(upstream.url, options);
+		for (const one of requests) await send(proxy.url, one);
+		await until(() => proxy.totals().asked === requests.length);
+		await proxy.settled();
+		const page = `; live page while it ran: ${proxy.url}/palimpsest/`;
+		const line = closingText(proxy.totals(), { address: proxy.url, program });
+		expect(line.endsWith(page)).toBe(true);
+		return line.slice(0, -page.length);
+	}
+
+	it("says that no conversation was among the requests", async () => {
+		const head = { method: "HEAD", path: "/" };
+		expect(await closingAfter([head])).toBe("1 request passed, and no conversation among them");
+	});
+
+	it.each([401, 400, 500])("says how many requests got no good answer: %i", async (status) => {
+		expect(await closingAfter([request, request], { status })).toBe(
+			"2 requests passed, and no conversation among them, 2 requests without a good answer of the upstream",
+		);
+	});
+
+	it("says so of an upstream that is away", async () => {
+		const proxy = await startProxyTo("http://127.0.0.1:9");
+		expect((await send(proxy.url, request)).status).toBe(502);
+		expect(closingText(proxy.totals(), { address: proxy.url })).toContain("1 request without a good answer");
+	});
+
+	it("has the figures, and the requests without new decisions with their reason", async () => {
+		expect(await closingAfter([request, request])).toMatch(
+			/^2 requests, [\d,]+ tokens sent, 0 left out, billed 1\.00 × raw$/,
+		);
+		expect(await closingAfter([request], { options: { holdout: 1 } })).toMatch(
+			/, 1 requests without new decisions \(held out: 1\)$/,
+		);
+	});
+
+	it("tells of threads, and of an encoding that cannot be read", async () => {
+		const thread = {
+			...request,
+			body: JSON.stringify({ ...JSON.parse(String(request.body)), thread: { type: "continue" } }),
+		};
+		const encoded = { ...request, headers: { ...request.headers, "Content-Encoding": "unknown" } };
+		expect(await closingAfter([thread, encoded])).toBe(
+			"2 requests passed, and no conversation among them, 1 thread of new messages alone, which cannot be edited, 1 request in an encoding that cannot be read",
+		);
+	});
+});

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { FigureLine, RequestLine } from "../../src/figures/line.ts";
+import { openFigures, readFigures } from "../../src/figures/store.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { sendSettled, startPlayed } from "./played.ts";
+import { requestOf, turnsOf } from "./sessions.ts";
+
+/** The prompt caches of a provider that keeps its own accounts: each answer bills what this conversation has not sent before. */
+function accountingProvider() {
+	let before = "";
+	const accounts = { billed: 0, dollars: 0, requests: 0 };
+	const answer = (body: string) => {
+		let common = 0;
+		while (common < body.length && body[common] === before[common]) common += 1;
+		before = body;
+		const usage = {
+			input_tokens: 3,
+			cache_read_input_tokens: Math.floor(common / 4),
+			cache_creation_input_tokens: Math.floor((body.length - common) / 4),
+			output_tokens: 120,
+		};
+		// Claude Sonnet 4.5: 3 US dollars a million tokens, a tenth read, five quarters written, five times as much for output.
+		const billed = 3 + 0.1 * usage.cache_read_input_tokens + 1.25 * usage.cache_creation_input_tokens;
+		accounts.billed += billed;
+		accounts.dollars += ((billed + 5 * usage.output_tokens) * 3) / 1_000_000;
+		accounts.requests += 1;
+		return JSON.stringify({ type: "message", content: [], usage });
+	};
+	return { accounts, answer };
+}
+
+async function requestsIn(folder: string): Promise<RequestLine[]> {
+	const lines: FigureLine[] = [];
+	for await (const line of readFigures({ since: 0, folder })) lines.push(line);
+	return lines.filter((line) => line.kind === "request");
+}
+
+describe("the figures of a proxy", () => {
+	it("sum to the provider's own accounts, across a resume in a new process", async () => {
+		const folder = join(await scratchFolder(), "figures");
+		const provider = accountingProvider();
+		const figures = openFigures({ keep: "all", program: "claude", projectFolder: "/a/project", folder });
+		const session = await startPlayed({ figures }, ({ body }, response) => {
+			response.writeHead(200, { "Content-Type": "application/json" });
+			response.end(provider.answer(body.toString()));
+		});
+		const turns = turnsOf(40, 6_000);
+		let proxy = await session.start();
+		for (let count = 1; count <= 40; count += 1) {
+			if (count === 25) proxy = await session.start();
+			await sendSettled(proxy, requestOf("anthropic", turns.slice(0, count)));
+		}
+		const lines = await requestsIn(folder);
+		const sum = (of: (line: RequestLine) => number) => lines.reduce((all, line) => all + of(line), 0);
+		const { billed, dollars, requests } = provider.accounts;
+		expect(lines).toHaveLength(requests);
+		expect(sum((line) => line.billed) / billed).toBeCloseTo(1, 2);
+		expect(sum((line) => line.usd ?? 0) / dollars).toBeCloseTo(1, 2);
+		expect(sum((line) => line.decisions ?? 0)).toBeGreaterThan(5);
+		expect(sum((line) => line.left_out)).toBeGreaterThan(10_000);
+		expect(sum((line) => (line.unedited ?? 0) - line.billed)).toBeGreaterThan(0);
+		expect(new Set(lines.map(({ program, model }) => `${program} ${model}`))).toEqual(
+			new Set(["claude claude-sonnet-4-5"]),
+		);
+		expect(JSON.stringify(lines)).not.toContain("value");
+	});
+
+	it("are estimates where the provider reports no usage", async () => {
+		const folder = join(await scratchFolder(), "figures");
+		const session = await startPlayed({ figures: openFigures({ keep: "all", folder }) });
+		const proxy = await session.start();
+		const request = requestOf("anthropic", turnsOf(3));
+		await sendSettled(proxy, { ...request, headers: { ...request.headers, "User-Agent": "claude-cli/2.1.332" } });
+		const [line] = await requestsIn(folder);
+		expect(line).toMatchObject({ estimated: true, program: "claude", read: 0 });
+		expect(line?.input).toBeGreaterThan(1_000);
+	});
+});

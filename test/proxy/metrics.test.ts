@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { early, sendSettled, startPlayed } from "./played.ts";
+import { requestOf, turnsOf } from "./sessions.ts";
+
+const path = "/palimpsest/metrics";
+
+it("metrics are served where they are asked for, and nowhere else", async () => {
+	const session = await startPlayed({ policy: early });
+	const proxy = await session.start({ metrics: true });
+	for (let count = 1; count <= 5; count += 1) await sendSettled(proxy, requestOf("anthropic", turnsOf(count)));
+	const answer = await fetch(`${proxy.url}${path}`);
+	expect(answer.headers.get("content-type")).toMatch(/^text\/plain/);
+	const text = await answer.text();
+	const metric = (name: string) => Number(text.match(new RegExp(`^palimpsest_proxy_${name} (\\S+)$`, "m"))?.[1]);
+	expect(metric('requests_total{kind="all"}')).toBe(5);
+	expect(metric('requests_total{kind="edited"}')).toBeGreaterThan(0);
+	expect(metric("tokens_left_out_total")).toBeGreaterThan(1_000);
+	for (const name of ["billed_total", "billed_unedited_total"]) expect(metric(name)).toBeGreaterThan(0);
+	expect(metric('faults_total{fault="archive"}')).toBe(0);
+	expect(text).toContain("palimpsest_build_info{version=");
+	expect(text).not.toContain("claude");
+
+	const other = await session.start();
+	expect((await fetch(`${other.url}${path}`)).status).toBe(404);
+});
