@@ -1,4 +1,5 @@
 import { asksPerson } from "../conversation/asking-tools.ts";
+import { loadsSkill } from "../conversation/skill-tools.ts";
 import type { Message } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { isShellName } from "./call-targets.ts";
@@ -19,14 +20,6 @@ export function isRecallTool(tool: string): boolean {
 export function inViewUntil(from: number, calls: readonly number[]): number {
 	const next = calls.findIndex((call) => call > from);
 	return (next === -1 ? undefined : calls[next + callsInView]) ?? Number.POSITIVE_INFINITY;
-}
-
-/** Tools that load the instructions of a skill. */
-const loading = /^(?:functions\.)?(?:skill|(?:activate|load|use|invoke|read)_?skill|skill_?(?:view|load))$/i;
-
-/** Whether a tool answers with the instructions of a skill. */
-export function loadsSkill(tool: string): boolean {
-	return loading.test(tool);
 }
 
 /**
