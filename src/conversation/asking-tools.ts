@@ -9,3 +9,11 @@ const asking =
 export function asksPerson(tool: string | undefined): boolean {
 	return tool !== undefined && asking.test(tool);
 }
+
+/** Tools that load the instructions of a skill. Beside those that ask a person, since a hook loads both for each result. */
+const loading = /^(?:functions\.)?(?:skill|(?:activate|load|use|invoke|read)_?skill|skill_?(?:view|load))$/i;
+
+/** Whether a tool answers with the instructions of a skill. */
+export function loadsSkill(tool: string): boolean {
+	return loading.test(tool);
+}

@@ -1,5 +1,4 @@
-import { asksPerson } from "../conversation/asking-tools.ts";
-import { loadsSkill } from "../conversation/skill-tools.ts";
+import { asksPerson, loadsSkill } from "../conversation/asking-tools.ts";
 import type { Message } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { isShellName } from "./call-targets.ts";

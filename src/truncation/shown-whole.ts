@@ -1,5 +1,4 @@
-import { asksPerson } from "../conversation/asking-tools.ts";
-import { loadsSkill } from "../conversation/skill-tools.ts";
+import { asksPerson, loadsSkill } from "../conversation/asking-tools.ts";
 
 /** Our own tools: a recalled text must stay whole, and a shortened one is short. */
 export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
