@@ -135,7 +135,6 @@ describe("output_path", () => {
 	});
 
 	it.each<[string, Record<string, unknown>, RegExp]>([
-		["neither messages nor path", {}, /either `messages` or `path`/],
 		["both", { messages: [], path: "chat.json" }, /and not both/],
 		["messages and output_path", { messages: [], output_path: "out" }, /`output_path` only with `path`/],
 		["edits and output_path", { path: "chat.json", output_path: "out", respond_with: "edits" }, /respond_with/],

@@ -6,12 +6,13 @@ const messages = agentConversation(3);
 const mask = "mask_conversation";
 const guard = "guard_context";
 const truncate = "truncate_output";
+const compact = "compact_conversation";
 
 /** Every kind of bad input: what it is, the tool, the arguments, and what the error must say. */
 const refused: [string, string, Record<string, unknown>, RegExp][] = [
-	["no arguments", mask, {}, /^\[invalid_argument\] .*`messages`/],
+	["no arguments", compact, {}, /^\[invalid_argument\] .*`messages`/],
 	["no text", truncate, {}, /^\[invalid_argument\] .*text/],
-	["messages as null", mask, { messages: null }, /^\[invalid_argument\] .*either `messages` or `path`/],
+	["messages as null", compact, { messages: null }, /^\[invalid_argument\] .*either `messages` or `path`/],
 	["an unknown argument as null", mask, { messages, mesages: null }, /"mesages": unknown .*mean messages\?/],
 	[
 		"messages as text",

@@ -168,6 +168,8 @@ export function createSessionOracle(counts: OracleCounts) {
 		const expected = Object.fromEntries(
 			Object.entries(hostBody).map(([name, value]) => {
 				if (name === "thinking" && asksToDrop) return [name, sent.thinking];
+				// The checksum of the body that the host wrote does not hold for another.
+				if (name === "system") return [name, JSON.parse(JSON.stringify(value).replace(/ cch=\w+;/, ""))];
 				return [name, name === "messages" ? (value as Message[]).map(asSent) : value];
 			}),
 		);
