@@ -4,6 +4,7 @@ import { claudePrices } from "../support/claude-models.ts";
 import type { SessionScript } from "../support/scripted-session.ts";
 import type { CloudName } from "../support/stand-in-cloud.ts";
 import { usualPrices } from "../support/stand-in-provider.ts";
+import { startBusy } from "./busy.ts";
 import { grouped } from "./grouped.ts";
 import { installProgram } from "./install-programs.ts";
 import { type AgentProgram, claudeAtAnthropic, claudeOnCloud, programs } from "./programs.ts";
@@ -45,6 +46,8 @@ const { values, positionals } = parseArgs({
 		"corporate-proxy": { type: "boolean", default: false },
 		/** The agent asks for masking in its own conversation, is resumed, and searches the originals. */
 		agents: { type: "boolean", default: false },
+		/** Processes that keep the processors busy beside the programs. */
+		busy: { type: "string", default: "0" },
 		verbose: { type: "boolean", default: false },
 	},
 });
@@ -66,7 +69,7 @@ const usualModel = values.agents ? "claude-fable-5-2" : "claude-opus-5-5";
 const model = values.model ?? process.env.PALIMPSEST_HOSTS_MODEL ?? usualModel;
 /** Two large outputs; then the model recalls one. */
 const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
-const limitSeconds = 600;
+const limitSeconds = values.busy === "0" ? 600 : 3_600;
 /** Of the tokens without, and characters of a large output: above them, nothing was saved. */
 const mostSent = 0.9;
 const mostShown = 20_000;
@@ -111,11 +114,16 @@ const columns = values["corporate-proxy"]
 const rescuedWindow = 80_000;
 const rows: string[][] = [];
 let failed = false;
-for (const program of chosen) {
-	for (const row of await compare(program)) {
-		process.stderr.write(`${row.join(" | ")}\n`);
-		rows.push(row);
+const busy = startBusy(Number(values.busy));
+try {
+	for (const program of chosen) {
+		for (const row of await compare(program)) {
+			process.stderr.write(`${row.join(" | ")}\n`);
+			rows.push(row);
+		}
 	}
+} finally {
+	busy.end();
 }
 const reads = values.strict ? claudePrices(model).cacheRead : usualPrices.cacheRead;
 process.stdout.write(
