@@ -123,19 +123,23 @@ export interface KeptByAgent {
 	readonly until: number;
 }
 
-/** By place, what the agent asks to keep; `undefined` if it does not ask. The last call on a result counts. */
+/** By place, what the agent asks to keep; `undefined` if it does not ask. A later call makes the time of an earlier one longer. */
 export function keptByAgent(
 	history: Parameters<typeof askedResults>[1],
 	calls: readonly number[],
 ): ReadonlyMap<number, KeptByAgent> | undefined {
 	const asked = askedCalls(history.transcript, history.paired).filter(({ kind }) => kind === "keep");
 	if (asked.length === 0) return undefined;
-	return new Map(
-		asked.flatMap((call) => {
-			const until = inViewUntil(call.caller, calls);
-			return askedResults(call, history).places.map((place) => [place, { from: call.caller, until }] as const);
-		}),
-	);
+	const kept = new Map<number, KeptByAgent>();
+	for (const call of asked) {
+		const until = inViewUntil(call.caller, calls);
+		for (const place of askedResults(call, history).places) {
+			const before = kept.get(place);
+			const from = before && before.until >= call.caller ? before.from : call.caller;
+			kept.set(place, { from, until });
+		}
+	}
+	return kept;
 }
 
 function readArguments(text: string | undefined): JsonObject | undefined {
