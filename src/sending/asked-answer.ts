@@ -65,7 +65,7 @@ function maskAnswer({ places, kept }: ReturnType<typeof askedResults>, about: As
 		...(short > 0 ? [`${counted(short, "result is", "results are")} too short to mask.`] : []),
 		...(kept > 0
 			? [
-					`${counted(kept, "error, answer of a person or skill", "errors, answers of people or skills")} not masked: name it by refs or tools.`,
+					`${counted(kept, "error, answer of a person or skill", "errors, answers of people or skills")} not masked: name ${kept === 1 ? "it" : "them"} by refs or tools.`,
 				]
 			: []),
 	];
@@ -83,7 +83,7 @@ function keepAnswer(places: readonly number[], { results, clears, recalledBy }: 
 		`${counted(stay, "result stays", "results stay")} in view for the next ${callsInView} answers.`,
 		...(gone.length > 0
 			? [
-					`${counted(gone.length, "result is", "results are")} masked already: read it again with ${howToRead(recalledBy)}.`,
+					`${counted(gone.length, "result is", "results are")} masked already: read ${gone.length === 1 ? "it" : "them"} again with ${howToRead(recalledBy)}.`,
 				]
 			: []),
 	];

@@ -70,8 +70,9 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		// Others may have sent something meanwhile.
 		opened.remembered = editing.memory.recall(opened.conversation);
 	}
-	const asked = await answerAsked(opened, request, editing);
 	const onError = (error: unknown) => editing.onFault("failed", describe(error));
+	// A fault leaves the answer of our server, and the request has its states all the same.
+	const asked = await answerAsked(opened, request, editing).catch(onError);
 	const composed = compose(opened, request, { ...editing, onError });
 	// From the next request on, also if that comes before the plan that is made beside this one.
 	if (asked && composed.branch) composed.branch.asked = asked;

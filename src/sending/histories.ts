@@ -15,7 +15,7 @@ export interface Branch extends KnownKeys {
 	readonly chars: number;
 	/** Made for this history or for its beginning. */
 	plan?: Plan | undefined;
-	/** What the agent asked for when a call of it was last answered. A plan that was begun before the call does not know it. */
+	/** The decisions that the agent asked for in its last answered call. A plan that began before the call lacks them. */
 	asked?: Plan["asked"] | undefined;
 	/** Whether the last planning has failed. */
 	hasFailed?: boolean | undefined;
