@@ -7,7 +7,7 @@ import { continuousPolicy } from "../config/config.ts";
 import { openFigures } from "../figures/store.ts";
 import type { HostStreams } from "../gateway/child.ts";
 import { windowsWord } from "../hosts/own-command.ts";
-import { type CallEnd, createOperatorLog, type LogKind } from "../log.ts";
+import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 import { type ArchiveCommandOptions, commandConfig, logToStderr, recallCommandOf, say } from "./input-output.ts";
@@ -117,12 +117,9 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		recall: recall === false ? ("command" as const) : recall,
 		recallCommand: recallCommandOf(options),
 		log,
-		onCallEnd: (end: CallEnd) => {
-			const { chars } = end.report ?? {};
-			const isCut = typeof chars === "object" && chars.after < chars.before;
-			if (isCut) figures.add({ kind: "result", by: "gateway", chars_before: chars.before, chars_after: chars.after });
-			if (showsCalls) onCallEnd?.(end);
-		},
+		onCallEnd: showsCalls ? onCallEnd : undefined,
+		onCut: ({ before, after }: { readonly before: number; readonly after: number }) =>
+			figures.add({ kind: "result", by: "gateway", chars_before: before, chars_after: after }),
 	};
 }
 

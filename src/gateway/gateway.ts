@@ -39,6 +39,8 @@ export interface GatewayOptions {
 	readonly log: Log;
 	/** Absent if nobody reads it. */
 	readonly onCallEnd?: OnCallEnd | undefined;
+	/** Gets the characters of a result that is cut. */
+	readonly onCut?: ((chars: { readonly before: number; readonly after: number }) => void) | undefined;
 }
 
 interface OpenRequest {
@@ -228,6 +230,7 @@ export function createGateway(options: GatewayOptions) {
 		return planEdits(result, { answer, asked, name }).then(
 			({ edits, chars, keepsStructure }) => {
 				if (keepsStructure) noteStructure(name, chars.before);
+				if (chars.after < chars.before) options.onCut?.(chars);
 				return { edits, onWritten: noteEnd({ chars }) };
 			},
 			(error: unknown) => {

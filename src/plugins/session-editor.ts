@@ -51,7 +51,6 @@ export function createSessionEditor(what: {
 	readonly report: (line: string) => void;
 }) {
 	const { folder, host, options = {}, report } = what;
-
 	const command = Array.isArray(options.command) ? options.command : ownCommand(ownScript());
 	const commandLine = command.map(String).map(shellArgument).join(" ");
 	const mostChars = Number(options.mostChars) > 0 ? Number(options.mostChars) : usualMostChars;
@@ -61,18 +60,19 @@ export function createSessionEditor(what: {
 		reported.add(line);
 	};
 	let opening: Promise<Editing> | undefined;
-	let kept: { readonly figures: Figures; readonly ledger: Ledger } | undefined;
-	/** The figures of this program, which sees no usage: its bills are estimates. */
-	const figuresOf = ({ policy, now }: Editing) => {
-		const figures =
-			kept?.figures ?? openFigures({ keep: policy.figures, program: what.program, projectFolder: folder });
-		kept ??= { figures, ledger: createLedger({ now, figures }) };
-		return kept;
-	};
 	const opened = () => {
 		const onFault = (_: unknown, reason: string) => reportOnce(`palimpsest made no new decisions: ${reason}`);
 		opening ??= open({ folder, host, locale: options.locale, onFault });
 		return opening;
+	};
+	let counting: { readonly figures: Figures; readonly ledger: Ledger } | undefined;
+	/** A plugin is not told usage, so its bills are estimates. */
+	const counted = ({ policy, now }: Editing) => {
+		if (!counting) {
+			const figures = openFigures({ keep: policy.figures, program: what.program, projectFolder: folder });
+			counting = { figures, ledger: createLedger({ now, figures }) };
+		}
+		return counting;
 	};
 	const orNothing = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
 		try {
@@ -97,7 +97,7 @@ export function createSessionEditor(what: {
 				const enter = async () => {
 					const { written, noDecision, decided } = composed ?? {};
 					const how = { wasEdited: written !== undefined, noDecision, decisions: decided?.size };
-					figuresOf(editing).ledger.enter(await facts(composed), { ...how, api: "plugin", usage: undefined });
+					counted(editing).ledger.enter(await facts(composed), { ...how, api: "plugin", usage: undefined });
 				};
 				// Where figures fail, requests go on.
 				planning = planAhead()
@@ -116,7 +116,7 @@ export function createSessionEditor(what: {
 			texts: readonly string[],
 			call: Omit<ToolEvent, "response"> & { readonly savedIn?: string | undefined },
 		): Promise<readonly string[] | undefined> {
-			if (texts.reduce((sum, text) => sum + text.length, 0) <= mostChars) return undefined;
+			if (charsOf(texts) <= mostChars) return undefined;
 			if (isShownWhole(call.toolName, shellCommandOf(call.input)) || isOfFile(call)) return undefined;
 			const shares = fairShares(
 				texts.map((text) => text.length),
@@ -127,13 +127,9 @@ export function createSessionEditor(what: {
 				const shorter = await Promise.all(
 					texts.map((text, at) => shortenOne(text, shares[at] as number, { ...call, editing })),
 				);
-				const [before, after] = [texts, shorter].map((all) => all.reduce((sum, { length }) => sum + length, 0));
-				figuresOf(editing).figures.add({
-					kind: "result",
-					by: "plugin",
-					chars_before: before as number,
-					chars_after: after as number,
-				});
+				const [before, after] = [charsOf(texts), charsOf(shorter)];
+				const figure = { kind: "result", by: "plugin", chars_before: before, chars_after: after } as const;
+				if (after < before) counted(editing).figures.add(figure);
 				return shorter;
 			});
 		},
@@ -189,6 +185,10 @@ async function open(how: {
 	const location = archiveLocation({ environment });
 	const archive = await openArchiveOfPolicy(location, policy);
 	return openEditing({ policy, archive, memoryFolder: memoryFolderFor(location), holdout: 0, now: Date.now, onFault });
+}
+
+function charsOf(texts: readonly string[]): number {
+	return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Node and the command of this package. The process is the host's. */
