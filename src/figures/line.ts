@@ -68,7 +68,7 @@ export type Figure = FigureLine extends infer Line
 		: never
 	: never;
 
-/** A line of JSON. Zeros and what is absent are left out, so that a year has room. */
+/** A line of JSON without zeros and absent values, so that a year of them has room. */
 export function writeLine(line: FigureLine): string {
 	const entries = Object.entries(line).filter(([, value]) => value !== undefined && value !== 0);
 	return JSON.stringify(Object.fromEntries(entries.map(([name, value]) => [name, short(name, value)])));

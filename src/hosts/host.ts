@@ -203,7 +203,7 @@ export interface Pointing {
 	readonly ownParameters?: readonly string[];
 	/** Text of temporary files by name, in `folder`. */
 	readonly files: Readonly<Record<string, string>>;
-	/** A copy of a folder, in which each entry is a link to the real one but for the files. What is new there is kept. */
+	/** A folder of links to the entries of a real one, beside our own files. New entries move to the real folder afterwards. */
 	readonly linkedFolder?: string;
 	/** Variables of the network that its settings set, and that therefore win over the environment. */
 	readonly network?: Environment;
