@@ -259,7 +259,10 @@ async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
 		return { started: false, exitCode: started.exitCode };
 	} finally {
 		keepSignals();
-		if (linkedFolder !== undefined) await keepNewEntries(linkedFolder, folder, [...Object.keys(files), ...ownCommands]);
+		if (linkedFolder !== undefined) {
+			const rest = await keepNewEntries(linkedFolder, folder, [...Object.keys(files), ...ownCommands]);
+			if (rest !== undefined) say(`some files of ${title} cannot be moved to ${linkedFolder}: they are in ${rest}`);
+		}
 	}
 }
 

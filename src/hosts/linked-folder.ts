@@ -1,4 +1,4 @@
-import { copyFile, cp, lstat, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
+import { copyFile, cp, lstat, mkdir, mkdtemp, readdir, rename, rm, symlink } from "node:fs/promises";
 import path from "node:path";
 
 /** Fills `folder` with links to the entries of `real`, so that a program finds its own files there beside those of this run. */
@@ -16,22 +16,43 @@ export async function linkEntries(real: string, folder: string): Promise<void> {
 	}
 }
 
-/** Moves what the program has made in `folder`, or written in place of a link, to `real`. `own` are our files. */
-export async function keepNewEntries(real: string, folder: string, own: readonly string[]): Promise<void> {
+/**
+ * Moves new entries of `folder`, and those that the program has written in place of a link, to `real`. `own` are our files.
+ * Entries that cannot be moved go to a folder beside `folder`, which is returned; `undefined` if there are none.
+ */
+export async function keepNewEntries(
+	real: string,
+	folder: string,
+	own: readonly string[],
+): Promise<string | undefined> {
+	const left: string[] = [];
 	for (const entry of await readdir(folder, { withFileTypes: true })) {
 		if (!(entry.isFile() || entry.isDirectory()) || own.includes(entry.name)) continue;
 		const [from, to] = [path.join(folder, entry.name), path.join(real, entry.name)];
-		// An entry that another run has made meanwhile stays.
-		if (entry.isDirectory() && (await exists(to))) continue;
-		await moveTo(from, to);
+		try {
+			// Another run may have made the same folder meanwhile. Its files stay, and ours are added.
+			if (entry.isDirectory() && (await exists(to))) await cp(from, to, { recursive: true, force: false });
+			else await moveTo(from, to);
+		} catch {
+			left.push(entry.name);
+		}
 	}
+	if (left.length === 0) return undefined;
+	const rest = await mkdtemp(`${folder}-left-`);
+	for (const name of left) await rename(path.join(folder, name), path.join(rest, name));
+	return rest;
 }
 
 /** The folder of temporary files may be on another disk. */
 async function moveTo(from: string, to: string): Promise<void> {
 	const beside = `${to}.palimpsest-${process.pid}`;
-	await cp(from, beside, { recursive: true });
-	await rename(beside, to);
+	try {
+		await cp(from, beside, { recursive: true });
+		await rename(beside, to);
+	} catch (error) {
+		await rm(beside, { recursive: true, force: true });
+		throw error;
+	}
 	await rm(from, { recursive: true });
 }
 

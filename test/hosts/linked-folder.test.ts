@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { keepNewEntries, linkEntries } from "../../src/hosts/linked-folder.ts";
@@ -34,4 +34,28 @@ it("keeps what is new, and what took the place of a link, and leaves our files b
 	expect(await readFile(join(real, "config.toml"), "utf8")).toBe("theirs");
 	expect((await readdir(real)).sort()).toEqual(["config.toml", "index.json", "logs", "sessions"]);
 	expect((await lstat(join(folder, "sessions"))).isSymbolicLink()).toBe(true);
+});
+
+it("adds its files to a folder that another run has made meanwhile", async () => {
+	for (const where of [folder, real]) {
+		const name = where === folder ? "ours" : "theirs";
+		await mkdir(join(where, "logs"));
+		await writeFile(join(where, "logs", name), name);
+		await writeFile(join(where, "logs", "both"), name);
+	}
+	expect(await keepNewEntries(real, folder, ["config.toml"])).toBeUndefined();
+	expect((await readdir(join(real, "logs"))).sort()).toEqual(["both", "ours", "theirs"]);
+	expect(await readFile(join(real, "logs", "both"), "utf8")).toBe("theirs");
+});
+
+it("keeps an entry that cannot be moved beside the folder, and moves the others", async () => {
+	await writeFile(join(folder, "a"), "a file here");
+	await writeFile(join(folder, "b"), "b");
+	await mkdir(join(real, "a", "in the way"), { recursive: true });
+	const rest = (await keepNewEntries(real, folder, ["config.toml"])) as string;
+	await rm(folder, { recursive: true });
+	expect(await readdir(rest)).toEqual(["a"]);
+	expect(await readFile(join(rest, "a"), "utf8")).toBe("a file here");
+	await rm(rest, { recursive: true });
+	expect((await readdir(real)).sort()).toEqual(["a", "b", "config.toml", "index.json", "sessions"]);
 });
