@@ -6,6 +6,7 @@ import type { Figures } from "../figures/store.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
+import { type BreakRecord, newBreakRecord, noteRequest } from "./break-record.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {
@@ -174,6 +175,12 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			};
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
+			const broken = noteRequest(account.breaks, facts, {
+				parts,
+				usage,
+				number: account.sums.requests,
+				last: account.last,
+			});
 			account.before = parts;
 			if (facts.isFrozen && !account.wasFrozen) frozen += 1;
 			account.wasFrozen ||= facts.isFrozen;
@@ -205,6 +212,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				},
 				program,
 			);
+			if (broken) figures?.add(broken, program);
 			return { repeated: raw.repeated };
 		},
 		totals(): ProxyTotals {
@@ -252,6 +260,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				/** By request: tokens sent, tokens left out, billed, billed unedited (0 if that cannot be told). */
 				points: index < mostDetailed ? pointsOf(account) : [],
 				results: index < mostDetailed ? [...account.results.values()] : [],
+				/** Requests of which the provider read less from its cache than was sent before, and why. */
+				breaks: index < mostDetailed ? [...account.breaks.entries] : [],
 			})),
 		}),
 	};
@@ -277,6 +287,7 @@ interface Account {
 	isTold: boolean;
 	/** The last request, unedited and as sent. */
 	before: RequestParts | undefined;
+	readonly breaks: BreakRecord;
 }
 
 interface ResultEntry {
@@ -306,6 +317,7 @@ function newAccount(api: string, at: number): Account {
 		scale: undefined,
 		isTold: true,
 		before: undefined,
+		breaks: newBreakRecord(),
 	};
 }
 
