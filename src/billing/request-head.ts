@@ -49,9 +49,12 @@ export function headOf(body: unknown, { messages }: Pick<Transcript, "messages">
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching ("What invalidates the cache"), for OpenAI the effort, the
  * format of the answer and the key of the cache (https://developers.openai.com/api/docs/guides/prompt-caching).
  */
-export function settingsOf(body: unknown): RequestSettings {
+export function settingsOf(body: unknown, { messages, format }: Transcript): RequestSettings {
 	const request = innerRequest(body);
 	const found: [string, string][] = [];
+	// There an image that comes or goes anywhere counts.
+	if (format === "anthropic-messages" && messages.some(({ mediaTokens }) => mediaTokens > 0))
+		found.push(["images", "some"]);
 	for (const path of settingPaths) {
 		const value = path.reduce<unknown>((inside, key) => objectOf(inside)[key], request);
 		if (value !== undefined && value !== null) found.push([path.join("."), shortValue(value)]);

@@ -102,7 +102,7 @@ export async function factsOf(what: {
 			at: opened.at,
 			idle: opened.conversation === undefined ? undefined : opened.idle,
 			head: () => headOf(source.document, transcript),
-			settings: () => settingsOf(source.document),
+			settings: () => settingsOf(source.document, transcript),
 			roleOf: (message) => transcript.messages[message]?.role,
 			keepsHead: () =>
 				terms.caching !== "asked" || transcript.surroundings.some((text) => text.includes('"cache_control"')),
