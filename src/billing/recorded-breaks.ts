@@ -250,5 +250,5 @@ function dollarsOf(tokens: number, { model, cacheSeconds = 0 }: CallUsage): numb
 
 function duration(seconds: number): string {
 	if (seconds < 90) return `${whole(seconds)} s`;
-	return seconds < 5_400 ? `${whole(seconds / 60)} min` : `${whole(seconds / 3_600)} h`;
+	return seconds < 7_200 ? `${whole(seconds / 60)} min` : `${whole(seconds / 3_600)} h`;
 }

@@ -68,7 +68,10 @@ function startReading() {
 			if (typeof found === "string" && found !== "") effort = found;
 			const snapshot = objectOf(record.attachment);
 			if (snapshot.type === "prompt_snapshot") {
-				const now = headOf({ system: snapshot.systemPrompt, tools: snapshot.tools }, { messages: [] });
+				const now = headOf(
+					{ system: snapshot.systemPrompt, tools: snapshot.tools },
+					{ messages: [], surroundings: [] },
+				);
 				const changed = head && headChange(head, now);
 				if (changed) events.push({ kind: changed.cause, detail: changed.detail, servers: changed.servers });
 				head = now;
