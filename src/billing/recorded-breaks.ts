@@ -1,3 +1,4 @@
+import { once } from "../conversation/lists.ts";
 import { type CallUsage, resultCharacters, type Transcript } from "../conversation/transcript.ts";
 import { modelName } from "../figures/line.ts";
 import type { ReadConversation } from "../formats/detect.ts";
@@ -49,11 +50,13 @@ export function recordedBreaks(source: ReadConversation, cacheSeconds: number): 
 	const calls = callsOf(transcript, cacheSeconds);
 	if (calls.length < 2 || calls.every(({ usage }) => usage.cachedTokens === 0)) return { calls: 0, breaks: [] };
 	const events = sessionEvents(source);
+	const isStable = once(() => isStableInTurns(calls));
 	const breaks = calls.flatMap((now, index): RecordedBreak[] => {
 		const before = calls[index - 1];
 		if (!before || !isBreak(before.usage, now)) return [];
-		const between = { before, now, next: calls[index + 1], earlier: calls.slice(0, index - 1) };
-		const { cause, detail, servers = [] } = causeOf(between, events.get(now.message) ?? [], { calls, transcript });
+		const turn = calls[before.turn] as Call;
+		const between = { before, now, next: calls[index + 1], first: calls[0] as Call, turn };
+		const { cause, detail, servers = [] } = causeOf(between, events.get(now.message) ?? [], { isStable, transcript });
 		const tokens = Math.min(before.usage.inputTokens, now.usage.inputTokens) - now.usage.cachedTokens;
 		return [{ call: index + 1, cause, detail, tokens, usd: dollarsOf(tokens, now.usage), servers }];
 	});
@@ -107,8 +110,9 @@ interface Between {
 	readonly before: Call;
 	readonly now: Call;
 	readonly next: Call | undefined;
-	/** The calls before `before`. */
-	readonly earlier: readonly Call[];
+	readonly first: Call;
+	/** The call that began the turn of `before`. */
+	readonly turn: Call;
 }
 
 type Found = Pick<RecordedBreak, "cause" | "detail"> & { readonly servers?: readonly string[] | undefined };
@@ -116,7 +120,7 @@ type Found = Pick<RecordedBreak, "cause" | "detail"> & { readonly servers?: read
 function causeOf(
 	between: Between,
 	events: readonly SessionEvent[],
-	{ calls, transcript }: { readonly calls: readonly Call[]; readonly transcript: Transcript },
+	{ isStable, transcript }: { readonly isStable: () => boolean; readonly transcript: Transcript },
 ): Found {
 	const { before, now } = between;
 	const event = (kind: SessionEvent["kind"]) => events.find((one) => one.kind === kind);
@@ -141,20 +145,19 @@ function causeOf(
 		mediaFound(between, transcript) ??
 		reasoningLeftOut(between, transcript) ??
 		leftOut(between, event("fork")) ??
-		providerMiss(between, calls, transcript) ??
+		providerMiss(between, isStable, transcript) ??
 		unknown(between)
 	);
 }
 
 /** An image that comes or goes anywhere makes Anthropic's cache of the messages invalid ("What invalidates the cache"). */
-function mediaFound({ before, now, earlier }: Between, { messages }: Transcript): Found | undefined {
+function mediaFound({ before, now, first }: Between, { messages }: Transcript): Found | undefined {
 	if (!now.isClaude) return undefined;
 	const hasMedia = (to: number) =>
 		messages.slice(0, to).some(({ mediaTokens, sent }) => sent !== false && mediaTokens > 0);
 	if (hasMedia(before.message) || !hasMedia(now.message)) return undefined;
-	const [first] = [...earlier, before];
 	// Tools and system prompt are in a cache of their own.
-	if (first && now.usage.cachedTokens > first.usage.inputTokens + leastTokens) return undefined;
+	if (now.usage.cachedTokens > first.usage.inputTokens + leastTokens) return undefined;
 	return { cause: "effort", detail: "images: none → some" };
 }
 
@@ -163,23 +166,17 @@ function mediaFound({ before, now, earlier }: Between, { messages }: Transcript)
  * (https://cookbook.openai.com/examples/responses_api/reasoning_items), and Anthropic does up to Opus 4.1, Sonnet 4.5 and Haiku 4.5
  * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). The first call of the last turn had none of it.
  */
-function reasoningLeftOut({ before, now, earlier }: Between, { messages }: Transcript): Found | undefined {
-	const { model = "" } = now.usage;
-	if (
-		!now.isPrompt ||
-		!/(?:^|\/)(?:gpt-[5-9]|o\d|codex)|claude-(?:3-7|(?:opus|sonnet)-4(?:-1)?(?:-\d{8})?$|(?:sonnet|haiku)-4-5)/.test(
-			model,
-		)
-	)
-		return undefined;
-	const turn = [...earlier, before][before.turn];
-	if (!turn) return undefined;
+function reasoningLeftOut({ now, turn }: Between, { messages }: Transcript): Found | undefined {
+	if (!now.isPrompt || !leavingReasoningOut.test(now.usage.model ?? "")) return undefined;
 	const hasReasoned = messages.slice(turn.message, now.message).some(({ thinking }) => thinking.length > 0);
 	// Anthropic may find no entry there, and then reads the tools and the system prompt alone.
 	const least = now.isClaude ? 0 : turn.usage.inputTokens * (1 - errorShare) - leastTokens;
 	if (!hasReasoned || now.usage.cachedTokens < least) return undefined;
 	return { cause: "reasoning", detail: "that of the last turn was left out" };
 }
+
+const leavingReasoningOut =
+	/(?:^|\/)(?:gpt-[5-9]|o\d|codex)|claude-(?:3-7|(?:opus|sonnet)-4(?:-1)?(?:-\d{8})?$|(?:sonnet|haiku)-4-5)/;
 
 /** Whether earlier messages were taken out, as the sizes of the prompts show. */
 function leftOut({ before, now }: Between, fork: SessionEvent | undefined): Found | undefined {
@@ -189,30 +186,39 @@ function leftOut({ before, now }: Between, fork: SessionEvent | undefined): Foun
 	return { cause: "earlier_message", detail: `at least ${whole(fewer)} tokens of earlier messages were left out` };
 }
 
-/**
- * The next call reads what the calls before had cached and this one has not found, so it was there all the time. Or it is a
- * call in the middle of a turn whose prompt grew by at least what was added, in a session whose other calls there read all of
- * it, and the next one does so again: a program that keeps its prompt from call to call has not changed it for one alone.
- */
-function providerMiss(
-	{ before, now, next }: Between,
-	calls: readonly Call[],
-	transcript: Transcript,
-): Found | undefined {
-	if (!next) return undefined;
-	const later = next.usage.cachedTokens;
+/** Whether the next call read what the calls before had cached and this one has not found, so that it was there all the time. */
+function isFoundAgain({ before, now, next }: Pick<Between, "before" | "now" | "next">): boolean {
+	const later = next?.usage.cachedTokens ?? 0;
 	const isOlder = later <= before.usage.inputTokens + block && now.usage.inputTokens - later > leastTokens;
-	if (later > now.usage.cachedTokens + leastTokens && isOlder)
-		return { cause: "provider", detail: "the next call read the earlier cache again" };
-	const isGrown =
-		now.usage.inputTokens - before.usage.inputTokens >= charsAdded(before, now, transcript) / mostCharsPerToken;
-	if (now.isPrompt || !isGrown || isBreak(now.usage, next)) return undefined;
-	const inTurns = calls.filter(({ isPrompt }, index) => index > 0 && !isPrompt);
-	const kept = inTurns.filter((call) => !isBreak((calls[calls.indexOf(call) - 1] as Call).usage, call));
-	const isStable = kept.length >= inTurns.length * leastStable;
-	return isStable
-		? { cause: "provider", detail: "in the middle of a turn; the prompt only grew, and the next call read it again" }
-		: undefined;
+	return isOlder && later > now.usage.cachedTokens + leastTokens;
+}
+
+/**
+ * A call in the middle of a turn whose prompt grew by at least what was added, and that the next one read whole: a program
+ * that keeps its prompt from call to call has not changed it for one alone.
+ */
+function providerMiss(between: Between, isStable: () => boolean, transcript: Transcript): Found | undefined {
+	if (isFoundAgain(between)) return { cause: "provider", detail: "the next call read the earlier cache again" };
+	const { before, now, next } = between;
+	if (!next || now.isPrompt || isBreak(now.usage, next)) return undefined;
+	const grown = now.usage.inputTokens - before.usage.inputTokens;
+	if (grown < charsAdded(before, now, transcript) / mostCharsPerToken || !isStable()) return undefined;
+	return {
+		cause: "provider",
+		detail: "in the middle of a turn; the prompt only grew, and the next call read it again",
+	};
+}
+
+/** Whether the program keeps its prompt in the middle of turns, as what most of those calls read shows. */
+function isStableInTurns(calls: readonly Call[]): boolean {
+	let [all, kept] = [0, 0];
+	for (let index = 1; index < calls.length; index += 1) {
+		const [before, now] = [calls[index - 1] as Call, calls[index] as Call];
+		if (now.isPrompt) continue;
+		all += 1;
+		if (!isBreak(before.usage, now) || isFoundAgain({ before, now, next: calls[index + 1] })) kept += 1;
+	}
+	return kept >= all * leastStable;
 }
 
 /** Prose and code have some four. */
