@@ -37,7 +37,11 @@ export const claudeCode: Host = {
 			return { kind: "entries", file: path.join(folder, "settings.json"), entries: [shortens, keepsWords] };
 		},
 	},
-	launch: { command: "claude", point: pointClaudeCode },
+	launch: {
+		command: "claude",
+		point: pointClaudeCode,
+		headless: (prompt) => ["-p", prompt, "--permission-mode", "acceptEdits"],
+	},
 	session: {
 		format: "claude-code",
 		sessionId: (document) => lastText(document, "sessionId"),

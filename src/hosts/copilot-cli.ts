@@ -38,7 +38,11 @@ export const copilotCli: Host = {
 			};
 		},
 	},
-	launch: { command: "copilot", point },
+	launch: {
+		command: "copilot",
+		point,
+		headless: (prompt) => ["-p", prompt, "--allow-tool", "write", "--no-ask-user"],
+	},
 };
 
 /** The folder of its own settings. */

@@ -34,7 +34,12 @@ export const geminiCli: Host = {
 			return { kind: "entries", file, entries: [{ event: "AfterTool", matcher, hook }] };
 		},
 	},
-	launch: { command: "gemini", point },
+	launch: {
+		command: "gemini",
+		point,
+		// In a folder that is not trusted, it would not take the mode.
+		headless: (prompt) => ["--prompt", prompt, "--approval-mode", "auto_edit", "--skip-trust"],
+	},
 	session: {
 		format: "gemini-cli",
 		sessionId: (document) =>

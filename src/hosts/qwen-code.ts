@@ -19,7 +19,11 @@ import { settingsIn, textIn } from "./settings-file.ts";
 export const qwenCode: Host = {
 	name: "qwen-code",
 	title: "Qwen Code",
-	launch: { command: "qwen", point },
+	launch: {
+		command: "qwen",
+		point,
+		headless: (prompt) => ["--prompt", prompt, "--approval-mode", "auto-edit"],
+	},
 };
 
 /** By the kind of sign-in, which is also the protocol of a provider. */

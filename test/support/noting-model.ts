@@ -1,0 +1,23 @@
+import { callsIn, messagesOf, type ScriptedAnswer } from "./scripted-session.ts";
+import type { startStandInProvider } from "./stand-in-provider.ts";
+
+type Next = NonNullable<Parameters<typeof startStandInProvider>[0]["next"]>;
+
+/**
+ * A model that reads the files of a task one after the other, and writes the code of the first one to `answer.txt` if it still
+ * sees it at the end, or a wrong one if not. Its prompt names the number of files.
+ */
+export const noteCode: Next = (_, api, body): ScriptedAnswer => {
+	const shown = JSON.stringify(messagesOf(api, body));
+	const files = Number(/there are (\d+) files/.exec(shown)?.[1] ?? 0);
+	const calls = callsIn(api, body).length;
+	const run = (command: string): ScriptedAnswer => ({
+		kind: "call",
+		turn: calls + 1,
+		tool: "bash",
+		input: { command },
+	});
+	if (calls < files) return run(`cat file-${calls + 1}.txt`);
+	const code = /the code is (\w+)/.exec(shown)?.[1] ?? "unknown";
+	return calls === files ? run(`printf %s ${code} > answer.txt`) : { kind: "text", text: "Done." };
+};
