@@ -7,10 +7,11 @@ import { shownName } from "./input-output.ts";
 export function trialText(report: TrialReport): string {
 	const { program, arms, compared, tasks, trials, spent_usd: spent } = report;
 	const heading = `${shownName(program)}: ${counted(tasks.length, "task")}, ${counted(trials, "trial")} of each, ${dollars(spent)} US dollars spent`;
+	const shown = compared.filter(({ pairs }) => pairs > 0);
 	const parts = [
 		[heading],
 		alignColumns([armHeadings, ...arms.map(armCells)]),
-		...compared.map((one) => alignColumns([comparisonHeadings(one), ...comparisonRows(one)])),
+		...shown.map((one) => alignColumns([comparisonHeadings(one), ...comparisonRows(one)])),
 		...(tasks.length > 1 ? [alignColumns([taskHeadings(report), ...tasks.map(taskCells)])] : []),
 		notesOn(report),
 		notRunText(report),
@@ -84,15 +85,16 @@ function taskCells({ task, arms, compared }: TaskFigures): string[] {
 	];
 }
 
-function notesOn({ arms, compared, tasks }: TrialReport): string[] {
+function notesOn({ arms, compared }: TrialReport): string[] {
+	const paired = Math.max(0, ...compared.map(({ tasks }) => tasks));
 	const sum = (name: "unpriced_requests" | "estimated_requests") => arms.reduce((all, arm) => all + arm[name], 0);
 	const [unpriced, estimated] = [sum("unpriced_requests"), sum("estimated_requests")];
 	const hasFailures = arms.some(({ failed }) => Object.keys(failed).length > 0);
 	return [
 		"solved, and the means of a run: without the runs that failed. 95 %: Wilson's interval.",
-		...(compared.length > 0
+		...(paired > 0
 			? [
-					`differences: of runs of the same task and trial. 95 %: of solved by Newcombe's method 10 for pairs; of the others by Student's t over the ${counted(tasks.length, "task")}.`,
+					`differences: of runs of the same task and trial. 95 %: of solved by Newcombe's method 10 for pairs; of the others by Student's t over ${counted(paired, "task")}.`,
 				]
 			: []),
 		"US dollars: input and output, as the proxy's ledger has them, at the catalogue price of the model.",

@@ -1,11 +1,15 @@
 // An agent in the place of a program: it speaks Anthropic's Messages at ANTHROPIC_BASE_URL, has one tool, and works in its folder.
 import { execSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 
 const [prompt = "", mode = "works"] = process.argv.slice(2);
 if (mode === "crashes") process.exit(3);
 if (mode === "asks nothing") process.exit(0);
-if (mode === "hangs") setInterval(() => {}, 1_000);
-else await work();
+if (mode === "hangs") {
+	writeFileSync("started", String(process.pid));
+	setInterval(() => {}, 1_000);
+}
+if (mode === "works") await work();
 
 async function work() {
 	const shell = { name: "bash", description: "Runs a command.", input_schema: schema() };
