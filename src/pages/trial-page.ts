@@ -30,7 +30,7 @@ ${reading}
 	});
 }
 
-const plot = { left: 170, width: 520, row: 34 } as const;
+const plot = { left: 130, width: 340, row: 34 } as const;
 
 /** Dots with Wilson's intervals. */
 function solvedPlot(arms: readonly ArmFigures[]): string {
@@ -42,14 +42,14 @@ function solvedPlot(arms: readonly ArmFigures[]): string {
 	);
 	const rows = arms.map(({ arm, runs, solved, solved_interval: interval }, index) => {
 		const y = index * plot.row + 20;
-		const name = `<text x="0" y="${y + 5}" font-size="14" fill="currentColor">${escapeHtml(arm.length > 22 ? `${arm.slice(0, 21)}…` : arm)}</text>`;
+		const name = `<text x="0" y="${y + 5}" font-size="14" fill="currentColor">${escapeHtml(arm.length > 15 ? `${arm.slice(0, 14)}…` : arm)}</text>`;
 		if (interval === null) return name;
 		return `${name}<line x1="${at(interval.low)}" x2="${at(interval.high)}" y1="${y}" y2="${y}" stroke="currentColor" stroke-width="2"/><circle cx="${at(solved / runs)}" cy="${y}" r="6" fill="currentColor"/>`;
 	});
 	const said = arms.map(
 		(arm) => `${arm.arm}: ${arm.solved} of ${arm.runs}, ${intervalText(arm.solved_interval, percent)}`,
 	);
-	return `<svg viewBox="0 0 ${plot.left + plot.width + 30} ${height}" role="img" aria-label="${escapeHtml(said.join("; "))}">${ticks.join("")}${rows.join("")}</svg>`;
+	return `<svg class="intervals" viewBox="0 0 ${plot.left + plot.width + 30} ${height}" role="img" aria-label="${escapeHtml(said.join("; "))}">${ticks.join("")}${rows.join("")}</svg>`;
 }
 
 function armsTable(arms: readonly ArmFigures[]): string {
