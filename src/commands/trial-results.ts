@@ -4,7 +4,6 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import { undefinedIfAbsent } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
 import { outcomes, type TrialRun } from "../trials/run.ts";
 
@@ -44,7 +43,10 @@ export function usualResults(tasks: string, program: string): string {
  * line that was cut off is left out. Throws PalimpsestError `unreadable_file` for a file of other lines, `unwritable_file`.
  */
 export async function openResults(file: string) {
-	const text = (await readFile(file, "utf8").catch(undefinedIfAbsent)) ?? "";
+	const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+		if (cause.code === "ENOENT") return "";
+		throw new PalimpsestError("unreadable_file", `Cannot read ${file}: ${cause.code ?? cause.message}.`, { cause });
+	});
 	const lines = text.split("\n");
 	const runs: TrialRun[] = lines.flatMap((line, index) => {
 		if (line === "") return [];

@@ -2,6 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
 import { openFigures, readFigures } from "../figures/store.ts";
 import { startSums } from "../figures/sums.ts";
 import type { LaunchedProgram } from "../hosts/host.ts";
@@ -53,7 +54,9 @@ interface Given extends ScriptLimits {
 export async function runTask(given: Given): Promise<Ran> {
 	const { task, arm, keep } = given;
 	const place = keep ?? tmpdir();
-	await mkdir(place, { recursive: true });
+	await mkdir(place, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
+		throw new PalimpsestError("unwritable_file", `Cannot write ${place}: ${cause.code ?? cause.message}.`, { cause });
+	});
 	const prefix = keep === undefined ? "palimpsest-trial-" : `${task.name}-${arm.name.replace(/[^\w.-]/g, "-")}-`;
 	const folder = await realpath(await mkdtemp(path.join(place, prefix)));
 	try {

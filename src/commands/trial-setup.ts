@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { continuousPolicy, readPolicyFile } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
-import { undefinedIfAbsent } from "../files/disk.ts";
 import { anyProgram } from "../hosts/any-program.ts";
-import { hookTarget } from "../hosts/hooks.ts";
+import { enteredHooks, hookTarget } from "../hosts/hooks.ts";
 import type { LaunchedProgram } from "../hosts/host.ts";
 import { hookHosts, hosts, launchedPrograms } from "../hosts/hosts.ts";
 import { resolvePolicy, settingsLayer } from "../policy/layers.ts";
@@ -94,12 +93,22 @@ export async function warnOfHooks({ program }: TrialProgram): Promise<void> {
 	const named = hosts.find(({ launch }) => launch?.command === program.command)?.name;
 	const host = hookHosts.find(({ name }) => name === named);
 	if (!host) return;
-	const { file } = hookTarget(host, { isForProject: false, mostChars: 1 });
-	const text = (await readFile(file, "utf8").catch(undefinedIfAbsent)) ?? "";
-	if (!/palimpsest/i.test(text)) return;
-	say(
-		`${file} names palimpsest, which then works in every arm, also in raw. \`palimpsest hook uninstall ${host.name}\` takes it out`,
-	);
+	const target = hookTarget(host, { isForProject: false, mostChars: 1 });
+	const text = await readFile(target.file, "utf8").catch(() => "");
+	if (!isEntered(text, target)) return;
+	const part = host.kind === "plugin" ? "plugin" : "hook";
+	const remedy = `\`palimpsest hook uninstall ${host.name}\` takes it out`;
+	say(`${target.file} has the ${part} of palimpsest, which works in every arm, also in raw: ${remedy}`);
+}
+
+function isEntered(text: string, target: ReturnType<typeof hookTarget>): boolean {
+	if (target.kind === "file") return text.includes(target.mark);
+	try {
+		return enteredHooks(text, target).length > 0;
+	} catch {
+		// Settings that cannot be read, of which the program itself complains.
+		return false;
+	}
 }
 
 /** The results of another program, policy, task or version are not mixed with these. */

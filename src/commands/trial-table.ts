@@ -32,15 +32,15 @@ const armHeadings = [
 	"seconds",
 ];
 
-function armCells({ arm, runs, solved, solved_interval: interval, failed, mean }: ArmFigures): string[] {
-	const failures = Object.values(failed).reduce((sum, count) => sum + count, 0);
+function armCells(figures: ArmFigures): string[] {
+	const { arm, runs, solved, solved_interval: interval, mean } = figures;
 	const { usd, requests, tokens, output_tokens: output, seconds } = mean;
 	return [
 		shownName(arm),
 		whole(solved),
 		whole(runs),
 		intervalText(interval, share),
-		whole(failures),
+		whole(failuresOf(figures)),
 		orNone(usd, dollars),
 		orNone(requests, (value) => value.toFixed(1)),
 		orNone(tokens, whole),
@@ -89,7 +89,7 @@ function notesOn({ arms, compared }: TrialReport): string[] {
 	const paired = Math.max(0, ...compared.map(({ tasks }) => tasks));
 	const sum = (name: "unpriced_requests" | "estimated_requests") => arms.reduce((all, arm) => all + arm[name], 0);
 	const [unpriced, estimated] = [sum("unpriced_requests"), sum("estimated_requests")];
-	const hasFailures = arms.some(({ failed }) => Object.keys(failed).length > 0);
+	const hasFailures = arms.some((arm) => failuresOf(arm) > 0);
 	return [
 		"solved, and the means of a run: without the runs that failed. 95 %: Wilson's interval.",
 		...(paired > 0
@@ -100,7 +100,7 @@ function notesOn({ arms, compared }: TrialReport): string[] {
 		"US dollars: input and output, as the proxy's ledger has them, at the catalogue price of the model.",
 		...(hasFailures
 			? [
-					`solved if a failed run counts as unsolved: ${arms.map((arm) => `${shownName(arm.arm)} ${arm.solved} of ${allRuns(arm)}`).join(", ")}.`,
+					`solved if a failed run counts as unsolved: ${arms.map((arm) => `${shownName(arm.arm)} ${arm.solved} of ${arm.runs + failuresOf(arm)}`).join(", ")}.`,
 				]
 			: []),
 		...(unpriced > 0 ? [`${counted(unpriced, "request")} of models whose price is unknown: no dollars are told.`] : []),
@@ -110,11 +110,8 @@ function notesOn({ arms, compared }: TrialReport): string[] {
 	];
 }
 
-function allRuns({ runs, failed }: ArmFigures): number {
-	return Object.entries(failed).reduce(
-		(all, [outcome, count]) => (outcome === "interrupted" ? all : all + count),
-		runs,
-	);
+function failuresOf({ failed }: ArmFigures): number {
+	return Object.values(failed).reduce((all, count) => all + count, 0);
 }
 
 function notRunText({ failed, not_run: notRun }: TrialReport): string[] {

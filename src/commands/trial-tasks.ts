@@ -24,22 +24,27 @@ export interface TrialTask {
  */
 export async function findTasks(given: string): Promise<{ tasks: readonly TrialTask[]; notRun: readonly NotRun[] }> {
 	const root = path.resolve(given);
-	const entries = await readdir(root, { withFileTypes: true }).catch(undefinedIfAbsent);
-	const isOne = entries?.some(({ name }) => name === "prompt.md");
-	const inside = (entries ?? []).filter((entry) => entry.isDirectory()).map(({ name }) => path.join(root, name));
-	const folders = isOne ? [root] : inside.sort();
+	const entries = await readdir(root, { withFileTypes: true }).catch(() => []);
+	const isOne = entries.some(({ name }) => name === "prompt.md");
+	const inside = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(root, name));
 	const [tasks, notRun]: [TrialTask[], NotRun[]] = [[], []];
-	for (const folder of folders) {
-		const name = path.basename(folder);
-		const prompt = await readFile(path.join(folder, "prompt.md"), "utf8").catch(undefinedIfAbsent);
-		if (prompt === undefined) continue;
-		const reason = await problemOf(folder, prompt.trim());
-		if (reason !== undefined) notRun.push({ task: name, reason });
-		else tasks.push({ name, folder, prompt: prompt.trim(), hash: await hashOf(folder) });
+	for (const folder of isOne ? [root] : inside.sort()) {
+		const found = await taskIn(folder).catch((error: unknown) => `its files cannot be read (${codeOf(error)})`);
+		if (typeof found === "string") notRun.push({ task: path.basename(folder), reason: found });
+		else if (found) tasks.push(found);
 	}
 	if (tasks.length + notRun.length > 0) return { tasks, notRun };
 	const message = `Expected a folder of tasks, each a folder with prompt.md and check; found no prompt.md in ${given} or one level below.`;
 	throw new PalimpsestError("invalid_argument", message);
+}
+
+/** A text says why it cannot be run. A folder without a prompt is no task. */
+async function taskIn(folder: string): Promise<TrialTask | string | undefined> {
+	const text = await readFile(path.join(folder, "prompt.md"), "utf8").catch(undefinedIfAbsent);
+	if (text === undefined) return undefined;
+	const prompt = text.trim();
+	const problem = await problemOf(folder, prompt);
+	return problem ?? { name: path.basename(folder), folder, prompt, hash: await hashOf(folder) };
 }
 
 async function problemOf(folder: string, prompt: string): Promise<string | undefined> {
@@ -89,9 +94,13 @@ export async function makeTree(
 	{ folder }: TrialTask,
 	{ copy, ...limits }: ScriptLimits & { readonly copy: string },
 ): Promise<string | undefined> {
-	await mkdir(copy, { recursive: true });
-	const tree = path.join(folder, "tree");
-	if (await stat(tree).catch(undefinedIfAbsent)) await cp(tree, copy, { recursive: true, verbatimSymlinks: true });
+	try {
+		await mkdir(copy, { recursive: true });
+		const tree = path.join(folder, "tree");
+		if (await stat(tree).catch(undefinedIfAbsent)) await cp(tree, copy, { recursive: true, verbatimSymlinks: true });
+	} catch (error) {
+		return `its tree cannot be copied (${codeOf(error)})`;
+	}
 	const setup = path.join(folder, "setup");
 	if (!(await stat(setup).catch(undefinedIfAbsent))) return undefined;
 	const ran = await runScript(setup, { cwd: copy, ...limits });
@@ -141,4 +150,9 @@ async function runScript(
 	if (end.kind === "ended") return end;
 	const reason = end.kind === "timeout" ? `took over ${limits.seconds} seconds` : "was interrupted";
 	return { kind: "failed", reason };
+}
+
+function codeOf(error: unknown): string {
+	const { code, message } = error as NodeJS.ErrnoException;
+	return code ?? message;
 }

@@ -75,6 +75,8 @@ interface Planned {
 
 const keyOf = ({ task, arm, trial }: PlannedRun) => JSON.stringify([task, arm, trial]);
 
+const interrupted = "the trial was interrupted";
+
 /** Makes the runs in turn, and returns those that it does not make. */
 async function runAll(
 	planned: readonly Planned[],
@@ -100,18 +102,16 @@ async function runAll(
 			problems.set(task, problem);
 			if (problem !== undefined && !limits.signal.aborted) notRun.push({ task: task.name, reason: problem });
 		}
-		if (limits.signal.aborted) ending ??= "the trial was interrupted";
+		if (limits.signal.aborted) ending ??= interrupted;
 		if (ending !== undefined) skip(ending);
 		if (ending !== undefined || problems.get(task) !== undefined) continue;
 		const ran = await runTask({ program, arm, task, keep: options.keep, ...limits });
 		switch (ran.kind) {
-			case "ran": {
+			case "ran":
 				results.add({ ...run, setup, ...ran.measured });
-				say(
-					`${index + 1} of ${planned.length}: ${task.name}, ${arm.name}, trial ${trial}: ${measuredText(ran.measured)}`,
-				);
+				if (isOpen(ran.measured)) skip(interrupted);
+				say(`${index + 1} of ${planned.length}: ${runText({ ...run, ...ran.measured })}`);
 				break;
-			}
 			case "no_tree":
 				skip(ran.reason);
 				break;
@@ -124,10 +124,11 @@ async function runAll(
 	return notRun;
 }
 
-function measuredText(run: Measured): string {
-	const { outcome, seconds, requests, usd, unpriced_requests: unpriced } = run;
+function runText({ task, arm, trial, ...measured }: PlannedRun & Measured): string {
+	const { outcome, seconds, requests, usd, unpriced_requests: unpriced } = measured;
 	const dollars = unpriced > 0 ? "no dollars known" : `${usd.toFixed(4)} US dollars`;
-	return `${outcome.replaceAll("_", " ")}, ${seconds} seconds, ${requests} requests, ${dollars}`;
+	const ended = outcome.replaceAll("_", " ");
+	return `${task}, ${arm}, trial ${trial}: ${ended}, ${seconds} seconds, ${requests} requests, ${dollars}`;
 }
 
 /** A run may pass the budget, and none is started behind it. */

@@ -1,5 +1,5 @@
 import { type Interval, mean, meanInterval, pairedShares, wilson } from "./intervals.ts";
-import { isMeasured, type Outcome, type PlannedRun, type TrialRun } from "./run.ts";
+import { isMeasured, isOpen, type Outcome, type PlannedRun, type TrialRun } from "./run.ts";
 
 /** What the runs of a trial show, as `palimpsest trial --json` prints it. */
 export type TrialReport = ReturnType<typeof reportTrial>;
@@ -20,7 +20,7 @@ type Measure = (typeof measures)[number];
 
 /**
  * Sums the last run of each task, arm and trial. Shares of solved tasks and means are those of the runs that were measured: a
- * run that failed is in neither, and is counted beside them. Other arms are compared with the first one, by the pairs of runs
+ * run that failed is in neither, and is counted beside them; one that was interrupted is in none. Other arms are compared with the first one, by the pairs of runs
  * of the same task and trial. `runs` has every run, also those that were made again: their dollars were spent.
  */
 export function reportTrial(given: {
@@ -32,7 +32,8 @@ export function reportTrial(given: {
 	readonly notRun: readonly NotRun[];
 }) {
 	const { program, tasks, arms, trials, notRun } = given;
-	const latest = new Map(given.runs.map((run) => [[run.task, run.arm, run.trial].join("\n"), run]));
+	const ended = given.runs.filter((run) => !isOpen(run));
+	const latest = new Map(ended.map((run) => [JSON.stringify([run.task, run.arm, run.trial]), run]));
 	const runs = [...latest.values()].filter(({ trial }) => trial <= trials);
 	const ofArm = (arm: string) => runs.filter((run) => run.arm === arm);
 	const [first = "", ...others] = arms;

@@ -49,7 +49,7 @@ export function isMeasured({ outcome }: TrialRun): boolean {
 }
 
 /** Whether a run has to be made again where a trial continues. */
-export function isOpen({ outcome }: TrialRun): boolean {
+export function isOpen({ outcome }: Pick<TrialRun, "outcome">): boolean {
 	return outcome === "interrupted";
 }
 

@@ -153,6 +153,17 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 		expect(again.text).toContain("solved if a failed run counts as unsolved: raw 0 of 1");
 	});
 
+	it("makes failed runs again on demand", async () => {
+		await addTask("one");
+		const options = ["--arms", "raw", "--trials", "1"];
+		const unreachable = { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" };
+		await runCli(["trial", "tasks", ...options, ...words("works")], { folder, environment: unreachable });
+		const { report } = await reportOf(options);
+		expect(report.failed).toMatchObject([{ outcome: "program_failed", reason: "ended with exit code 1" }]);
+		const again = await reportOf([...options, "--retry-failed"]);
+		expect([again.report.failed, again.report.arms[0]?.solved]).toEqual([[], 1]);
+	});
+
 	it("names the tasks whose check shows nothing, and a program that is not there", async () => {
 		await addTask("closed");
 		await chmod(join(folder, "tasks", "closed", "check"), 0o644);
