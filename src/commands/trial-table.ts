@@ -1,6 +1,6 @@
 import { alignColumns, whole } from "../operations/report-text.ts";
-import type { Interval } from "../trials/intervals.ts";
 import type { ArmFigures, Comparison, NotRun, TaskFigures, TrialReport } from "../trials/report.ts";
+import { dollars, orNone, signed, tenths, writtenInterval } from "../trials/written.ts";
 import { shownName } from "./input-output.ts";
 
 /** What `palimpsest trial` prints. */
@@ -39,13 +39,13 @@ function armCells(figures: ArmFigures): string[] {
 		shownName(arm),
 		whole(solved),
 		whole(runs),
-		intervalText(interval, share),
+		writtenInterval(interval, share),
 		whole(failuresOf(figures)),
 		orNone(usd, dollars),
-		orNone(requests, (value) => value.toFixed(1)),
+		orNone(requests, tenths),
 		orNone(tokens, whole),
 		orNone(output, whole),
-		orNone(seconds, (value) => value.toFixed(1)),
+		orNone(seconds, tenths),
 	];
 }
 
@@ -56,16 +56,16 @@ function comparisonHeadings({ arm, with: first, pairs }: Comparison): string[] {
 function comparisonRows(one: Comparison): string[][] {
 	const kinds = [
 		["solved", one.solved, share],
-		["US dollars", one.usd, dollars],
-		["requests", one.requests, (value: number) => value.toFixed(1)],
+		[`US dollars${one.usd_ratio === null ? "" : ` (× ${share(one.usd_ratio)})`}`, one.usd, dollars],
+		["requests", one.requests, tenths],
 		["tokens", one.tokens, whole],
 		["output tokens", one.output_tokens, whole],
-		["seconds", one.seconds, (value: number) => value.toFixed(1)],
+		["seconds", one.seconds, tenths],
 	] as const;
 	return kinds.map(([name, difference, written]) => [
 		name,
-		difference === null ? none : signed(difference.mean, written),
-		intervalText(difference?.interval ?? null, (value) => signed(value, written)),
+		orNone(difference?.mean ?? null, (value) => signed(value, written)),
+		writtenInterval(difference?.interval ?? null, (value) => signed(value, written)),
 	]);
 }
 
@@ -73,14 +73,14 @@ function taskHeadings({ arms, compared }: TrialReport): string[] {
 	return [
 		"task",
 		...arms.map(({ arm }) => `solved by ${shownName(arm)}`),
-		...compared.map(({ arm }) => `${shownName(arm)}, US dollars`),
+		...compared.map(({ arm, with: first }) => `US dollars, ${shownName(arm)} less ${shownName(first)}`),
 	];
 }
 
 function taskCells({ task, arms, compared }: TaskFigures): string[] {
 	return [
 		shownName(task),
-		...arms.map(({ solved, runs }) => (runs === 0 ? none : `${solved} of ${runs}`)),
+		...arms.map(({ solved, runs }) => (runs === 0 ? "–" : `${solved} of ${runs}`)),
 		...compared.map(({ usd }) => orNone(usd, (value) => signed(value, dollars))),
 	];
 }
@@ -132,23 +132,7 @@ function notRunText({ failed, not_run: notRun }: TrialReport): string[] {
 	return [...failures, ...left];
 }
 
-const none = "–";
-
-function orNone(value: number | null, written: (value: number) => string): string {
-	return value === null ? none : written(value);
-}
-
-function intervalText(interval: Interval | null, written: (value: number) => string): string {
-	return interval === null ? none : `${written(interval.low)} to ${written(interval.high)}`;
-}
-
-function signed(value: number, written: (value: number) => string): string {
-	const text = written(Math.abs(value));
-	return /[1-9]/.test(text) ? `${value < 0 ? "−" : "+"}${text}` : text;
-}
-
 const share = (value: number) => value.toFixed(2);
-const dollars = (value: number) => value.toFixed(value !== 0 && Math.abs(value) < 1 ? 4 : 2);
 
 function counted(count: number, what: string): string {
 	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;

@@ -1,5 +1,5 @@
-import type { Interval } from "../trials/intervals.ts";
 import type { ArmFigures, Comparison, TrialReport } from "../trials/report.ts";
+import { dollars, orNone, signed, tenths, writtenInterval } from "../trials/written.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
 import { formatCount } from "./replay-data.ts";
 
@@ -47,7 +47,7 @@ function solvedPlot(arms: readonly ArmFigures[]): string {
 		return `${name}<line x1="${at(interval.low)}" x2="${at(interval.high)}" y1="${y}" y2="${y}" stroke="currentColor" stroke-width="2"/><circle cx="${at(solved / runs)}" cy="${y}" r="6" fill="currentColor"/>`;
 	});
 	const said = arms.map(
-		(arm) => `${arm.arm}: ${arm.solved} of ${arm.runs}, ${intervalText(arm.solved_interval, percent)}`,
+		(arm) => `${arm.arm}: ${arm.solved} of ${arm.runs}, ${writtenInterval(arm.solved_interval, percent)}`,
 	);
 	return `<svg class="intervals" viewBox="0 0 ${plot.left + plot.width + 30} ${height}" role="img" aria-label="${escapeHtml(said.join("; "))}">${ticks.join("")}${rows.join("")}</svg>`;
 }
@@ -58,7 +58,7 @@ function armsTable(arms: readonly ArmFigures[]): string {
 		arm,
 		formatCount(solved),
 		formatCount(runs),
-		intervalText(interval, percent),
+		writtenInterval(interval, percent),
 		formatCount(Object.values(failed).reduce((sum, count) => sum + count, 0)),
 		orNone(mean.usd, dollars),
 		orNone(mean.requests, tenths),
@@ -72,7 +72,7 @@ function armsTable(arms: readonly ArmFigures[]): string {
 function comparisonSection(one: Comparison, index: number): string {
 	const kinds = [
 		["Solved", one.solved, points],
-		["US dollars a run", one.usd, dollars],
+		[`US dollars a run${one.usd_ratio === null ? "" : ` (× ${one.usd_ratio.toFixed(2)})`}`, one.usd, dollars],
 		["Requests", one.requests, tenths],
 		["Tokens", one.tokens, formatCount],
 		["Output tokens", one.output_tokens, formatCount],
@@ -81,7 +81,7 @@ function comparisonSection(one: Comparison, index: number): string {
 	const rows = kinds.map(([name, difference, written]) => [
 		name,
 		orNone(difference?.mean ?? null, (value) => signed(value, written)),
-		intervalText(difference?.interval ?? null, (value) => signed(value, written)),
+		writtenInterval(difference?.interval ?? null, (value) => signed(value, written)),
 	]);
 	const caption = `${counted(one.pairs, "pair")} of runs of the same task and trial, of ${counted(one.tasks, "task")}`;
 	return `<section aria-labelledby="compared-${index}"><h2 id="compared-${index}"><bdi>${escapeHtml(one.arm)}</bdi> less <bdi>${escapeHtml(one.with)}</bdi></h2>
@@ -96,7 +96,7 @@ function tasksSection({ tasks, arms, compared }: TrialReport): string {
 	];
 	const rows = tasks.map((one) => [
 		one.task,
-		...one.arms.map(({ solved, runs }) => (runs === 0 ? none : `${solved} of ${runs}`)),
+		...one.arms.map(({ solved, runs }) => (runs === 0 ? "–" : `${solved} of ${runs}`)),
 		...one.compared.flatMap(({ solved, usd }) => [
 			orNone(solved, (value) => signed(value, points)),
 			orNone(usd, (value) => signed(value, dollars)),
@@ -145,25 +145,8 @@ ${body.join("\n")}
 </tbody></table></div>`;
 }
 
-const none = "–";
-
-function orNone(value: number | null, written: (value: number) => string): string {
-	return value === null ? none : written(value);
-}
-
-function intervalText(interval: Interval | null, written: (value: number) => string): string {
-	return interval === null ? none : `${written(interval.low)} to ${written(interval.high)}`;
-}
-
-function signed(value: number, written: (value: number) => string): string {
-	const text = written(Math.abs(value));
-	return /[1-9]/.test(text) ? `${value < 0 ? "−" : "+"}${text}` : text;
-}
-
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 const points = (share: number) => `${Math.round(100 * share)} points`;
-const tenths = (value: number) => value.toFixed(1);
-const dollars = (value: number) => value.toFixed(value !== 0 && Math.abs(value) < 1 ? 4 : 2);
 
 function counted(count: number, what: string): string {
 	return `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
