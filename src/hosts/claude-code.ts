@@ -40,7 +40,10 @@ export const claudeCode: Host = {
 	launch: {
 		command: "claude",
 		point: pointClaudeCode,
-		headless: (prompt) => ["-p", prompt, "--permission-mode", "acceptEdits"],
+		headless: (prompt) => [
+			...["-p", prompt, "--permission-mode", "acceptEdits"],
+			...["--allowedTools", "Bash(palimpsest recall:*)"],
+		],
 	},
 	session: {
 		format: "claude-code",

@@ -41,7 +41,8 @@ export const copilotCli: Host = {
 	launch: {
 		command: "copilot",
 		point,
-		headless: (prompt) => ["-p", prompt, "--allow-tool", "write", "--no-ask-user"],
+		// It cannot allow `palimpsest recall` alone (1.0.102), and `palimpsest run` runs anything.
+		headless: (prompt) => ["-p", prompt, "--no-ask-user", "--allow-tool", "write"],
 	},
 };
 

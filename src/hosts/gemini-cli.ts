@@ -38,7 +38,10 @@ export const geminiCli: Host = {
 		command: "gemini",
 		point,
 		// In a folder that is not trusted, it would not take the mode.
-		headless: (prompt) => ["--prompt", prompt, "--approval-mode", "auto_edit", "--skip-trust"],
+		headless: (prompt) => [
+			...["--prompt", prompt, "--approval-mode", "auto_edit", "--skip-trust"],
+			...["--allowed-tools", "run_shell_command(palimpsest recall)"],
+		],
 	},
 	session: {
 		format: "gemini-cli",

@@ -22,7 +22,10 @@ export const qwenCode: Host = {
 	launch: {
 		command: "qwen",
 		point,
-		headless: (prompt) => ["--prompt", prompt, "--approval-mode", "auto-edit"],
+		headless: (prompt) => [
+			...["--prompt", prompt, "--approval-mode", "auto-edit"],
+			...["--allowed-tools", "run_shell_command(palimpsest recall)"],
+		],
 	},
 };
 

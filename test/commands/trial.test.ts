@@ -137,12 +137,12 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 	});
 
 	it.each([
-		["crashes", "program_failed", "ended with exit code 3"],
-		["asks nothing", "no_request", "no request passed the proxy"],
-		["hangs", "timeout", "took over 2 seconds"],
-	])("shows a program that %s as failed, neither solved nor unsolved", async (mode, outcome, reason) => {
+		["crashes", "program_failed", "ended with exit code 3", "60"],
+		["asks nothing", "no_request", "no request passed the proxy", "60"],
+		["hangs", "timeout", "took over 2 seconds", "2"],
+	])("shows a program that %s as failed, neither solved nor unsolved", async (mode, outcome, reason, seconds) => {
 		await addTask("one");
-		const options = ["--arms", "raw", "--trials", "1", "--timeout", "2"];
+		const options = ["--arms", "raw", "--trials", "1", "--timeout", seconds];
 		const { report } = await reportOf(options, mode);
 		expect(report.arms).toMatchObject([{ solved: 0, runs: 0, solved_interval: null, failed: { [outcome]: 1 } }]);
 		expect(report.failed).toEqual([{ task: "one", arm: "raw", trial: 1, outcome, reason }]);
