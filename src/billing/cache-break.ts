@@ -65,6 +65,8 @@ export interface Comparison {
 	readonly changed: readonly ChangedResult[];
 	/** Whether a breakpoint keeps the tools and the system prompt in the cache by themselves. */
 	readonly keepsHead: boolean;
+	/** Whether it ends with a message of the user after reasoning. */
+	readonly beginsTurn: () => boolean;
 }
 
 /**
@@ -123,10 +125,24 @@ function breakBetween(before: SeenRequest, now: SeenRequest, compared: Compariso
 	const isHeadLost = compared.keepsHead && headTokens > 2 * leastTokens && read < headTokens / 2;
 	const message = isHeadLost ? undefined : messageChange(before, now, compared);
 	if (message && mayEndAt(message.place * scale)) return lost(message.cause, message.detail);
-	// Whether the provider caches at all is not known then.
-	if (terms.caching !== "asked" && before.usage.cacheRead === 0 && read === 0) return undefined;
-	const what = isHeadLost ? "not even the tools and the system prompt were read" : "no change was seen before that";
+	// A provider that caches by itself may store a prompt late or in part: it has lost only what it had read before.
+	if (terms.caching !== "asked" && read >= before.usage.cacheRead) return undefined;
+	const what = isHeadLost
+		? "not even the tools and the system prompt were read"
+		: compared.beginsTurn() && leavesReasoningOut(now.model)
+			? "the API leaves out the reasoning of earlier turns"
+			: "no change was seen before that";
 	return lost("unknown", `${whole(read)} of ${whole(again)} tokens were read; ${what}`);
+}
+
+/**
+ * OpenAI leaves out the reasoning of earlier turns where a new one begins
+ * (https://cookbook.openai.com/examples/responses_api/reasoning_items), and Anthropic does up to Opus 4.1, Sonnet 4.5 and Haiku 4.5
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking).
+ */
+export function leavesReasoningOut(model = ""): boolean {
+	const claude = /claude-(?:3-7|(?:opus|sonnet)-4(?:-1)?(?:-\d{8})?$|(?:sonnet|haiku)-4-5)/;
+	return /(?:^|\/)(?:gpt-[5-9]|o\d|codex)/.test(model) || claude.test(model);
 }
 
 /** Parts are counted by other means than the provider's. */

@@ -55,6 +55,7 @@ function compare(now: SeenRequest, read: number, more: Partial<Comparison> = {})
 		roleOf: (message) => (message % 2 === 0 ? "user" : "assistant"),
 		changed: [],
 		keepsHead: true,
+		beginsTurn: () => false,
 		...more,
 	});
 }
@@ -172,6 +173,23 @@ describe("the cache of a conversation", () => {
 		expect(
 			compare(seenOf(22, {}, { model: "two" }), 0, { ...more, terms: { ...automatic, caching: "never_read" } }),
 		).toBeUndefined();
+	});
+
+	it("has not broken where a provider that caches by itself stores a prompt late", () => {
+		const usage = { input: 2 * ofMessage, cacheRead: all(18), cacheWrite: 0, output: 0 };
+		const more = { before: seenOf(20, {}, { usage }), terms: automatic };
+		expect(compare(seenOf(22), all(18), more)).toBeUndefined();
+		expect(compare(seenOf(22), all(16), more)?.cause).toBe("unknown");
+	});
+
+	it("broke for no known cause where the API itself may leave out reasoning, and says so", () => {
+		const usage = { input: 2 * ofMessage, cacheRead: all(18), cacheWrite: 0, output: 0 };
+		const before = seenOf(20, {}, { usage, model: "gpt-5" });
+		const more = { before, terms: automatic, beginsTurn: () => true };
+		expect(compare(seenOf(22, {}, { model: "gpt-5" }), all(10), more)).toMatchObject({
+			cause: "unknown",
+			detail: expect.stringMatching(/the API leaves out the reasoning of earlier turns$/),
+		});
 	});
 
 	it("broke on a resume that comes late, or with a result that we have changed", () => {

@@ -159,6 +159,7 @@ describe("a bill that cannot be told", () => {
 				settings: () => ({}),
 				roleOf: () => undefined,
 				keepsHead: () => true,
+				beginsTurn: () => false,
 			},
 		} as const;
 		ledger.count("requests");
