@@ -120,6 +120,8 @@ function breakBetween(before: SeenRequest, now: SeenRequest, compared: Compariso
 		const change = headChange(before.head, now.head);
 		if (change) return lost(change.cause, change.detail, change.servers);
 	}
+	// Anthropic then reads nothing.
+	if (terms.caching === "not_asked") return lost("effort", "cache_control: some → none");
 	const setting = settingChange(before.settings, now.settings);
 	if (setting !== undefined) return lost("effort", setting);
 	const isHeadLost = compared.keepsHead && headTokens > 2 * leastTokens && read < headTokens / 2;

@@ -54,9 +54,14 @@ export function headOf(
 	return {
 		tools: areSame ? before.tools : [...listOf(tools), ...listOf(functions)].flatMap(toolsIn).slice(0, mostTools),
 		toolsKey,
-		system: text.slice(0, mostSystemChars),
+		system: text.length > mostSystemChars ? startOf(text) : text,
 		systemChars: text.length,
 	};
+}
+
+/** A copy, since a slice would keep the whole text in memory. */
+function startOf(text: string): string {
+	return Buffer.from(text.slice(0, mostSystemChars), "utf16le").toString("utf16le");
 }
 
 /**

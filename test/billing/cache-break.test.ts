@@ -175,6 +175,12 @@ describe("the cache of a conversation", () => {
 		).toBeUndefined();
 	});
 
+	it("broke where a request asks for no cache", () => {
+		const unasked = cacheTerms({ model: "claude-opus-4-5" }, "anthropic", prices);
+		const found = compare(seenOf(22), 0, { terms: unasked });
+		expect(found).toMatchObject({ cause: "effort", detail: "cache_control: some → none" });
+	});
+
 	it("has not broken where a provider that caches by itself stores a prompt late", () => {
 		const usage = { input: 2 * ofMessage, cacheRead: all(18), cacheWrite: 0, output: 0 };
 		const more = { before: seenOf(20, {}, { usage }), terms: automatic };
