@@ -135,10 +135,16 @@ function toolsIn(tool: unknown): HeadTool[] {
 	if (given.defer_loading === true) return [];
 	const declared = given.functionDeclarations ?? given.function_declarations;
 	if (Array.isArray(declared)) return declared.flatMap(toolsIn);
+	if (given.type === "namespace" && Array.isArray(given.tools)) return given.tools.flatMap(toolsIn).map(inside(given));
 	const { name, type } = { ...given, ...objectOf(given.function) };
 	// A tool of Gemini's own is named by its only key.
 	const named = [name, type, Object.keys(given)[0]].find((one) => typeof one === "string");
 	return [{ name: String(named), hash: sha256Of(withoutBreakpoint(given)).slice(0, 16) }];
+}
+
+/** Codex groups the tools of an MCP server under its name, such as `mcp__files`. */
+function inside({ name }: JsonObject): (tool: HeadTool) => HeadTool {
+	return (tool) => ({ ...tool, name: `${String(name).replace(/_+$/, "")}__${tool.name}` });
 }
 
 function withoutBreakpoint({ cache_control: _, ...rest }: JsonObject): JsonObject {
