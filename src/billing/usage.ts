@@ -177,7 +177,9 @@ function usageOf(found: JsonObject, api: Api): Usage | undefined {
 	if (api === "gemini") {
 		if (found.promptTokenCount === undefined) return undefined;
 		const output = tokensIn(found.candidatesTokenCount) + tokensIn(found.thoughtsTokenCount);
-		return { ...splitPrompt(found.promptTokenCount, { read: tokensIn(found.cachedContentTokenCount) }), output };
+		const split = splitPrompt(found.promptTokenCount, { read: tokensIn(found.cachedContentTokenCount) });
+		// Results of tools that Google runs, such as a page that it reads, are beside the prompt.
+		return { ...split, input: split.input + tokensIn(found.toolUsePromptTokenCount), output };
 	}
 	// Chat completions and Responses.
 	const { prompt_cache_hit_tokens: hit, prompt_cache_miss_tokens: miss } = found;

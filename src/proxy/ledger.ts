@@ -139,7 +139,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			},
 		): { readonly repeated: number } {
 			const { api, wasEdited, usage, cleared, program } = given;
-			const { terms, isCold } = facts;
+			const { terms, isCold, isResumed } = facts;
 			const account = accountOf(facts, api);
 			const { unedited, sent: edited } = facts.parts();
 			const parts = { unedited, sent: wasEdited ? edited : unedited };
@@ -149,7 +149,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			const isLike = !wasEdited || account.scale === undefined;
 			if (real && counted > 0 && isLike) account.scale = real / counted;
 			const { scale = 1, before } = account;
-			const request = { parts, before, usage, scale, terms, isCold };
+			const request = { parts, before, usage, scale, terms, isCold, isResumed };
 			const billed = usage ? inputBill(usage, terms) : estimatedBill(request);
 			const raw = billUnedited(request);
 			account.wasEdited ||= wasEdited;

@@ -1,0 +1,63 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { FigureLine, RequestLine } from "../../src/figures/line.ts";
+import { openFigures, readFigures } from "../../src/figures/store.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { early, sendSettled, startPlayed } from "./played.ts";
+import { type Caches, type PlayedApi, playedApis, startBooks, untoldApi } from "./provider-books.ts";
+import { turnsOf } from "./sessions.ts";
+
+async function requestsIn(folder: string): Promise<RequestLine[]> {
+	const lines: FigureLine[] = [];
+	for await (const line of readFigures({ since: 0, folder })) lines.push(line);
+	return lines.filter((line) => line.kind === "request");
+}
+
+const turns = turnsOf(14, 5_000);
+const hour = 3_600_000;
+
+/** Every other answer is streamed. The session is resumed at once, and later after the provider's cache has expired. */
+async function playAccounted(api: PlayedApi, caches: Caches) {
+	const folder = join(await scratchFolder(), "figures");
+	let time = Date.UTC(2026, 10, 28);
+	const now = () => time;
+	const books = startBooks({ api, caches, now });
+	const figures = openFigures({ keep: "all", folder, now });
+	const session = await startPlayed({ figures, now, policy: early }, books.answer);
+	const upstreams = { [api.upstream]: session.upstream.url };
+	let proxy = await session.start({ upstreams });
+	for (let count = 1; count <= turns.length; count += 1) {
+		time += count === 10 ? 3 * hour : 1_000;
+		if (count === 6 || count === 10) {
+			await proxy.close();
+			proxy = await session.start({ upstreams });
+		}
+		const request = api.requestAfter(turns.slice(0, count), { streams: count % 2 === 0 });
+		await sendSettled(proxy, request);
+	}
+	const lines = await requestsIn(folder);
+	const sum = (of: (line: RequestLine) => number) => lines.reduce((all, line) => all + of(line), 0);
+	return { lines, sum, provider: books.totals };
+}
+
+describe.each(playedApis)("the figures of $name", (api) => {
+	it.each(["reported", "none"] as const)(
+		"sum to the provider's accounts across resumes (caches: %s)",
+		async (caches) => {
+			const { lines, sum, provider } = await playAccounted(api, caches);
+			expect(lines).toHaveLength(provider.requests);
+			expect(lines.filter(({ estimated }) => estimated)).toEqual([]);
+			expect(sum((line) => line.billed) / provider.billed).toBeCloseTo(1, 2);
+			expect(sum((line) => line.usd ?? 0) / provider.dollars).toBeCloseTo(1, 2);
+			expect(sum((line) => line.left_out)).toBeGreaterThan(1_000);
+			const overSteps = provider.overStep / provider.requests;
+			if (api.name.includes("step")) expect(Math.abs(overSteps - 0.5)).toBeLessThan(0.4);
+		},
+	);
+});
+
+it("the figures of answers that tell no tokens are estimates close to the provider's accounts", async () => {
+	const { lines, sum, provider } = await playAccounted(untoldApi, "untold");
+	expect(lines.filter(({ estimated }) => estimated)).toHaveLength(provider.requests);
+	expect(sum((line) => line.billed) / provider.billed).toBeCloseTo(1, 1);
+});
