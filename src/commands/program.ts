@@ -297,9 +297,10 @@ function addArchiveReaders(program: Command): void {
 }
 
 function addReportCommands(program: Command): void {
-	const reports = "Print what fills the context window, and what each preset would free and cost.";
+	const reports = "Print what fills the context window, and what masking would free.";
 	const model = "model whose window and tokenizer count (default: the conversation's)";
 	withWindow(addCommand(program, "report <file>", reports), model)
+		.option("--all", "also the biggest results, and each preset")
 		.option("--html <file>", "also write a page")
 		.option("--json", "as JSON")
 		.action(async (file, options) => (await import("./report.ts")).report(file, options));
