@@ -6,7 +6,7 @@ import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
-import { addFiguresCommands } from "./figures-options.ts";
+import { addFiguresCommands, withFigures } from "./figures-options.ts";
 import { addGatewayCommand } from "./gateway-options.ts";
 import { addSetupCommands } from "./setup-options.ts";
 import {
@@ -126,7 +126,7 @@ function addProxyCommand(program: Command): void {
 	const proxy = program
 		.command("proxy")
 		.description("Mask old tool results in the requests of agent programs to their models.");
-	withArchive(withPolicy(proxy))
+	withFigures(withArchive(withPolicy(proxy)))
 		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
 		.option("--host <host>", "loopback address to listen on")
 		.option(...upstream)
@@ -251,7 +251,7 @@ function addOutputCommands(program: Command): void {
 
 function addLaunchCommand(program: Command): void {
 	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
-	addArchiving(program, "launch <program> [parameters...]", launches)
+	withFigures(addArchiving(program, "launch <program> [parameters...]", launches))
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
 		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)

@@ -17,6 +17,7 @@ import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
+import type { Policy } from "../policy/schema.ts";
 import { closingText } from "../proxy/closing.ts";
 import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from "../proxy/routes.ts";
 import { addRunning, removeRunning } from "../proxy/running.ts";
@@ -44,6 +45,7 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 	readonly upstream?: readonly string[];
 	readonly holdout?: number;
 	readonly keepWarm?: boolean;
+	readonly private?: boolean;
 	readonly metrics?: boolean;
 	readonly log?: LogKind;
 }
@@ -68,7 +70,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
-			figures: openFigures({ keep: policy.figures }),
+			figures: openFigures({ keep: keptFigures(policy, options) }),
 			port,
 			upstreams,
 			policy,
@@ -142,6 +144,7 @@ interface LaunchOptions extends ArchiveCommandOptions {
 	readonly upstream?: readonly string[];
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
+	readonly private?: boolean;
 	readonly firstParty?: boolean;
 }
 
@@ -160,6 +163,7 @@ export async function launch(name: string, parameters: readonly string[], option
 		return showPlan(program, parameters, options);
 	}
 	await saveAddressOf(options);
+	const keep = keptFigures(policy, options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	const given = { parameters, firstParty: options.firstParty ?? true };
 	try {
@@ -168,7 +172,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
-				figures: openFigures({ keep: policy.figures, program: program.name, projectFolder: process.cwd() }),
+				figures: openFigures({ keep, program: program.name, projectFolder: process.cwd() }),
 				port: options.port ?? 0,
 				upstreams,
 				network,
@@ -187,7 +191,7 @@ export async function launch(name: string, parameters: readonly string[], option
 				await warnIfUnusable(archive, { options, log });
 				if (process.stderr.isTTY) say(`live page: ${address}/palimpsest/`);
 				const pointing = await pointingOf(program, { ...given, port: proxy.port, folder });
-				const ended = await runBehind(program, { pointing, parameters, options, folder, address });
+				const ended = await runBehind(program, { pointing, parameters, options, keep, folder, address });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
 			} finally {
@@ -201,6 +205,10 @@ export async function launch(name: string, parameters: readonly string[], option
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
+}
+
+function keptFigures({ figures }: Policy, { private: isPrivate }: { readonly private?: boolean }): Policy["figures"] {
+	return isPrivate && figures === "all" ? "private" : figures;
 }
 
 function knownProgram(name: string, { upstream }: LaunchOptions): LaunchedProgram {
@@ -227,18 +235,21 @@ interface Launch {
 	readonly pointing: Pointing;
 	readonly parameters: readonly string[];
 	readonly options: ArchiveCommandOptions;
+	/** For the hooks of the program. */
+	readonly keep: Policy["figures"];
 	readonly folder: string;
 	readonly address: string;
 }
 
 async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
-	const { pointing, parameters, options, folder, address } = launch;
+	const { pointing, parameters, options, keep, folder, address } = launch;
 	const { files, linkedFolder } = pointing;
 	for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text, { mode: 0o600 });
 	const env = {
 		...process.env,
 		...pointing.environment,
 		PALIMPSEST_PROXY: address,
+		...(keep === "private" ? { PALIMPSEST_FIGURES: keep } : {}),
 		...archiveVariables(options),
 		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),

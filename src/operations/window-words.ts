@@ -76,7 +76,7 @@ export function unrecordedWords(
 	const absent = parts.filter(({ tokens }) => tokens === null).map(({ part }) => partNames[part]);
 	if (absent.length === 0) return undefined;
 	const about = unrecordedTokens === null ? "" : ` (some ${count(unrecordedTokens)} by an answer's usage)`;
-	return `${absent.join(" and ")}: not in this record${about}`;
+	return `Not in this record: ${absent.join(" and ")}${about}.`;
 }
 
 /** How far it is to the next price step of the model; `undefined` without one. */

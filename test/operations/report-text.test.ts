@@ -107,7 +107,7 @@ describe("a context report as text", () => {
 			`results of tools     104  64 000  64.0 %         55 000  ${"#".repeat(40)}`,
 			`  Read               102  60 000  60.0 %         55 000  ${"#".repeat(38)}`,
 			"  unknown              2   4 000   4.0 %              0  ###",
-			"system prompt and tools: not in this record (some 17 900 by an answer's usage)",
+			"Not in this record: system prompt and tools (some 17 900 by an answer's usage).",
 			"",
 			"Masking by this policy frees 55 000 tokens (55.0 %) of 99 results. 40 000 are written to the cache",
 			"again, which pays after 7 calls.",

@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		const parts = rows("What fills it");
 		expect(await parts.locator("th").allTextContents()).toEqual([
 			...["system prompt", "people's words", "assistant's words", "calls of tools", "results of tools"],
-			...["– Read", "– mcp__github__get_pull_request_review_comments_by_thread", "– unknown"],
+			...["–\u00a0Read", "–\u00a0mcp__github__get_pull_request_review_comments_by_thread", "–\u00a0unknown"],
 		]);
 		expect(await parts.nth(5).locator("td").allTextContents()).toEqual(["102", "40,120", "31.0%", "30,000"]);
 		expect(await page.locator("section", { hasText: "What fills it" }).locator("p").first().textContent()).toContain(

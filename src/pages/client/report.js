@@ -144,7 +144,7 @@ function rowsOfPart(part, tokens) {
 		/** @type {{ tokens: number, count?: number, freed_tokens: number }} */ one,
 		/** @type {boolean} */ isGroup,
 	) => [
-		barCell(isGroup ? `– ${name}` : name, one.tokens / tokens, property),
+		barCell(isGroup ? `–\u00a0${name}` : name, one.tokens / tokens, property),
 		one.count === undefined ? "" : formatCount(one.count),
 		formatCount(one.tokens),
 		formatShare(one.tokens / (tokens || 1)),
