@@ -25,6 +25,7 @@ describe("a line", () => {
 	});
 
 	it("has room for 500 requests a day in 400 days and 50 MB", () => {
+		expect(readLine(writeLine({ ...request, usd: 0.0000213456 }))).toMatchObject({ usd: 0.000021346 });
 		expect(writeLine({ ...request, usd_unedited: 0.123456, decisions: 3 }).length * 500 * 400).toBeLessThan(50_000_000);
 	});
 
