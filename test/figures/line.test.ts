@@ -18,7 +18,7 @@ const request: RequestLine = {
 };
 
 describe("a line", () => {
-	it("is read as it was written, in whole tokens and millionths of a dollar, without zeros", () => {
+	it("is read as it was written, in whole tokens and five digits of dollars, without zeros", () => {
 		const written = writeLine(request);
 		expect(written).not.toContain("left_out");
 		expect(readLine(written)).toEqual({ ...request, billed: 16_512, unedited: 31_001, usd: 0.08 });
