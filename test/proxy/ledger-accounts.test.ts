@@ -5,7 +5,8 @@ import { openFigures, readFigures } from "../../src/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { early, sendSettled, startPlayed } from "./played.ts";
 import { type Caches, type PlayedApi, playedApis, startBooks, untoldApi } from "./provider-books.ts";
-import { turnsOf } from "./sessions.ts";
+import { requestOf, turnsOf } from "./sessions.ts";
+import { until } from "./upstream.ts";
 
 async function requestsIn(folder: string): Promise<RequestLine[]> {
 	const lines: FigureLine[] = [];
@@ -60,4 +61,27 @@ it("the figures of answers that tell no tokens are estimates close to the provid
 	const { lines, sum, provider } = await playAccounted(untoldApi, "untold");
 	expect(lines.filter(({ estimated }) => estimated)).toHaveLength(provider.requests);
 	expect(sum((line) => line.billed) / provider.billed).toBeCloseTo(1, 1);
+});
+
+it("the figures have the input of an answer that the program breaks off", async () => {
+	const folder = join(await scratchFolder(), "figures");
+	const usage = { input_tokens: 3, cache_read_input_tokens: 4_000, cache_creation_input_tokens: 600, output_tokens: 1 };
+	const start = { type: "message_start", message: { type: "message", content: [], usage } };
+	const session = await startPlayed({ figures: openFigures({ keep: "all", folder }) }, (_, response) => {
+		response.writeHead(200, { "Content-Type": "text/event-stream" });
+		response.write(`event: message_start\ndata: ${JSON.stringify(start)}\n\n`);
+	});
+	const proxy = await session.start();
+	const { path, headers, body } = requestOf("anthropic", turns.slice(0, 3));
+	const leaving = new AbortController();
+	const answer = await fetch(proxy.url + path, {
+		method: "POST",
+		headers: headers as Record<string, string>,
+		body: String(body),
+		signal: leaving.signal,
+	});
+	await answer.body?.getReader().read();
+	leaving.abort();
+	await until(() => proxy.totals().requests === 1);
+	expect(await requestsIn(folder)).toMatchObject([{ input: 3, read: 4_000, write: 600, billed: 3 + 400 + 750 }]);
 });
