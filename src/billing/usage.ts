@@ -258,6 +258,11 @@ export function outputBill(usage: Usage, { prices }: CacheTerms, prompt = prompt
 	return usage.output * prices.output * stepFactors(prices, prompt).output;
 }
 
+/** US dollars for a bill in prices of an input token. */
+export function dollarsOf(billed: number, { dollars, prices }: CacheTerms): number | undefined {
+	return dollars && ((billed / prices.input) * dollars.input) / 1_000_000;
+}
+
 /** The bill of the input, in prices of an input token. An answer may tell for how long tokens were written. */
 export function inputBill(usage: Usage, terms: CacheTerms): number {
 	const { prices, writes, reads } = terms;

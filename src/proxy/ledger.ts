@@ -1,11 +1,12 @@
 import type { CacheTerms } from "../billing/terms.ts";
 import { billUnedited, estimatedBill, type RequestParts, tokensOf } from "../billing/unedited-bill.ts";
-import { type Cleared, inputBill, outputBill, promptTokens, type Usage } from "../billing/usage.ts";
+import { type Cleared, dollarsOf, inputBill, outputBill, promptTokens, type Usage } from "../billing/usage.ts";
 import { modelName } from "../figures/line.ts";
 import type { Figures } from "../figures/store.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
+import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {
@@ -107,6 +108,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			counts[kind] += 1;
 			if (kind === "sent_again") figures?.add({ kind: "refusal" });
 		},
+		/** Writes down a request that passed unread: its bill is in the figures alone. */
+		passed: (request: PassedRequest) => figures?.add(lineOfPassed(request), request.program),
 		/** Enters a ping that keeps a cache warm. */
 		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
 			if (answer === "failed") {
@@ -287,11 +290,6 @@ interface ResultEntry {
 	readonly ref: string | null;
 	readonly tokens_before: number;
 	readonly tokens_after: number;
-}
-
-/** US dollars for a bill in prices of an input token. */
-function dollarsOf(billed: number, { dollars, prices }: CacheTerms): number | undefined {
-	return dollars && ((billed / prices.input) * dollars.input) / 1_000_000;
 }
 
 function newAccount(api: string, at: number): Account {

@@ -57,6 +57,44 @@ describe.each(playedApis)("the figures of $name", (api) => {
 	);
 });
 
+it("the figures have requests that pass unread: signed ones, threads, and those without messages", async () => {
+	const folder = join(await scratchFolder(), "figures");
+	const ofBedrock = playedApis.find(({ upstream }) => upstream === "bedrock") as PlayedApi;
+	const ofResponses = playedApis.find(({ name }) => name.startsWith("Responses")) as PlayedApi;
+	const signed =
+		"AWS4-HMAC-SHA256 Credential=A/20261128/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=0";
+	const thread = JSON.stringify({
+		model: "gpt-5.6",
+		thread: { type: "continue" },
+		input: [{ role: "user", content: "Go on." }],
+	});
+	const cases = [
+		[
+			ofBedrock,
+			{ ...ofBedrock.requestAfter(turns.slice(0, 6), { streams: true }), headers: { authorization: signed } },
+		],
+		[ofResponses, { ...ofResponses.requestAfter([], { streams: false }), body: thread }],
+		[
+			ofResponses,
+			{ ...ofResponses.requestAfter([], { streams: false }), body: '{"model":"gpt-5.6","input":"A title."}' },
+		],
+	] as const;
+	const figures = openFigures({ keep: "all", folder });
+	for (const [api, request] of cases) {
+		const books = startBooks({ api, caches: "reported", now: Date.now });
+		const session = await startPlayed({ figures }, books.answer);
+		const proxy = await session.start({ upstreams: { [api.upstream]: session.upstream.url } });
+		await sendSettled(proxy, request);
+		const line = (await requestsIn(folder)).at(-1);
+		expect(line?.billed).toBe(Math.round(books.totals.billed));
+		expect(line?.usd).toBeCloseTo(books.totals.dollars, 4);
+		expect([line?.unedited, line?.left_out]).toEqual([line?.billed, 0]);
+	}
+	const lines = await requestsIn(folder);
+	expect(lines.map(({ undecided }) => undecided)).toEqual(["signed", "thread", undefined]);
+	expect(lines[0]?.model).toContain("claude-haiku-5-5");
+});
+
 it("the figures of answers that tell no tokens are estimates close to the provider's accounts", async () => {
 	const { lines, sum, provider } = await playAccounted(untoldApi, "untold");
 	expect(lines.filter(({ estimated }) => estimated)).toHaveLength(provider.requests);
