@@ -22,6 +22,7 @@ const sharingRooms = [
 	"restore",
 	"sending",
 	"support",
+	"trials",
 	"truncation",
 ];
 const sharing = tests(...sharingRooms);
