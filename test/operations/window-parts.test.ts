@@ -75,6 +75,11 @@ describe("the parts of a window", () => {
 				[null, 2],
 			].toSorted(),
 		);
+		const toolConfig = { tools: functions.map(({ name }) => ({ toolSpec: { name, inputSchema: { json: {} } } })) };
+		const ofBedrock = split({ messages: [{ role: "user", content: [{ text: "Go." }] }], toolConfig }).get(
+			"tools",
+		)?.groups;
+		expect(ofBedrock?.map(({ name, count }) => [name, count]).toSorted()).toEqual(expected.toSorted());
 		const namespace = { type: "namespace", name: "mcp__files", tools: functions.slice(0, 1) };
 		const hosted = { type: "mcp", server_label: "docs", server_url: "http://127.0.0.1" };
 		expect(groupsOf([namespace, hosted, { type: "web_search_20250305", name: "web_search" }]).toSorted()).toEqual(
