@@ -1,6 +1,7 @@
 import { readFigures } from "../figures/store.ts";
 import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
-import { alignColumns, whole } from "../operations/report-text.ts";
+import { alignColumns } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 
 interface StatsOptions {

@@ -81,6 +81,8 @@ export function openRequest(
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
 		isCold: decides && lastCall !== undefined && lifetime > 0 && now() - lastCall > lifetime,
+		/** Whether another process has sent its history, and the cache may still have it. */
+		isResumed: branch === undefined && lastCall !== undefined && now() - lastCall <= lifetime,
 		isHeldOut: isHeldOut(conversation, holdout),
 	};
 }
