@@ -1,6 +1,6 @@
 import { modelName } from "../figures/line.ts";
 import { stepFactors } from "../masking/price-steps.ts";
-import { whole } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import { headChange } from "./head-change.ts";
 import type { RequestHead, RequestSettings } from "./request-head.ts";
 import type { CacheTerms } from "./terms.ts";
@@ -57,6 +57,8 @@ export interface Comparison {
 	readonly terms: CacheTerms;
 	/** Whether the provider's cache had expired. */
 	readonly isCold: boolean;
+	/** Whether another process has sent the request before, and the cache may still have it. */
+	readonly isResumed: boolean;
 	/** Milliseconds since the request before, if they are known. */
 	readonly pause: number | undefined;
 	/** The role of a message of this request, by its place. */
@@ -211,20 +213,24 @@ function ownChanges(results: readonly ChangedResult[]): string {
  * pause it is written again, and so is what follows a result that we have changed.
  */
 function breakOnResume(now: SeenRequest, compared: Comparison): CacheBreak | undefined {
-	const { terms, isCold, pause, changed, roleOf } = compared;
+	const { terms, isCold, isResumed, pause, changed, roleOf } = compared;
 	const { parts, usage } = now;
 	const count = parts.sent.length - 1;
 	const answer = Array.from({ length: count }, (_, message) => roleOf(message)).lastIndexOf("assistant");
 	if (answer === -1 || terms.caching === "never_read" || terms.caching === "not_asked") return undefined;
 	const results = changed.filter(({ message }) => message < answer);
 	const [first] = results;
-	if (!isCold && !first) return undefined;
+	// Only one that is asked to cache is known to have cached that request.
+	const isLost = isResumed && terms.caching === "asked";
+	if (!isCold && !first && !isLost) return undefined;
 	const scale = promptTokens(usage) / Math.max(1, tokensOf(parts.sent));
 	const unchanged = parts.sent.slice(0, answer + 1).filter(({ key }, at) => isCold || key === parts.unedited[at]?.key);
 	const known = tokensOf(unchanged) * scale;
 	const tokens = Math.round(known - usage.cacheRead);
 	if (!isLoss(tokens, known)) return undefined;
-	if (isCold || !first) return { cause: "pause", detail: pauseText(pause, terms), tokens, servers: [] };
+	if (isCold) return { cause: "pause", detail: pauseText(pause, terms), tokens, servers: [] };
+	if (!first)
+		return { cause: "unknown", detail: "the request before went through another process", tokens, servers: [] };
 	const where = `message ${whole(first.message + 1)} of ${whole(count)}`;
 	return { cause: "cut_on_resume", detail: `${ownChanges(results)}, from ${where} on`, tokens, servers: [] };
 }

@@ -68,7 +68,7 @@ export function noteRequest(
 
 function breakOf(
 	record: BreakRecord,
-	{ model, terms, isCold: isKnownCold, results, prompt }: RequestFacts,
+	{ model, terms, isCold: isKnownCold, isResumed, results, prompt }: RequestFacts,
 	{ parts, usage, last }: Parameters<typeof noteRequest>[2],
 ): CacheBreak | undefined {
 	const { seen: before } = record;
@@ -85,7 +85,7 @@ function breakOf(
 	const changed = results.filter(({ isNew }) => isNew);
 	const { roleOf, beginsTurn } = prompt;
 	const keepsHead = prompt.keepsHead();
-	return findBreak({ before, now, terms, isCold, pause, roleOf, changed, keepsHead, beginsTurn });
+	return findBreak({ before, now, terms, isCold, isResumed, pause, roleOf, changed, keepsHead, beginsTurn });
 }
 
 /** The texts around the messages; in the API of chat completions the system prompt is the first message. */

@@ -51,6 +51,7 @@ function compare(now: SeenRequest, read: number, more: Partial<Comparison> = {})
 		now: { ...now, usage: usageOf(read, whole - read) },
 		terms,
 		isCold: false,
+		isResumed: false,
 		pause: 1_000,
 		roleOf: (message) => (message % 2 === 0 ? "user" : "assistant"),
 		changed: [],
@@ -214,6 +215,10 @@ describe("the cache of a conversation", () => {
 		// The first request of a conversation, or one whose last result alone is new.
 		expect(compare(seenOf(22), headTokens, { before: undefined })).toBeUndefined();
 		expect(compare(seenOf(1), 0, { ...late, changed })).toBeUndefined();
+		const elsewhere = { before: undefined, isResumed: true };
+		expect(compare(seenOf(22), all(21), elsewhere)).toBeUndefined();
+		expect(compare(seenOf(22), headTokens, elsewhere)).toMatchObject({ cause: "unknown", tokens: 21 * ofMessage });
+		expect(compare(seenOf(22), 0, { ...elsewhere, terms: automatic })).toBeUndefined();
 		const last = [{ reason: "cut", message: 21 }];
 		expect(compare(seenOf(22, { masked: 21 }), headTokens, { before: undefined, changed: last })).toBeUndefined();
 	});
