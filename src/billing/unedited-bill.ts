@@ -92,7 +92,7 @@ function expectedRead({ parts, before, isCold, isResumed }: Omit<BilledRequest, 
 }
 
 /** The price of a token that the provider has not read, without a step. */
-function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
+export function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
 	const rest = usage && usage.input + usage.cacheWrite;
 	if (!usage || !rest) return terms.prices.cache_write;
 	const { input: factor } = stepFactors(terms.prices, promptTokens(usage));

@@ -6,6 +6,7 @@ import type { Figures } from "../figures/store.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
+import { type BreakRecord, newBreakRecord, noteRequest } from "./break-record.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
@@ -177,6 +178,12 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			};
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
+			const broken = noteRequest(account.breaks, facts, {
+				parts,
+				usage,
+				number: account.sums.requests,
+				last: account.last,
+			});
 			account.before = parts;
 			if (facts.isFrozen && !account.wasFrozen) frozen += 1;
 			account.wasFrozen ||= facts.isFrozen;
@@ -208,6 +215,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				},
 				program,
 			);
+			if (broken) figures?.add(broken, program);
 			return { repeated: raw.repeated };
 		},
 		totals(): ProxyTotals {
@@ -255,6 +263,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				/** By request: tokens sent, tokens left out, billed, billed unedited (0 if that cannot be told). */
 				points: index < mostDetailed ? pointsOf(account) : [],
 				results: index < mostDetailed ? [...account.results.values()] : [],
+				/** Requests of which the provider read less from its cache than was sent before, and why. */
+				breaks: index < mostDetailed ? [...account.breaks.entries] : [],
 			})),
 		}),
 	};
@@ -280,6 +290,7 @@ interface Account {
 	isTold: boolean;
 	/** The last request, unedited and as sent. */
 	before: RequestParts | undefined;
+	readonly breaks: BreakRecord;
 }
 
 interface ResultEntry {
@@ -304,6 +315,7 @@ function newAccount(api: string, at: number): Account {
 		scale: undefined,
 		isTold: true,
 		before: undefined,
+		breaks: newBreakRecord(),
 	};
 }
 

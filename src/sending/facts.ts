@@ -1,3 +1,4 @@
+import { headOf, type RequestHead, type RequestSettings, settingsOf } from "../billing/request-head.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { RequestParts } from "../billing/unedited-bill.ts";
 import { once } from "../conversation/lists.ts";
@@ -32,11 +33,30 @@ export interface RequestFacts {
 	/** Tokens of reasoning that is left out. */
 	readonly reasoningLeftOut: number;
 	readonly parts: () => RequestParts;
+	readonly prompt: PromptFacts;
+}
+
+/** What a provider's cache hangs on beside the messages. */
+interface PromptFacts {
+	/** When the request came, in ms since 1970, and how long the conversation had been idle, if that is known. */
+	readonly at: number;
+	readonly idle: number | undefined;
+	readonly head: (before?: RequestHead) => RequestHead;
+	readonly settings: () => RequestSettings;
+	readonly roleOf: (message: number) => string | undefined;
+	/** Whether a breakpoint of its own keeps the head in the cache, or the provider caches by itself. */
+	readonly keepsHead: () => boolean;
+	/** Whether it ends with a message of the user after reasoning. */
+	readonly beginsTurn: () => boolean;
 }
 
 /** A result that is not sent as the host sent it. Names and ids are untrusted. */
 export interface EditedResult {
 	readonly key: string;
+	/** The place of its message. */
+	readonly message: number;
+	/** Whether it is sent so from this request on. */
+	readonly isNew: boolean;
 	readonly reason: "masked" | "cut" | "cleared";
 	/** Why it changed with this request; `undefined` if it was so before. */
 	readonly why: Why | undefined;
@@ -83,6 +103,20 @@ export async function factsOf(what: {
 			const unedited = partsOf(transcript, meter, requestOverhead(meter.countTokens));
 			return { unedited, sent: partsAfter(unedited, [...edited, ...thoughts]) };
 		}),
+		prompt: {
+			at: opened.at,
+			idle: opened.conversation === undefined ? undefined : opened.idle,
+			head: (before) => headOf(source.document, transcript, before),
+			settings: () => settingsOf(source.document, transcript),
+			roleOf: (message) => transcript.messages[message]?.role,
+			keepsHead: () =>
+				terms.caching !== "asked" || transcript.surroundings.some((text) => text.includes('"cache_control"')),
+			beginsTurn() {
+				const last = transcript.messages.at(-1);
+				const isPrompt = last?.role === "user" && last.results.length === 0;
+				return isPrompt && transcript.messages.some(({ thinking }) => thinking.length > 0);
+			},
+		},
 	};
 }
 
@@ -108,10 +142,11 @@ function editedResults(
 			return [{ message, name, saved: tokensBefore - written, result: undefined }];
 		const tokensAfter = Math.min(tokensBefore, written);
 		const named = { key: keys[place] as string, reason: state.kind, toolName: call?.name, ref: state.ref };
-		const isNew = decided.has(place) && isGone(state);
+		const isNew = decided.has(place);
 		const becauseOf = asked.has(place) ? ("the agent asked" as const) : why;
-		const about = { ...named, why: isNew ? becauseOf : undefined, tokensBefore, tokensAfter };
-		return [{ message, name, saved: tokensBefore - tokensAfter, result: about }];
+		const about = { ...named, message, isNew, tokensBefore, tokensAfter };
+		const edited = { ...about, why: isNew && isGone(state) ? becauseOf : undefined };
+		return [{ message, name, saved: tokensBefore - tokensAfter, result: edited }];
 	});
 }
 
