@@ -10,10 +10,10 @@ import { type SessionEvent, sessionEvents } from "./session-events.ts";
 
 /**
  * Why a recorded call read less from the cache. Beside the causes of a request that we see: `restart`: the program was started
- * again; `compaction`; `reasoning`: the API left out that of earlier turns; `provider`: it did not find a cache that another
- * call shows to be there.
+ * again; `compaction`; `prompt_start`: the tools or the system prompt changed, or the program was started again with others;
+ * `reasoning`: the API left out that of earlier turns; `provider`: it did not find a cache that another call shows to be there.
  */
-export type RecordedCause = BreakCause | "restart" | "compaction" | "reasoning" | "provider";
+export type RecordedCause = BreakCause | "restart" | "compaction" | "prompt_start" | "reasoning" | "provider";
 
 export interface RecordedBreak {
 	/** The number of the call in its session, counted from 1. */
@@ -50,13 +50,13 @@ export function recordedBreaks(source: ReadConversation, cacheSeconds: number): 
 	const calls = callsOf(transcript, cacheSeconds);
 	if (calls.length < 2 || calls.every(({ usage }) => usage.cachedTokens === 0)) return { calls: 0, breaks: [] };
 	const events = sessionEvents(source);
-	const isStable = once(() => isStableInTurns(calls));
+	const inTurns = once(() => callsInTurns(calls));
 	const breaks = calls.flatMap((now, index): RecordedBreak[] => {
 		const before = calls[index - 1];
 		if (!before || !isBreak(before.usage, now)) return [];
 		const turn = calls[before.turn] as Call;
 		const between = { before, now, next: calls[index + 1], first: calls[0] as Call, turn };
-		const { cause, detail, servers = [] } = causeOf(between, events.get(now.message) ?? [], { isStable, transcript });
+		const { cause, detail, servers = [] } = causeOf(between, events.get(now.message) ?? [], { inTurns, transcript });
 		const tokens = Math.min(before.usage.inputTokens, now.usage.inputTokens) - now.usage.cachedTokens;
 		return [{ call: index + 1, cause, detail, tokens, usd: dollarsOf(tokens, now.usage), servers }];
 	});
@@ -120,7 +120,7 @@ type Found = Pick<RecordedBreak, "cause" | "detail"> & { readonly servers?: read
 function causeOf(
 	between: Between,
 	events: readonly SessionEvent[],
-	{ isStable, transcript }: { readonly isStable: () => boolean; readonly transcript: Transcript },
+	{ inTurns, transcript }: { readonly inTurns: () => CallsInTurns; readonly transcript: Transcript },
 ): Found {
 	const { before, now } = between;
 	const event = (kind: SessionEvent["kind"]) => events.find((one) => one.kind === kind);
@@ -145,7 +145,9 @@ function causeOf(
 		mediaFound(between, transcript) ??
 		reasoningLeftOut(between, transcript) ??
 		leftOut(between, event("fork")) ??
-		providerMiss(between, isStable, transcript) ??
+		providerMiss(between, inTurns, transcript) ??
+		shrunkReasoning(between, transcript) ??
+		promptStart(between, inTurns) ??
 		unknown(between)
 	);
 }
@@ -171,6 +173,29 @@ function reasoningLeftOut({ now, turn }: Between, { messages }: Transcript): Fou
 	return { cause: "reasoning", detail: "that of the last turn was left out" };
 }
 
+/** OpenAI keeps its cache on several machines, so less may be read than what came before that reasoning. */
+function shrunkReasoning({ before, now }: Between, { messages }: Transcript): Found | undefined {
+	const fewer = before.usage.inputTokens - now.usage.inputTokens;
+	const hasReasoned = messages.slice(0, now.message).some(({ thinking }) => thinking.length > 0);
+	if (fewer <= 0 || !now.isPrompt || !hasReasoned || !isOpenAi(now.usage)) return undefined;
+	return { cause: "reasoning", detail: `at least ${whole(fewer)} tokens of earlier turns were left out` };
+}
+
+/**
+ * A message of the user before which not even half of the first prompt was read, of a provider that hardly ever loses its cache in
+ * the middle of a turn of this session: another beginning was sent.
+ */
+function promptStart({ now, first }: Between, inTurns: () => CallsInTurns): Found | undefined {
+	if (!now.isPrompt || now.usage.cachedTokens >= first.usage.inputTokens / 2) return undefined;
+	const { all, kept } = inTurns();
+	if (all < fewestReliable || kept < all * leastReliable) return undefined;
+	const detail = "not even the tools and the system prompt were read: they changed, or the program was started again";
+	return { cause: "prompt_start", detail };
+}
+
+const fewestReliable = 20;
+const leastReliable = 0.98;
+
 /** Whether earlier messages were taken out, as the sizes of the prompts show. */
 function leftOut({ before, now }: Between, fork: SessionEvent | undefined): Found | undefined {
 	if (fork) return { cause: "earlier_message", detail: fork.detail };
@@ -183,35 +208,42 @@ function leftOut({ before, now }: Between, fork: SessionEvent | undefined): Foun
 function isFoundAgain({ before, now, next }: Pick<Between, "before" | "now" | "next">): boolean {
 	const later = next?.usage.cachedTokens ?? 0;
 	const isOlder = later <= before.usage.inputTokens + block && now.usage.inputTokens - later > leastTokens;
-	return isOlder && later > now.usage.cachedTokens + leastTokens;
+	const isSame = later === before.usage.cachedTokens;
+	return (isOlder || isSame) && later > now.usage.cachedTokens + leastTokens;
 }
 
 /**
  * A call in the middle of a turn whose prompt grew by at least what was added, and that the next one read whole: a program
  * that keeps its prompt from call to call has not changed it for one alone.
  */
-function providerMiss(between: Between, isStable: () => boolean, transcript: Transcript): Found | undefined {
+function providerMiss(between: Between, inTurns: () => CallsInTurns, transcript: Transcript): Found | undefined {
 	if (isFoundAgain(between)) return { cause: "provider", detail: "the next call read the earlier cache again" };
 	const { before, now, next } = between;
 	if (!next || now.isPrompt || isBreak(now.usage, next)) return undefined;
 	const grown = now.usage.inputTokens - before.usage.inputTokens;
-	if (grown < charsAdded(before, now, transcript) / mostCharsPerToken || !isStable()) return undefined;
+	if (grown < charsAdded(before, now, transcript) / mostCharsPerToken) return undefined;
+	const { all, kept, found } = inTurns();
+	// The program keeps its prompt in the middle of turns, as what most of those calls read shows.
+	if (kept + found < all * leastStable) return undefined;
 	return {
 		cause: "provider",
 		detail: "in the middle of a turn; the prompt only grew, and the next call read it again",
 	};
 }
 
-/** Whether the program keeps its prompt in the middle of turns, as what most of those calls read shows. */
-function isStableInTurns(calls: readonly Call[]): boolean {
-	let [all, kept] = [0, 0];
+type CallsInTurns = ReturnType<typeof callsInTurns>;
+
+/** Calls in the middle of turns: all, those that read the cache of the call before, and those whose cache the next call found. */
+function callsInTurns(calls: readonly Call[]) {
+	let [all, kept, found] = [0, 0, 0];
 	for (let index = 1; index < calls.length; index += 1) {
 		const [before, now] = [calls[index - 1] as Call, calls[index] as Call];
 		if (now.isPrompt) continue;
 		all += 1;
-		if (!isBreak(before.usage, now) || isFoundAgain({ before, now, next: calls[index + 1] })) kept += 1;
+		if (!isBreak(before.usage, now)) kept += 1;
+		else if (isFoundAgain({ before, now, next: calls[index + 1] })) found += 1;
 	}
-	return kept >= all * leastStable;
+	return { all, kept, found };
 }
 
 /** Prose and code have some four. */

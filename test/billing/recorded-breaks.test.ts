@@ -146,6 +146,14 @@ describe("the breaks of a recorded session", () => {
 		]);
 	});
 
+	it("are of reasoning where a prompt for OpenAI shrinks as a turn begins", () => {
+		const calls = growing(4).map((call) => ({ ...call, model: "gpt-5.5", thinks: true }));
+		const next = { input: 25_000, read: 2_000, user: "Go on.", model: "gpt-5.5", thinks: true };
+		expect(causes(claudeSession([...calls, next]))).toEqual([
+			[5, "reasoning", "at least 1 000 tokens of earlier turns were left out"],
+		]);
+	});
+
 	it("are of messages that are gone where the prompt shrinks", () => {
 		expect(causes(claudeSession([...growing(10), { input: 30_000, read: 8_000, user: "Go on." }]))).toEqual([
 			[11, "earlier_message", "at least 8 000 tokens of earlier messages were left out"],
@@ -165,6 +173,27 @@ describe("the breaks of a recorded session", () => {
 		// At the end nothing shows that the cache is there.
 		const last = calls.map((call, index) => (index === 11 ? { ...call, read: 8_000 } : call));
 		expect(causes(claudeSession(last))).toEqual([[12, "unknown", expect.stringMatching(/^in the middle of a turn/)]]);
+	});
+
+	it("are of the start of the prompt where a turn begins and nothing was read, if the provider keeps its cache within turns", () => {
+		const restarted = (count: number) => {
+			const calls = growing(count);
+			const { input } = calls.at(-1) as { readonly input: number };
+			return [...calls, { input: input + 2_000, read: 0, user: "Go on." }];
+		};
+		expect(causes(claudeSession(restarted(40)))).toEqual([
+			[41, "prompt_start", expect.stringContaining("started again")],
+		]);
+		expect(causes(claudeSession(restarted(10)))).toEqual([[11, "unknown", expect.stringMatching(/^at a message/)]]);
+		const kinds = (calls: readonly Call[]) => causes(claudeSession(calls)).map(([call, cause]) => [call, cause]);
+		const lossy = restarted(40).map((call, index) => (index === 20 ? { ...call, read: 0 } : call));
+		expect(kinds(lossy)).toEqual([
+			[21, "provider"],
+			[41, "unknown"],
+		]);
+		// The tools and the system prompt were read: something behind them changed.
+		const kept = restarted(40).map((call, index) => (index === 40 ? { ...call, read: 15_000 } : call));
+		expect(kinds(kept)).toEqual([[41, "unknown"]]);
 	});
 
 	it("cost what the tokens cost more than reading them, where the price of the model is known", () => {

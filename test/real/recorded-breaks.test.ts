@@ -19,8 +19,9 @@ it.skipIf(!hasRealData)("breaks of recorded sessions have a cause where the reco
 		return breaks.filter(({ cause }) => cause !== "unknown").length / breaks.length;
 	};
 	expect(known("claude-code")).toBeGreaterThan(0.9);
-	expect(known("codex-rollout")).toBeGreaterThan(0.7);
+	expect(known("codex-rollout")).toBeGreaterThan(0.9);
 	expect(known("opencode")).toBeGreaterThan(0.8);
-	// pi notes no start of the program.
-	expect(known("pi")).toBeGreaterThan(0.3);
+	expect(known("pi")).toBe(1);
+	const all = [...byFormat.values()].flat();
+	expect(all.filter(({ cause }) => cause !== "unknown").length / all.length).toBeGreaterThan(0.95);
 });
