@@ -179,7 +179,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	if (refusal) return refuse(response, refusal);
 	const { method = "GET", url: path = "/", headers, rawHeaders } = request;
 	const { options, upstreams, ledger, pages } = running;
-	if (await pages(method, path, response)) return;
+	if (await pages(request, response)) return;
 	const route = routeOf({ method, path, headers }, options.upstreams);
 	if (!route) return refuse(response, { status: 404, message: "This proxy has no upstream for this request." });
 	ledger.count("requests");

@@ -300,6 +300,8 @@ export function plotIn(container, heightFor = (width) => Math.round(Math.min(380
 	let draw;
 	/** @type {number | undefined} */
 	let pointed;
+	/** @type {import("uplot").AlignedData} */
+	let drawn = [];
 	const point = () => {
 		const x = pointed === undefined ? undefined : plot?.data[0]?.[pointed];
 		if (plot === undefined || x === undefined || x === null) return;
@@ -325,14 +327,25 @@ export function plotIn(container, heightFor = (width) => Math.round(Math.min(380
 		 * @param {import("uplot").AlignedData} data
 		 */
 		show(optionsFor, data) {
+			drawn = data;
 			draw = () => {
 				plot?.destroy();
 				width = container.clientWidth;
 				const now = size();
-				plot = new uPlot({ ...now, legend: { show: false }, ...optionsFor(now.width) }, data, container);
+				plot = new uPlot({ ...now, legend: { show: false }, ...optionsFor(now.width) }, drawn, container);
 				point();
 			};
 			draw();
+		},
+		/**
+		 * Draws other data with the same options.
+		 *
+		 * @param {import("uplot").AlignedData} data
+		 */
+		update(data) {
+			drawn = data;
+			plot?.setData(data);
+			point();
 		},
 		redraw: () => draw?.(),
 		/** @param {number} index of the call for the cursor */
@@ -344,7 +357,7 @@ export function plotIn(container, heightFor = (width) => Math.round(Math.min(380
 }
 
 /** No ticks between calls. */
-const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
+export const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
 
 /** @param {number} width of the plot in pixels */
 const callAxis = (width) => axis({ label: "LLM call", space: spaceOfTicks(width), incrs: wholeSteps });
@@ -403,7 +416,7 @@ const money = new Intl.NumberFormat("en", { style: "currency", currency: "USD", 
  *
  * @param {number} value
  */
-const shortCount = (value) => compact.format(value);
+export const shortCount = (value) => compact.format(value);
 
 /**
  * The same of a cost: `12.3K` in prices of one token, or `$1.2`.
