@@ -80,7 +80,7 @@ export function estimatedBill({ parts, before, scale, terms, isCold }: Omit<Bill
 }
 
 /** The price of a token that the provider has not read, without a step. */
-function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
+export function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
 	const rest = usage && usage.input + usage.cacheWrite;
 	if (!usage || !rest) return terms.prices.cache_write;
 	const { input: factor } = stepFactors(terms.prices, promptTokens(usage));

@@ -59,7 +59,21 @@ export interface ResultLine extends Origin {
 	readonly chars_after: number;
 }
 
-export type FigureLine = RequestLine | PingLine | RefusalLine | ResultLine;
+/** A request of which the provider read less from its cache than had been sent before. */
+export interface BreakLine extends Origin {
+	readonly kind: "break";
+	readonly model?: string | undefined;
+	/** One of `breakCauses`, or one of a newer version. */
+	readonly cause: string;
+	/** Sent before and again, and not read from the cache. */
+	readonly tokens: number;
+	/** US dollars that they cost more than reading them. */
+	readonly usd?: number | undefined;
+	/** MCP servers whose tools changed, by names that hold no text. */
+	readonly servers?: readonly string[] | undefined;
+}
+
+export type FigureLine = RequestLine | PingLine | RefusalLine | ResultLine | BreakLine;
 
 /** A line as the process makes it, which adds its origin. */
 export type Figure = FigureLine extends infer Line
@@ -90,6 +104,8 @@ export function readLine(text: string): FigureLine | undefined {
 			return withNumbers(value, ["billed"]);
 		case "refusal":
 			return withNumbers(value, []);
+		case "break":
+			return typeof value.cause === "string" ? withNumbers(value, ["tokens"]) : undefined;
 		case "result":
 			return withNumbers(value, ["chars_before", "chars_after"]);
 		default:

@@ -1,6 +1,7 @@
 import type { RequestParts } from "../billing/unedited-bill.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
+import { type BreakRecord, newBreakRecord } from "./break-record.ts";
 import { newSums, type Sums } from "./request-sums.ts";
 
 /** What the ledger knows of a conversation. */
@@ -25,6 +26,7 @@ export interface Account {
 	isTold: boolean;
 	/** The last request, unedited and as sent. */
 	before: RequestParts | undefined;
+	readonly breaks: BreakRecord;
 }
 
 /** Requests without new decisions, one after the other for the same reason. They count from 1. */
@@ -59,6 +61,7 @@ export function newAccount(api: string, at: number): Account {
 		scale: undefined,
 		isTold: true,
 		before: undefined,
+		breaks: newBreakRecord(),
 	};
 }
 
@@ -80,7 +83,7 @@ const mostRequests = 2_000;
 const mostUndecided = 200;
 
 /** Notes the latest request, which the sums have already. */
-export function noteRequest(
+export function notePoint(
 	{ points, undecided, sums, last }: Account,
 	point: Account["points"][number],
 	why: NoDecision | undefined,

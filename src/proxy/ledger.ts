@@ -6,7 +6,8 @@ import type { Figures } from "../figures/store.ts";
 import type { NoDecision } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { RequestFacts } from "../sending/facts.ts";
-import { type Account, newAccount, noteEdit, noteRequest, pointsOf, shownName } from "./ledger-account.ts";
+import { noteRequest } from "./break-record.ts";
+import { type Account, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
 import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
@@ -192,6 +193,12 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			};
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
+			const broken = noteRequest(account.breaks, facts, {
+				parts,
+				usage,
+				number: account.sums.requests,
+				last: account.last,
+			});
 			account.before = parts;
 			if (facts.isFrozen && !account.wasFrozen) frozen += 1;
 			account.wasFrozen ||= facts.isFrozen;
@@ -200,7 +207,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			account.state = facts.why;
 			account.program = programName(figures?.program ?? program) ?? account.program;
 			const { tokens_sent: sent, tokens_left_out: leftOut } = sums;
-			noteRequest(account, [sent, leftOut, Math.round(billed), Math.round(billedUnedited)], given.noDecision);
+			notePoint(account, [sent, leftOut, Math.round(billed), Math.round(billedUnedited)], given.noDecision);
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
 			figures?.add(
 				{
@@ -220,6 +227,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				},
 				program,
 			);
+			if (broken) figures?.add(broken, program);
 			return { repeated: raw.repeated };
 		},
 		totals(): ProxyTotals {
@@ -281,6 +289,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 					first_point: account.sums.requests - account.points.length + 1,
 					undecided: hasDetails(id, index) ? account.undecided : [],
 					results: hasDetails(id, index) ? [...account.results.values()] : [],
+					/** Requests of which the provider read less from its cache than was sent before, and why. */
+					breaks: hasDetails(id, index) ? [...account.breaks.entries] : [],
 				})),
 			};
 		},

@@ -1,3 +1,4 @@
+import { headOf, type RequestHead, type RequestSettings, settingsOf } from "../billing/request-head.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { RequestParts } from "../billing/unedited-bill.ts";
 import { once } from "../conversation/lists.ts";
@@ -30,11 +31,28 @@ export interface RequestFacts {
 	/** Tokens of reasoning that is left out. */
 	readonly reasoningLeftOut: number;
 	readonly parts: () => RequestParts;
+	readonly prompt: PromptFacts;
+}
+
+/** What a provider's cache hangs on beside the messages. */
+interface PromptFacts {
+	/** When the request came, in ms since 1970, and how long the conversation had been idle, if that is known. */
+	readonly at: number;
+	readonly idle: number | undefined;
+	readonly head: () => RequestHead;
+	readonly settings: () => RequestSettings;
+	readonly roleOf: (message: number) => string | undefined;
+	/** Whether a breakpoint of its own keeps the head in the cache, or the provider caches by itself. */
+	readonly keepsHead: () => boolean;
 }
 
 /** A result that is not sent as the host sent it. Names and ids are untrusted. */
 export interface EditedResult {
 	readonly key: string;
+	/** The place of its message. */
+	readonly message: number;
+	/** Whether it is sent so from this request on. */
+	readonly isNew: boolean;
 	readonly reason: "masked" | "cut" | "cleared";
 	/** Why it changed with this request; `undefined` if it was so before. */
 	readonly why: Why | undefined;
@@ -80,6 +98,15 @@ export async function factsOf(what: {
 			const unedited = partsOf(transcript, meter, requestOverhead(meter.countTokens));
 			return { unedited, sent: partsAfter(unedited, [...edited, ...thoughts]) };
 		}),
+		prompt: {
+			at: opened.at,
+			idle: opened.conversation === undefined ? undefined : opened.idle,
+			head: () => headOf(source.document, transcript),
+			settings: () => settingsOf(source.document),
+			roleOf: (message) => transcript.messages[message]?.role,
+			keepsHead: () =>
+				terms.caching !== "asked" || transcript.surroundings.some((text) => text.includes('"cache_control"')),
+		},
 	};
 }
 
@@ -105,10 +132,11 @@ function editedResults(
 			return [{ message, name, saved: tokensBefore - written, result: undefined }];
 		const tokensAfter = Math.min(tokensBefore, written);
 		const named = { key: keys[place] as string, reason: state.kind, toolName: call?.name, ref: state.ref };
-		const isNew = decided.has(place) && isGone(state);
+		const isNew = decided.has(place);
 		const becauseOf = asked.has(place) ? ("the agent asked" as const) : why;
-		const about = { ...named, why: isNew ? becauseOf : undefined, tokensBefore, tokensAfter };
-		return [{ message, name, saved: tokensBefore - tokensAfter, result: about }];
+		const about = { ...named, message, isNew, tokensBefore, tokensAfter };
+		const edited = { ...about, why: isNew && isGone(state) ? becauseOf : undefined };
+		return [{ message, name, saved: tokensBefore - tokensAfter, result: edited }];
 	});
 }
 

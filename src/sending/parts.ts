@@ -1,3 +1,4 @@
+import { billingHeader } from "../billing/request-head.ts";
 import type { SizedPart } from "../billing/unedited-bill.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { measure, type TokenMeter } from "../conversation/measure.ts";
@@ -35,12 +36,6 @@ export function partsAfter(parts: readonly SizedPart[], changes: readonly PartCh
 	return after;
 }
 
-export const billingHeader = "x-anthropic-billing-header:";
-
-/**
- * Claude Code begins `system` with a block of its own that differs in each request (`x-anthropic-billing-header: …;
- * cch=…`). Anthropic takes it out before it looks into its cache, so it is not part of the prefix.
- */
 function withoutBillingHeader(text: string): string {
 	if (!text.includes(billingHeader)) return text;
 	try {

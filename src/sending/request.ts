@@ -63,15 +63,20 @@ export function openRequest(
 	const source: ReadConversation = readConversation(body, policy.mask.observations, formats);
 	const { transcript } = source;
 	const conversation = conversationKey(transcript);
-	if (conversation === undefined) return { source, transcript, conversation };
+	const at = now();
+	if (conversation === undefined) return { source, transcript, conversation, at };
 	const branch = histories.continuedBy(conversation, transcript);
 	const remembered = memory.recall(conversation);
 	const { lastCall } = remembered;
 	const { lifetime } = terms;
+	const idle = lastCall === undefined ? undefined : at - lastCall;
 	return {
 		source,
 		transcript,
 		conversation,
+		at,
+		/** Milliseconds since the request before, if it is known. */
+		idle,
 		remembered,
 		branch: branch as Branch | undefined,
 		/** By place, our answers to what the agent asks with this request. */
@@ -80,7 +85,7 @@ export function openRequest(
 		sent: branch?.keys.length ?? 0,
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
-		isCold: decides && lastCall !== undefined && lifetime > 0 && now() - lastCall > lifetime,
+		isCold: decides && idle !== undefined && lifetime > 0 && idle > lifetime,
 		isHeldOut: isHeldOut(conversation, holdout),
 	};
 }

@@ -152,6 +152,14 @@ describe("a bill that cannot be told", () => {
 			results: [],
 			reasoningLeftOut: 0,
 			parts: () => ({ unedited, sent }),
+			prompt: {
+				at: 0,
+				idle: undefined,
+				head: () => ({ tools: [], system: "", systemChars: 0 }),
+				settings: () => ({}),
+				roleOf: () => undefined,
+				keepsHead: () => true,
+			},
 		} as const;
 		ledger.count("requests");
 		return ledger.enter(facts, { api: "anthropic", wasEdited: true, usage });

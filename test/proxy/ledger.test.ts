@@ -56,6 +56,15 @@ const answers: Readonly<Record<SessionApi, (input: number, read: number) => unkn
 	}),
 };
 
+const noPrompt = {
+	at: 0,
+	idle: undefined,
+	head: () => ({ tools: [], system: "", systemChars: 0 }),
+	settings: () => ({}),
+	roleOf: () => undefined,
+	keepsHead: () => true,
+};
+
 async function status(url: string) {
 	return JSON.parse((await send(url, { path: "/palimpsest/status" })).body.toString());
 }
@@ -215,7 +224,15 @@ describe("the names of models and tools", () => {
 	it("stay on one line and have a limit", () => {
 		const ledger = createLedger({ now: () => 0 });
 		const name = `\u001b[2Jname\r\nall: 0 requests\u202e\u2028${"x".repeat(1_000_000)}`;
-		const result = { key: "1", reason: "masked", why: "it pays", toolName: name, ref: undefined } as const;
+		const result = {
+			key: "1",
+			message: 2,
+			isNew: true,
+			reason: "masked",
+			why: "it pays",
+			toolName: name,
+			ref: undefined,
+		} as const;
 		const facts = {
 			conversation: "one",
 			start: "start",
@@ -227,6 +244,7 @@ describe("the names of models and tools", () => {
 			terms: cacheTerms({}, "openai", policyOf().prices),
 			results: [{ ...result, tokensBefore: 9, tokensAfter: 1 }],
 			parts: () => ({ unedited: [], sent: [] }),
+			prompt: noPrompt,
 		} as const;
 		ledger.enter(facts, { api: "openai", wasEdited: true, usage: undefined });
 		const [conversation] = ledger.status().conversations;

@@ -1,0 +1,33 @@
+import type { BreakCause } from "./cache-break.ts";
+
+/** One line that says what can be done against breaks of a cause; `undefined` where nothing can, or we decided it. */
+export function adviceOn({
+	cause,
+	server,
+	times,
+}: {
+	readonly cause: BreakCause | (string & {});
+	/** An MCP server whose tools changed. */
+	readonly server?: string | undefined;
+	/** How often they did. */
+	readonly times?: number | undefined;
+}): string | undefined {
+	if (cause === "tools" && server !== undefined) return adviceOnServer(server, times ?? 1);
+	return advices[cause];
+}
+
+function adviceOnServer(server: string, times: number): string {
+	if (times < 2)
+		return `The tools of your MCP server ${server} came, went or changed: connect it before a conversation starts.`;
+	return `Your MCP server ${server} keeps changing its tool list (${times} times): fix its version, or switch it off where you can.`;
+}
+
+const advices: Readonly<Record<string, string | undefined>> = {
+	pause:
+		"Come back within the time that the cache lives; `palimpsest proxy --keep-warm` keeps that of Anthropic through short pauses.",
+	model: "Change the model at the start of a conversation, or ask the other model in a subagent.",
+	tools: "Choose tools and modes before a conversation starts: each change writes all of it again.",
+	system: "Keep the time, the date and whatever else changes out of the system prompt.",
+	effort: "Set the effort, the thinking and the format of answers before a conversation starts.",
+	earlier_message: "Your program rewrites its own history: look for its setting that clears or trims old results.",
+};
