@@ -14,7 +14,7 @@ export interface BreakRecord {
 	readonly servers: Map<string, number>;
 }
 
-interface BreakEntry {
+export interface BreakEntry {
 	/** Counted from 1. */
 	readonly request: number;
 	readonly cause: BreakCause;

@@ -30,7 +30,7 @@ export interface Account {
 }
 
 /** Requests without new decisions, one after the other for the same reason. They count from 1. */
-interface Undeciding {
+export interface Undeciding {
 	readonly from: number;
 	to: number;
 	readonly why: NoDecision;
@@ -38,7 +38,7 @@ interface Undeciding {
 	last: number;
 }
 
-interface ResultEntry {
+export interface ResultEntry {
 	readonly request: number;
 	readonly what: EditedResult["reason"];
 	readonly why: Why | "it is large";
