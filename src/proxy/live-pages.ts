@@ -22,10 +22,11 @@ const headers = {
 };
 
 /**
- * Answers the proxy's own paths: `/palimpsest/` is a page that asks for `/palimpsest/status` every few seconds;
- * `/palimpsest/status` has the figures as JSON, with `?conversation=ID` the requests of that conversation alone;
+ * Answers the proxy's own paths: `/palimpsest/` is a page that asks for `/palimpsest/status` again and again;
+ * `/palimpsest/status` has the figures as JSON, with `?conversation=ID` the requests of that conversation alone, and waits
+ * for a change where a client that knows the present figures prefers that;
  * `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that the proxy runs; `/palimpsest/metrics`, if
- * asked for, is for Prometheus. Resolves with false for others.
+ * asked for, is for Prometheus. `answer` resolves with false for others.
  */
 export function livePages({
 	ledger,
@@ -36,7 +37,28 @@ export function livePages({
 	readonly archive: Archive | undefined;
 	readonly metrics?: ProxyMetrics | undefined;
 }) {
-	return async (request: Pick<IncomingMessage, "method" | "url" | "headers">, response: ServerResponse) => {
+	/** Sends each answer that is held until a figure changes. */
+	const held = new Map<ServerResponse, () => void>();
+	const statusBody = (alone: string | undefined) => {
+		const body = `${JSON.stringify(ledger.status(alone))}\n`;
+		return { body, tag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
+	};
+	const hold = (response: ServerResponse, write: () => void, seconds: number): void => {
+		const end = (): void => {
+			clearTimeout(timer);
+			held.delete(response);
+			stop();
+		};
+		const send = (): void => {
+			end();
+			write();
+		};
+		const timer = setTimeout(send, 1_000 * seconds);
+		const stop = ledger.onChange(send);
+		held.set(response, send);
+		response.on("close", end);
+	};
+	const answerPage = async (request: Pick<IncomingMessage, "method" | "url" | "headers">, response: ServerResponse) => {
 		const { method = "GET", url = "/" } = request;
 		const [pathname = "", query] = url.split("?", 2);
 		if (pathname !== "/palimpsest" && !pathname.startsWith(base)) return false;
@@ -60,10 +82,16 @@ export function livePages({
 			return answer(200, "application/json", `${JSON.stringify({ status: "ok", version, pid: process.pid })}\n`);
 		if (rest === "status") {
 			const alone = new URLSearchParams(query).get("conversation") ?? undefined;
-			const body = `${JSON.stringify(ledger.status(alone))}\n`;
-			const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-			if (request.headers["if-none-match"] !== tag) return answer(200, "application/json", body, { ETag: tag });
-			response.writeHead(304, { ...headers, ETag: tag }).end();
+			const known = request.headers["if-none-match"];
+			const write = () => {
+				const { body, tag } = statusBody(alone);
+				if (known !== tag) return answer(200, "application/json", body, { ETag: tag });
+				response.writeHead(304, { ...headers, ETag: tag }).end();
+				return true;
+			};
+			const seconds = secondsToWait(request);
+			if (seconds > 0 && known === statusBody(alone).tag) hold(response, write, seconds);
+			else write();
 			return true;
 		}
 		if (rest === "metrics" && metrics) return answer(200, "text/plain", await metrics.text());
@@ -82,6 +110,23 @@ export function livePages({
 			return answer(404, "text/plain", `${error.message}\n`);
 		}
 	};
+	return {
+		answer: answerPage,
+		/** Sends the answers that are held, so that a page has the last figures. Resolves once they are sent. */
+		async end(): Promise<void> {
+			const sent = Array.from(held.keys(), (response) => new Promise((resolve) => response.on("close", resolve)));
+			for (const send of held.values()) send();
+			await Promise.all(sent);
+		},
+	};
+}
+
+const longestWait = 30;
+
+/** Of `Prefer: wait=20` (RFC 7240): for so many seconds the answer may wait for a change. */
+function secondsToWait({ headers }: Pick<IncomingMessage, "headers">): number {
+	const [, seconds = "0"] = /^wait=(\d{1,3})$/.exec(String(headers.prefer ?? "")) ?? [];
+	return Math.min(longestWait, Number(seconds));
 }
 
 /** The figures for browsers that run no script. */

@@ -138,6 +138,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		settled,
 		async close() {
 			const closed = new Promise((resolve) => server.close(resolve));
+			await inTime(running.pages.end(), longestEndMs);
 			server.closeAllConnections();
 			running.keepWarm?.close();
 			for (const upstream of upstreams.values()) upstream.close();
@@ -179,7 +180,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	if (refusal) return refuse(response, refusal);
 	const { method = "GET", url: path = "/", headers, rawHeaders } = request;
 	const { options, upstreams, ledger, pages } = running;
-	if (await pages(request, response)) return;
+	if (await pages.answer(request, response)) return;
 	const route = routeOf({ method, path, headers }, options.upstreams);
 	if (!route) return refuse(response, { status: 404, message: "This proxy has no upstream for this request." });
 	ledger.count("requests");

@@ -104,11 +104,16 @@ export function liveStatus(conversations: readonly LiveConversation[], own: Part
 export async function serveLive(status: LiveStatus) {
 	let shown = status;
 	const asked: string[] = [];
-	const ledger = { status: (alone?: string) => choose(shown, alone) } as unknown as Ledger;
+	const listeners = new Set<() => void>();
+	const onChange = (listener: () => void) => {
+		listeners.add(listener);
+		return () => listeners.delete(listener);
+	};
+	const ledger = { onChange, status: (alone?: string) => choose(shown, alone) } as unknown as Ledger;
 	const pages = livePages({ ledger, archive: await openArchive({ where: "memory" }) });
 	const server: Server = createServer((request, response) => {
 		asked.push(request.url ?? "");
-		void pages(request, response);
+		void pages.answer(request, response);
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	return {
@@ -116,6 +121,7 @@ export async function serveLive(status: LiveStatus) {
 		asked,
 		show(next: LiveStatus) {
 			shown = next;
+			for (const listener of [...listeners]) listener();
 		},
 		async close() {
 			server.closeAllConnections();

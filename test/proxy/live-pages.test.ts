@@ -118,6 +118,27 @@ describe("the live page", () => {
 		expect((await ask(latest as string, { "If-None-Match": headers.etag })).status).toBe(200);
 	});
 
+	it("tells a figure once it changes, and the last figures as the proxy ends, to who prefers to wait", async () => {
+		const proxy = await startUsed();
+		const path = "/palimpsest/status?conversation=";
+		const { headers } = await send(proxy.url, { path });
+		const wait = (tag = "") => send(proxy.url, { path, headers: { "If-None-Match": tag, Prefer: "wait=20" } });
+		let isAnswered = false;
+		const next = wait(headers.etag).then((answer) => {
+			isAnswered = true;
+			return answer;
+		});
+		await send(proxy.url, { path: "/palimpsest/healthz" });
+		expect(isAnswered).toBe(false);
+		await sendSettled(proxy, requestOf("anthropic", turnsOf(7, 6_000), "A task with <b>markup</b> & secret words."));
+		expect((await next).status).toBe(200);
+		const now = await send(proxy.url, { path });
+		const last = wait(now.headers.etag);
+		await send(proxy.url, { path: "/palimpsest/healthz" });
+		await proxy.close();
+		expect(await last).toMatchObject({ status: 304, headers: { etag: now.headers.etag } });
+	});
+
 	it("says that the proxy runs, which version, and in which process", async () => {
 		const proxy = await startProxyTo("http://127.0.0.1:9");
 		const { status, headers, body } = await send(proxy.url, { path: "/palimpsest/healthz" });

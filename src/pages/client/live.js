@@ -18,7 +18,10 @@ import { onSchemeChange } from "./plots.js";
 /** @import { LiveConversation, LiveStatus } from "../live-data.ts" */
 /** @import { Cell } from "./live-table.js" */
 
-const secondsBetween = 3;
+/** Seconds between two answers, at least. */
+const leastBetween = 0.25;
+const secondsToRetry = 1;
+const secondsToHold = 20;
 
 /** @type {LiveStatus} */
 let status = JSON.parse(byId("data").textContent ?? "");
@@ -104,18 +107,22 @@ connection("live");
 show();
 void keepAsking();
 
-/** Asks for the status again and again, while the page is seen. */
+/** Asks for the status again and again, while the page is seen. The proxy answers once a figure changes. */
 async function keepAsking() {
 	let failures = 0;
 	let tag = "";
-	let asked = select.value;
 	for (;;) {
-		if (failures > 0 || asked === select.value) await pause(failures === 1 ? 1 : secondsBetween);
-		asked = select.value;
+		await pause(failures === 0 ? leastBetween : secondsToRetry);
+		const asking = new AbortController();
+		wake = () => asking.abort();
 		try {
-			const alone = `status?conversation=${encodeURIComponent(asked)}`;
-			const headers = tag === "" ? {} : { "If-None-Match": tag };
-			const answer = await fetch(alone, { headers, cache: "no-store", signal: AbortSignal.timeout(10_000) });
+			const known = tag === "" ? {} : { "If-None-Match": tag, Prefer: `wait=${secondsToHold}` };
+			const answer = await fetch(`status?conversation=${encodeURIComponent(select.value)}`, {
+				headers: known,
+				cache: "no-store",
+				signal: AbortSignal.any([asking.signal, AbortSignal.timeout(2_000 * secondsToHold)]),
+			});
+			if (!answer.ok && answer.status !== 304) throw new Error(`status ${answer.status}`);
 			if (answer.status !== 304) {
 				/** @type {LiveStatus} */
 				const next = await answer.json();
@@ -129,6 +136,7 @@ async function keepAsking() {
 			answered = Date.now();
 			connection("live");
 		} catch {
+			if (asking.signal.aborted) continue;
 			failures += 1;
 			if (failures === 2) connection("ended");
 		}
