@@ -73,7 +73,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 	let frozen = 0;
 	const all = { edited: newSums(), held_out: newSums() };
 	const listeners = new Set<() => void>();
-	const changed = (): void => {
+	const entered = (): void => {
 		for (const listener of [...listeners]) listener();
 	};
 	const keptWarm = { pings: 0, billed: 0, usd: 0, failed: 0 };
@@ -108,30 +108,27 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 	};
 
 	return {
-		/** Calls back whenever a figure changes. Returns what ends that. */
-		onChange(listener: () => void): () => void {
+		/** Calls back for each request and ping that is entered. Returns what ends that. */
+		onEntry(listener: () => void): () => void {
 			listeners.add(listener);
 			return () => void listeners.delete(listener);
 		},
 		fault: (kind: Fault) => {
 			faultCounts[kind] += 1;
-			changed();
 		},
 		withoutDecision: (reason: Undecided) => {
 			undecided[reason] = (undecided[reason] ?? 0) + 1;
 			undecidedLast[reason] = now();
-			changed();
 		},
 		count: (kind: keyof typeof counts) => {
 			counts[kind] += 1;
 			if (kind === "sent_again") figures?.add({ kind: "refusal" });
-			changed();
 		},
 		/** Enters a ping that keeps a cache warm. */
 		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
 			if (answer === "failed") {
 				keptWarm.failed += 1;
-				changed();
+				entered();
 				return;
 			}
 			const { usage, terms } = answer;
@@ -142,7 +139,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			keptWarm.usd += usd ?? 0;
 			const model = terms.model === undefined ? undefined : modelName(terms.model);
 			figures?.add({ kind: "ping", model, billed, usd });
-			changed();
+			entered();
 		},
 		/**
 		 * Enters a request whose answer has ended. `usage` is the provider's; without it, the bill is estimated. Returns the
@@ -242,7 +239,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				program,
 			);
 			if (broken) figures?.add(broken, program);
-			changed();
+			entered();
 			return { repeated: raw.repeated };
 		},
 		totals(): ProxyTotals {

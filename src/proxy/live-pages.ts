@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { livePage } from "../pages/live-page.ts";
@@ -24,7 +25,7 @@ const headers = {
 /**
  * Answers the proxy's own paths: `/palimpsest/` is a page that asks for `/palimpsest/status` again and again;
  * `/palimpsest/status` has the figures as JSON, with `?conversation=ID` the requests of that conversation alone, and waits
- * for a change where a client that knows the present figures prefers that;
+ * for the next entry where a client that knows the present figures prefers that;
  * `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that the proxy runs; `/palimpsest/metrics`, if
  * asked for, is for Prometheus. `answer` resolves with false for others.
  */
@@ -37,7 +38,7 @@ export function livePages({
 	readonly archive: Archive | undefined;
 	readonly metrics?: ProxyMetrics | undefined;
 }) {
-	/** Sends each answer that is held until a figure changes. */
+	/** Sends each answer that is held until a request is entered. */
 	const held = new Map<ServerResponse, () => void>();
 	const statusBody = (alone: string | undefined) => {
 		const body = `${JSON.stringify(ledger.status(alone))}\n`;
@@ -54,7 +55,7 @@ export function livePages({
 			write();
 		};
 		const timer = setTimeout(send, 1_000 * seconds);
-		const stop = ledger.onChange(send);
+		const stop = ledger.onEntry(send);
 		held.set(response, send);
 		response.on("close", end);
 	};
@@ -112,6 +113,8 @@ export function livePages({
 	};
 	return {
 		answer: answerPage,
+		/** Whether an answer to this connection is held. */
+		holds: (socket: Socket) => Array.from(held.keys()).some((response) => response.socket === socket),
 		/** Sends the answers that are held, so that a page has the last figures. Resolves once they are sent. */
 		async end(): Promise<void> {
 			const sent = Array.from(held.keys(), (response) => new Promise((resolve) => response.on("close", resolve)));
@@ -123,7 +126,7 @@ export function livePages({
 
 const longestWait = 30;
 
-/** Of `Prefer: wait=20` (RFC 7240): for so many seconds the answer may wait for a change. */
+/** Of `Prefer: wait=20` (RFC 7240): for so many seconds the answer may wait for an entry. */
 function secondsToWait({ headers }: Pick<IncomingMessage, "headers">): number {
 	const [, seconds = "0"] = /^wait=(\d{1,3})$/.exec(String(headers.prefer ?? "")) ?? [];
 	return Math.min(longestWait, Number(seconds));

@@ -13,9 +13,9 @@ import { quietEnvironment, sessionPrompt } from "./run-program.ts";
 // Records `palimpsest launch claude` and its live page as docs/launch.png: an animated PNG, which READMEs show.
 
 const script = { toolTurns: 34, fileChars: 12_000 };
-const size = { width: 960, height: 860 };
+const size = { width: 960, height: 832 };
 /** Wide enough for four figures side by side, and drawn as large as it is shown. */
-const pageSize = { viewport: { width: 1200, height: 875 }, deviceScaleFactor: 0.8 };
+const pageSize = { viewport: { width: 1200, height: 840 }, deviceScaleFactor: 0.8 };
 const frameMs = 2_000;
 const model = "claude-sonnet-5";
 const command = "palimpsest launch claude";

@@ -105,11 +105,11 @@ export async function serveLive(status: LiveStatus) {
 	let shown = status;
 	const asked: string[] = [];
 	const listeners = new Set<() => void>();
-	const onChange = (listener: () => void) => {
+	const onEntry = (listener: () => void) => {
 		listeners.add(listener);
 		return () => listeners.delete(listener);
 	};
-	const ledger = { onChange, status: (alone?: string) => choose(shown, alone) } as unknown as Ledger;
+	const ledger = { onEntry, status: (alone?: string) => choose(shown, alone) } as unknown as Ledger;
 	const pages = livePages({ ledger, archive: await openArchive({ where: "memory" }) });
 	const server: Server = createServer((request, response) => {
 		asked.push(request.url ?? "");

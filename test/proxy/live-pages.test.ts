@@ -7,7 +7,7 @@ import { version } from "../../src/version.ts";
 import { hashOf, readPage } from "../pages/read-page.ts";
 import { early, play, sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
-import { send, startProxyTo, startUpstream } from "./upstream.ts";
+import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
 async function startUsed() {
 	const { archive, start } = await startPlayed({ policy: early });
@@ -118,25 +118,28 @@ describe("the live page", () => {
 		expect((await ask(latest as string, { "If-None-Match": headers.etag })).status).toBe(200);
 	});
 
-	it("tells a figure once it changes, and the last figures as the proxy ends, to who prefers to wait", async () => {
+	it("tells who prefers to wait each request once it is entered, also the last one as the proxy ends", async () => {
 		const proxy = await startUsed();
-		const path = "/palimpsest/status?conversation=";
-		const { headers } = await send(proxy.url, { path });
-		const wait = (tag = "") => send(proxy.url, { path, headers: { "If-None-Match": tag, Prefer: "wait=20" } });
-		let isAnswered = false;
-		const next = wait(headers.etag).then((answer) => {
-			isAnswered = true;
-			return answer;
-		});
-		await send(proxy.url, { path: "/palimpsest/healthz" });
-		expect(isAnswered).toBe(false);
-		await sendSettled(proxy, requestOf("anthropic", turnsOf(7, 6_000), "A task with <b>markup</b> & secret words."));
-		expect((await next).status).toBe(200);
-		const now = await send(proxy.url, { path });
-		const last = wait(now.headers.etag);
-		await send(proxy.url, { path: "/palimpsest/healthz" });
+		const told: LiveStatus[] = [];
+		const ask = async (tag = "") => {
+			const headers = { "If-None-Match": tag, Prefer: "wait=20" };
+			const answer = await send(proxy.url, { path: "/palimpsest/status?conversation=", headers });
+			if (answer.status === 200) told.push(JSON.parse(answer.body.toString()));
+			return answer.headers.etag ?? "";
+		};
+		const asking = (async () => {
+			for (let tag = await ask(); ; ) tag = await ask(tag);
+		})().catch(() => {});
+		const requests = () => told.map(({ conversations }) => conversations[0]?.requests);
+		await until(() => told.length === 1);
+		const next = (count: number) =>
+			send(proxy.url, requestOf("anthropic", turnsOf(count, 6_000), "A task with <b>markup</b> & secret words."));
+		await next(7);
+		await until(() => told.length === 2);
+		await next(8);
 		await proxy.close();
-		expect(await last).toMatchObject({ status: 304, headers: { etag: now.headers.etag } });
+		await asking;
+		expect(requests()).toEqual([6, 7, 8]);
 	});
 
 	it("says that the proxy runs, which version, and in which process", async () => {

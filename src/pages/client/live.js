@@ -21,7 +21,7 @@ import { onSchemeChange } from "./plots.js";
 /** Seconds between two answers, at least. */
 const leastBetween = 0.25;
 const secondsToRetry = 1;
-const secondsToHold = 20;
+const secondsToHold = 10;
 
 /** @type {LiveStatus} */
 let status = JSON.parse(byId("data").textContent ?? "");
@@ -107,7 +107,7 @@ connection("live");
 show();
 void keepAsking();
 
-/** Asks for the status again and again, while the page is seen. The proxy answers once a figure changes. */
+/** Asks for the status again and again, while the page is seen. The proxy answers once it has entered a request. */
 async function keepAsking() {
 	let failures = 0;
 	let tag = "";
