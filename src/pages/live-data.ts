@@ -91,12 +91,17 @@ export const formatCount = (value: number): string => whole.format(Math.round(va
 export const counted = (count: number, one: string, many = `${one}s`): string =>
 	`${formatCount(count)} ${count === 1 ? one : many}`;
 
+/** By the number of decimals; to make one for each amount takes most of the time of an update. */
+const money = Array.from({ length: 7 }, (_, digits) => {
+	return new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+});
+
 /** `$1.24`, `−$0.0031`; small amounts with two digits that say something. */
 export function formatDollars(value: number): string {
 	const size = Math.abs(value);
 	const digits = size === 0 || size >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(size)));
-	const text = size.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-	return `${value < 0 && Number(text) !== 0 ? "−" : ""}$${text}`;
+	const text = money[digits]?.format(size) ?? "";
+	return `${value < 0 && /[1-9]/.test(text) ? "−" : ""}$${text}`;
 }
 
 const dollarsOr = (value: number | null, unknown: string) => (value === null ? unknown : formatDollars(value));
@@ -214,7 +219,7 @@ const reasons: Readonly<Record<string, string>> = {
 export const reasonName = (reason: string): string => reasons[reason] ?? reason.replaceAll("_", " ");
 
 /** What is to be known of the proxy as a whole, with its name: the refusals, faults and pings, and what is left out of the sums. */
-export function proxyRows(status: LiveStatus, timeOf: (at: number) => string): (readonly [string, string])[] {
+export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 	const { requests, faults, undecided, undecided_last: last, kept_warm: pings, held_out: heldOut, edited } = status;
 	const undecidedText = Object.entries(undecided).map(
 		([reason, count]) => `${reasonName(reason)}: ${formatCount(count)}, last ${timeOf(last[reason] ?? 0)}`,
@@ -280,4 +285,14 @@ export function conversationRows(one: LiveConversation): (readonly [string, stri
 			: []),
 		["State", states[one.state] ?? one.state.replaceAll("_", " ")],
 	];
+}
+
+const hours = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+const timeOfDay = new Intl.DateTimeFormat("en", hours);
+const timeAndDay = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", ...hours });
+
+/** `10:24`, with the day unless that is today, where the page is read. */
+export function timeOf(at: number): string {
+	const isToday = new Date(at).toDateString() === new Date().toDateString();
+	return (isToday ? timeOfDay : timeAndDay).format(at);
 }

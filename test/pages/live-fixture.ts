@@ -5,7 +5,7 @@ import type { LiveBreak, LiveConversation, LiveStatus } from "../../src/pages/li
 import type { Ledger } from "../../src/proxy/ledger.ts";
 import { livePages } from "../../src/proxy/live-pages.ts";
 
-const started = Date.UTC(2026, 10, 28, 9, 0);
+const started = Date.UTC(2026, 10, 20, 9, 0);
 
 const noSums = {
 	requests: 0,

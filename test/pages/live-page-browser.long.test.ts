@@ -49,8 +49,8 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		expect(await violations(page)).toEqual([]);
 		expect(await scrollsSideways(page)).toBe(false);
 		await pass();
-		await expect.poll(() => served.asked.length, patience).toBe(2);
-		expect(requests).toEqual([served.url, `${served.url}status?conversation=`]);
+		await expect.poll(() => served.asked.length, patience).toBeGreaterThan(2);
+		expect([...new Set(requests)]).toEqual([served.url, `${served.url}status?conversation=`]);
 		expect(complaints).toEqual([]);
 	});
 
@@ -142,6 +142,10 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		const [plot] = await paintedPlots(page);
 		expect(plot?.painted).toBeGreaterThan(500);
 		await page.locator("#points summary").click();
-		await expect.poll(() => page.locator("#points tbody tr").count(), patience).toBe(2_000);
+		const rows = page.locator("#points tbody tr");
+		await expect.poll(() => rows.count(), patience).toBe(200);
+		await page.getByRole("button", { name: "Show all 2,000" }).click();
+		await expect.poll(() => rows.count(), patience).toBe(2_000);
+		expect(await rows.last().locator("th").textContent()).toBe("501");
 	});
 });

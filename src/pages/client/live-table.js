@@ -16,7 +16,7 @@ export function liveTable(container, { caption, headings, className = "figures l
 	const region = tableRegion({ caption, label: caption, className, headings, rows: [] });
 	const body = /** @type {HTMLElement} */ (region.querySelector("tbody"));
 	container.append(region);
-	/** @type {Map<string, { row: HTMLTableRowElement, cells: HTMLElement[] }>} */
+	/** @type {Map<string, { row: HTMLTableRowElement, cells: HTMLElement[], texts: readonly unknown[] }>} */
 	let known = new Map();
 
 	return {
@@ -32,8 +32,9 @@ export function liveTable(container, { caption, headings, className = "figures l
 				next.set(key, made);
 				cells.forEach((cell, index) => {
 					const element = made.cells[index];
-					if (element) fill(element, cell);
+					if (element && made.texts[index] !== cell) fill(element, cell);
 				});
+				made.texts = cells;
 				if (made.row === place) place = place.nextElementSibling;
 				else body.insertBefore(made.row, place);
 			}
@@ -48,7 +49,7 @@ function newRow(columns) {
 	const cells = Array.from({ length: columns }, (_, index) =>
 		index === 0 ? element("th", { scope: "row" }) : element("td"),
 	);
-	return { row: element("tr", {}, cells), cells };
+	return { row: element("tr", {}, cells), cells, texts: /** @type {readonly unknown[]} */ ([]) };
 }
 
 /**

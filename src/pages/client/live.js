@@ -9,6 +9,7 @@ import {
 	proxyRows,
 	reasonName,
 	tilesOf,
+	timeOf,
 } from "../live-data.ts";
 import { byId, element } from "./elements.js";
 import { livePlot } from "./live-plot.js";
@@ -22,6 +23,8 @@ import { onSchemeChange } from "./plots.js";
 const leastBetween = 0.25;
 const secondsToRetry = 1;
 const secondsToHold = 10;
+/** Rows that a table has before it is asked for all. */
+const mostRows = 200;
 
 /** @type {LiveStatus} */
 let status = JSON.parse(byId("data").textContent ?? "");
@@ -50,49 +53,44 @@ const folded = [
 	foldedTable("points", {
 		caption: "Requests, the latest first",
 		headings: ["Request", "Sent", "Left out", "Billed", "Billed unedited"],
-		rows: ({ points, first_point: first }) =>
-			points
-				.map(([sent, leftOut, billed, unedited], index) =>
-					row(
-						String(first + index),
-						[sent, leftOut, billed].map(formatCount).concat(unedited === 0 ? "unknown" : formatCount(unedited)),
-					),
-				)
-				.reverse(),
+		items: ({ points }) => points,
+		rowOf: ([sent, leftOut, billed, unedited], index, { first_point: first }) => ({
+			key: String(first + index),
+			cells: [
+				...[first + index, sent, leftOut, billed].map(formatCount),
+				unedited === 0 ? "unknown" : formatCount(unedited),
+			],
+		}),
 	}),
 	foldedTable("results", {
 		caption: "Results, the latest first",
 		headings: ["Request", "Tool", "Result", "Tokens", "Original"],
 		className: "figures live words",
-		rows: ({ results }) =>
-			results
-				.map(({ request, tool, what, why, ref, tokens_before: before, tokens_after: after }, index) => ({
-					key: `${ref ?? index} ${what} ${request}`,
-					cells: [
-						formatCount(request),
-						tool ?? "–",
-						`${what}: ${why}`,
-						`${formatCount(before)} → ${formatCount(after)}`,
-						ref === null ? "not archived" : { text: ref, href: `originals/${encodeURIComponent(ref)}` },
-					],
-				}))
-				.reverse(),
+		items: ({ results }) => results,
+		rowOf: ({ request, tool, what, why, ref, tokens_before: before, tokens_after: after }, index) => ({
+			key: `${ref ?? index} ${what} ${request}`,
+			cells: [
+				formatCount(request),
+				tool ?? "–",
+				`${what}: ${why}`,
+				`${formatCount(before)} → ${formatCount(after)}`,
+				ref === null ? "not archived" : { text: ref, href: `originals/${encodeURIComponent(ref)}` },
+			],
+		}),
 	}),
 	foldedTable("undecided", {
 		caption: "Requests without new decisions, the latest first",
 		headings: ["Requests", "Why", "Last"],
 		className: "figures live words",
-		rows: ({ undecided }) =>
-			undecided
-				.map(({ from, to, why, last }) => ({
-					key: String(from),
-					cells: [
-						from === to ? formatCount(from) : `${formatCount(from)}–${formatCount(to)}`,
-						reasonName(why),
-						timeOf(last),
-					],
-				}))
-				.reverse(),
+		items: ({ undecided }) => undecided,
+		rowOf: ({ from, to, why, last }) => ({
+			key: String(from),
+			cells: [
+				from === to ? formatCount(from) : `${formatCount(from)}–${formatCount(to)}`,
+				reasonName(why),
+				timeOf(last),
+			],
+		}),
 	}),
 ];
 
@@ -184,7 +182,7 @@ function show() {
 	byId("empty").hidden = !isEmpty;
 	byId("filled").hidden = isEmpty;
 	showTiles();
-	showRows(byId("proxy"), proxyRows(status, timeOf));
+	showRows(byId("proxy"), proxyRows(status));
 	if (isEmpty) return;
 	showOptions();
 	const one = detailedOf(status);
@@ -332,48 +330,52 @@ function showConversations(chosen) {
 }
 
 /**
- * A table that is made once its `details` is opened, and updated while that is open.
+ * A table that is made once its `details` is opened, and updated while that is open. The latest items come first.
  *
+ * @template Item
  * @param {string} id
- * @param {{ caption: string, headings: readonly string[], className?: string, rows: (one: LiveConversation) => { key: string, cells: readonly Cell[] }[] }} about
+ * @param {{
+ *   caption: string,
+ *   headings: readonly string[],
+ *   className?: string,
+ *   items: (one: LiveConversation) => readonly Item[],
+ *   rowOf: (item: Item, index: number, one: LiveConversation) => { key: string, cells: readonly Cell[] },
+ * }} about
  */
-function foldedTable(id, { rows, ...about }) {
+function foldedTable(id, { items, rowOf, ...about }) {
 	/** @type {HTMLDetailsElement} */
 	const details = byId(id);
+	const more = element("button", { type: "button", class: "more" });
+	let most = mostRows;
 	/** @type {ReturnType<typeof liveTable> | undefined} */
 	let made;
 	const show = () => {
-		if (!details.open || shown === undefined) return;
+		const one = shown;
+		if (!details.open || one === undefined) return;
 		made ??= liveTable(details, about);
-		made.show(rows(shown));
+		const all = items(one);
+		const from = Math.max(0, all.length - most);
+		made.show(
+			all
+				.slice(from)
+				.map((item, index) => rowOf(item, from + index, one))
+				.reverse(),
+		);
+		setText(more, `Show all ${formatCount(all.length)}`);
+		if (from === 0) more.remove();
+		else if (more.parentNode === null) details.append(more);
 	};
+	more.addEventListener("click", () => {
+		most = Number.POSITIVE_INFINITY;
+		/** @type {HTMLElement | null} */ (details.querySelector(".scrolls"))?.focus();
+		show();
+	});
 	details.addEventListener("toggle", show);
 	return { show };
-}
-
-/**
- * @param {string} name
- * @param {readonly string[]} cells
- */
-function row(name, cells) {
-	return { key: name, cells: [formatCount(Number(name)), ...cells] };
 }
 
 /** @param {LiveConversation} one */
 function spanOf({ first, last }) {
 	const [from, to] = [timeOf(first), timeOf(last)];
 	return from === to ? from : `${from} to ${to}`;
-}
-
-/**
- * `10:24`, with the day unless that is today.
- *
- * @param {number} at
- */
-function timeOf(at) {
-	const date = new Date(at);
-	const isToday = date.toDateString() === new Date().toDateString();
-	const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-	const day = isToday ? {} : { month: "short", day: "numeric" };
-	return date.toLocaleString("en", /** @type {Intl.DateTimeFormatOptions} */ ({ ...day, ...time }));
 }
