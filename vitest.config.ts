@@ -4,17 +4,25 @@ import { lostFilesReporter } from "./test/support/lost-files-reporter.ts";
 
 /** Rooms whose tests neither change the process nor depend on a fresh module: they share the modules they import. */
 const sharingRooms = [
+	"billing",
 	"compaction",
 	"contract",
 	"conversation",
+	"figures",
 	"formats",
+	"gateway",
 	"guarding",
 	"json-text",
+	"lab",
 	"masking",
 	"operations",
 	"policy",
+	"proxy",
 	"replaying",
 	"restore",
+	"sending",
+	"support",
+	"trials",
 	"truncation",
 ];
 const sharing = tests(...sharingRooms);

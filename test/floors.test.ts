@@ -18,6 +18,7 @@ const rooms: readonly string[] = [
 	"compaction",
 	"guarding",
 	"replaying",
+	"trials",
 	"json-text",
 	"tokens",
 	"http",
@@ -41,7 +42,15 @@ const rooms: readonly string[] = [
 	"cli.ts",
 ];
 /** Rooms that know no file, clock, chance, process or tokenizer: counting and hashing are parameters. */
-const pure: readonly string[] = ["conversation", "masking", "truncation", "compaction", "guarding", "replaying"];
+const pure: readonly string[] = [
+	"conversation",
+	"masking",
+	"truncation",
+	"compaction",
+	"guarding",
+	"replaying",
+	"trials",
+];
 const longest = 400;
 
 interface Import {

@@ -42,8 +42,51 @@ export async function startOf(
 	return { kind: "not_started", exitCode: isAbsent ? 127 : 126, reason };
 }
 
+/**
+ * Waits for a child that leads a process group, for so many seconds at most or until `signal`. Then the whole group gets SIGTERM,
+ * and SIGKILL five seconds later; what a child that has ended leaves of its group is killed at once.
+ */
+export async function endInTime(
+	child: ChildProcess,
+	given: { readonly ended: Promise<number>; readonly seconds: number; readonly signal: AbortSignal },
+): Promise<
+	{ readonly kind: "ended"; readonly code: number } | { readonly kind: "timeout" } | { readonly kind: "interrupted" }
+> {
+	const { ended, seconds, signal } = given;
+	let late: (kind: "timeout" | "interrupted") => void = () => {};
+	const lateness = new Promise<"timeout" | "interrupted">((resolve) => {
+		late = resolve;
+	});
+	const interrupt = () => late("interrupted");
+	const timer = setTimeout(() => late("timeout"), seconds * 1_000);
+	signal.addEventListener("abort", interrupt);
+	if (signal.aborted) interrupt();
+	try {
+		const first = await Promise.race([ended, lateness]);
+		if (typeof first === "number") return { kind: "ended", code: first };
+		signalGroup(child, "SIGTERM");
+		const kill = setTimeout(() => signalGroup(child, "SIGKILL"), 5_000);
+		await ended;
+		clearTimeout(kill);
+		return { kind: first };
+	} finally {
+		clearTimeout(timer);
+		signal.removeEventListener("abort", interrupt);
+		signalGroup(child, "SIGKILL");
+	}
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+	if (pid === undefined) return;
+	try {
+		process.kill(-pid, signal);
+	} catch {
+		// All of it has ended.
+	}
+}
+
 /** Resolves at the first signal to end; a second one ends the process as if it had not been caught. */
-export function untilSignal(): Promise<string> {
+export function untilSignal(): Promise<NodeJS.Signals> {
 	return new Promise((resolve) => {
 		let isEnding = false;
 		for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {

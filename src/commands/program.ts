@@ -8,7 +8,9 @@ import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
 import { addFiguresCommands } from "./figures-options.ts";
 import { addGatewayCommand } from "./gateway-options.ts";
+import { addPolicyCommands } from "./policy-options.ts";
 import { addSetupCommands } from "./setup-options.ts";
+import { addTrialCommand } from "./trial-options.ts";
 import {
 	aboveZero,
 	addArchiving,
@@ -47,6 +49,7 @@ Examples:
   palimpsest restore masked.json                        put every original back
   palimpsest report session.jsonl                       show what fills the context window, and what would help
   palimpsest replay ~/.claude/projects                  show what each policy would have cost and lost there
+  palimpsest trial my-tasks --program claude            run tasks of your own with and without it, and compare
 
 FILE may be -, for standard input. JSON goes to standard output, messages for people to standard error.
 Exit codes: 0 done, 1 refused input or something not found, 2 wrong usage, 3 guard: does not fit, 70 a defect of Palimpsest.`;
@@ -70,6 +73,7 @@ export function createProgram(): Command {
 	addLaunchCommand(program);
 	addArchiveReaders(program);
 	addReportCommands(program);
+	addTrialCommand(program);
 	addSetupCommands(program);
 	addArchiveCommands(program);
 	addPolicyCommands(program);
@@ -345,23 +349,6 @@ function addArchiveCommands(program: Command): void {
 	command("sweep", "Delete the originals that are past their retention now.");
 	command("export", "Print every original as a line of JSON.");
 	command("clear", "Delete every original.").requiredOption("--yes", "confirm");
-}
-
-function addPolicyCommands(program: Command): void {
-	const policy = program.command("policy").description("Show or check the policy.");
-	const commands = () => import("./policy.ts");
-	addCommand(policy, "show", "Print the policy in force.").action(async (options) =>
-		(await commands()).showPolicy(options),
-	);
-	const command = (signature: string, description: string) => policy.command(signature).description(description);
-	command("presets [name]", "List the presets, or print one.").action(async (name) =>
-		(await commands()).showPresets(name),
-	);
-	command("schema", "Print the JSON Schema of a policy.").action(async () => (await commands()).showPolicySchema());
-	command("reference", "Print the reference page.").action(async () => (await commands()).showPolicyReference());
-	addCommand(policy, "check [file]", "Check a policy file, or the configuration.").action(async (file, options) =>
-		(await commands()).checkPolicy(file, options),
-	);
 }
 
 /** `palimpsest hook`: its answers, and entering it in the settings of agent programs. */

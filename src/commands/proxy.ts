@@ -1,6 +1,5 @@
-import { spawn } from "node:child_process";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, probeArchive } from "../archive/open.ts";
@@ -8,10 +7,9 @@ import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { openFigures } from "../figures/store.ts";
 import { anyProgram } from "../hosts/any-program.ts";
-import type { LaunchedProgram, LaunchSurroundings, Pointing } from "../hosts/host.ts";
+import type { LaunchedProgram } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
-import { keepNewEntries, linkEntries } from "../hosts/linked-folder.ts";
-import { ownCommand, ownCommandLine, shellWord, windowsWord } from "../hosts/own-command.ts";
+import { ownCommandLine, shellWord } from "../hosts/own-command.ts";
 import { isLoopback } from "../http/address.ts";
 import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
@@ -22,6 +20,7 @@ import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from 
 import { addRunning, removeRunning } from "../proxy/running.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
+import { type BehindProxy, pointingOf, startBehind } from "./behind-proxy.ts";
 import {
 	type ArchiveCommandOptions,
 	archiveVariables,
@@ -33,7 +32,7 @@ import {
 	show,
 	withArchive,
 } from "./input-output.ts";
-import { exitCodeOfEnd, passSignals, startOf, untilSignal } from "./processes.ts";
+import { passSignals, untilSignal } from "./processes.ts";
 import { defaultPort } from "./proxy-status.ts";
 import { refuseUnknown, refuseUsage } from "./usage.ts";
 
@@ -124,7 +123,7 @@ async function warnIfUnusable(
 	}
 }
 
-function upstreamsOf(given: readonly string[]): Upstreams {
+export function upstreamsOf(given: readonly string[]): Upstreams {
 	const named = given.flatMap((one) => one.split(","));
 	return Object.fromEntries(
 		named.map((one) => {
@@ -161,7 +160,7 @@ export async function launch(name: string, parameters: readonly string[], option
 	}
 	await saveAddressOf(options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
-	const given = { parameters, firstParty: options.firstParty ?? true };
+	const given = { parameters, firstParty: options.firstParty ?? true, projectFolder: process.cwd() };
 	try {
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...given, port: 0, folder });
@@ -209,75 +208,18 @@ function knownProgram(name: string, { upstream }: LaunchOptions): LaunchedProgra
 	return launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
 }
 
-function pointingOf(
-	{ point }: LaunchedProgram,
-	{ port, ...given }: { readonly port: number } & Pick<LaunchSurroundings, "folder" | "parameters" | "firstParty">,
-) {
-	return point({
-		...given,
-		origin: `http://127.0.0.1:${port}`,
-		platform: process.platform,
-		homeFolder: homedir(),
-		projectFolder: process.cwd(),
-		environment: process.env,
-	});
-}
-
-interface Launch {
-	readonly pointing: Pointing;
-	readonly parameters: readonly string[];
-	readonly options: ArchiveCommandOptions;
-	readonly folder: string;
-	readonly address: string;
-}
-
-async function runBehind({ command, title }: LaunchedProgram, launch: Launch) {
-	const { pointing, parameters, options, folder, address } = launch;
-	const { files, linkedFolder } = pointing;
-	for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text, { mode: 0o600 });
-	const env = {
-		...process.env,
-		...pointing.environment,
-		PALIMPSEST_PROXY: address,
-		...archiveVariables(options),
-		...exceptingLoopback(process.env),
-		...(await withOwnPath(folder)),
-	};
-	if (linkedFolder !== undefined) await linkEntries(linkedFolder, folder);
-	const words = [...pointing.parameters, ...(pointing.ownParameters ?? parameters)];
-	// npm's commands are scripts on Windows, which only a shell can run.
-	const shell = process.platform === "win32";
-	const child = spawn(command, shell ? words.map(windowsWord) : words, { stdio: "inherit", env, shell });
-	const keepSignals = passSignals(child);
-	const ended = new Promise<number>((resolve) => {
-		child.on("exit", (code, signal) => resolve(exitCodeOfEnd(code, signal)));
-	});
+async function runBehind(program: LaunchedProgram, behind: BehindProxy) {
+	const running = await startBehind(program, { ...behind, how: { stdio: "inherit" } });
+	const keepSignals = passSignals(running.child);
 	try {
-		const started = await startOf(child);
-		if (started.kind === "running") return { started: true, exitCode: await ended };
-		say(`cannot run ${command} (${title}): ${started.reason}`);
+		const started = await running.started;
+		if (started.kind === "running") return { started: true, exitCode: await running.ended };
+		say(`cannot run ${program.command} (${program.title}): ${started.reason}`);
 		return { started: false, exitCode: started.exitCode };
 	} finally {
 		keepSignals();
-		if (linkedFolder !== undefined) {
-			const rest = await keepNewEntries(linkedFolder, folder, [...Object.keys(files), ...ownCommands]);
-			if (rest !== undefined) say(`some files of ${title} cannot be moved to ${linkedFolder}: they are in ${rest}`);
-		}
+		await running.keepFiles();
 	}
-}
-
-const ownCommands = ["palimpsest", "palimpsest.cmd"] as const;
-
-/** The program's shell finds `palimpsest`, also where it is not installed. */
-async function withOwnPath(folder: string): Promise<Record<string, string>> {
-	const words = ownCommand();
-	if (words.length === 1) return {};
-	const isWindows = process.platform === "win32";
-	const file = path.join(folder, ownCommands[isWindows ? 1 : 0]);
-	const quoted = words.map(isWindows ? windowsWord : shellWord).join(" ");
-	await writeFile(file, isWindows ? `@${quoted} %*\r\n` : `#!/bin/sh\nexec ${quoted} "$@"\n`);
-	await chmod(file, 0o755);
-	return { PATH: `${folder}${path.delimiter}${process.env.PATH ?? ""}` };
 }
 
 async function showPlan(
@@ -287,7 +229,7 @@ async function showPlan(
 ): Promise<void> {
 	const folder = path.join(tmpdir(), "palimpsest-launch-XXXXXX");
 	const { port = 0 } = options;
-	const given = { parameters, firstParty: options.firstParty ?? true };
+	const given = { parameters, firstParty: options.firstParty ?? true, projectFolder: process.cwd() };
 	const pointing = await pointingOf(program, { ...given, port, folder });
 	const { upstreams, environment, files, parameters: ours, ownParameters = parameters } = pointing;
 	checkUpstreams(upstreams);

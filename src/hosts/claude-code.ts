@@ -37,7 +37,14 @@ export const claudeCode: Host = {
 			return { kind: "entries", file: path.join(folder, "settings.json"), entries: [shortens, keepsWords] };
 		},
 	},
-	launch: { command: "claude", point: pointClaudeCode },
+	launch: {
+		command: "claude",
+		point: pointClaudeCode,
+		headless: (prompt) => [
+			...["-p", prompt, "--permission-mode", "acceptEdits"],
+			...["--allowedTools", "Bash(palimpsest recall:*)"],
+		],
+	},
 	session: {
 		format: "claude-code",
 		sessionId: (document) => lastText(document, "sessionId"),

@@ -33,7 +33,12 @@ export const codex: Host = {
 		},
 		afterwards: "Codex runs no hook before you trust it: open /hooks there.",
 	},
-	launch: { command: "codex", hasLoginShell: true, point },
+	launch: {
+		command: "codex",
+		hasLoginShell: true,
+		point,
+		headless: (prompt) => ["exec", prompt, "--skip-git-repo-check", "--sandbox", "workspace-write"],
+	},
 	session: {
 		format: "codex-rollout",
 		sessionId: (document) => stringAt(headerOf(document), "id"),

@@ -38,7 +38,12 @@ export const copilotCli: Host = {
 			};
 		},
 	},
-	launch: { command: "copilot", point },
+	launch: {
+		command: "copilot",
+		point,
+		// It cannot allow `palimpsest recall` alone (1.0.102), and `palimpsest run` runs anything.
+		headless: (prompt) => ["-p", prompt, "--no-ask-user", "--allow-tool", "write"],
+	},
 };
 
 /** The folder of its own settings. */

@@ -34,7 +34,15 @@ export const geminiCli: Host = {
 			return { kind: "entries", file, entries: [{ event: "AfterTool", matcher, hook }] };
 		},
 	},
-	launch: { command: "gemini", point },
+	launch: {
+		command: "gemini",
+		point,
+		// In a folder that is not trusted, it would not take the mode.
+		headless: (prompt) => [
+			...["--prompt", prompt, "--approval-mode", "auto_edit", "--skip-trust"],
+			...["--allowed-tools", "run_shell_command(palimpsest recall)"],
+		],
+	},
 	session: {
 		format: "gemini-cli",
 		sessionId: (document) =>

@@ -175,6 +175,11 @@ interface Launch {
 	readonly title?: string;
 	/** Its shell tool starts a login shell, which sets a PATH of its own. */
 	readonly hasLoginShell?: true;
+	/**
+	 * Its arguments for a prompt without a terminal, before those of the user. It may change the files of its folder, and call
+	 * `palimpsest recall` where that can be allowed alone; all else that it would ask for is denied, where it asks at all.
+	 */
+	readonly headless?: (prompt: string) => readonly string[];
 	/** Throws PalimpsestError `invalid_argument` if the program, as it is set up, cannot use a proxy. */
 	readonly point: (where: LaunchSurroundings) => Promise<Pointing>;
 }

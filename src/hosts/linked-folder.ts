@@ -30,8 +30,9 @@ export async function keepNewEntries(
 		if (!(entry.isFile() || entry.isDirectory()) || own.includes(entry.name)) continue;
 		const [from, to] = [path.join(folder, entry.name), path.join(real, entry.name)];
 		try {
-			// Another run may have made the same folder meanwhile. Its files stay, and ours are added.
-			if (entry.isDirectory() && (await exists(to))) await cp(from, to, { recursive: true, force: false });
+			// Another run may have made the same folder meanwhile. Its files stay, and new ones are added.
+			if (entry.isDirectory() && (await exists(to)))
+				await cp(from, to, { recursive: true, force: false, errorOnExist: true });
 			else await moveTo(from, to);
 		} catch {
 			left.push(entry.name);

@@ -53,7 +53,7 @@ export const opencode: Host = {
 };
 `,
 	},
-	launch: { command: "opencode", point },
+	launch: { command: "opencode", point, headless: (prompt) => ["run", prompt] },
 	session: {
 		format: "opencode",
 		given: "the output of `opencode export`",

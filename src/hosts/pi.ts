@@ -22,7 +22,7 @@ export const pi: Host = {
 		module: "pi-extension.js",
 		code: "export default async (pi) => (await import(plugin)).default(pi, options);\n",
 	},
-	launch: { command: "pi", point },
+	launch: { command: "pi", point, headless: (prompt) => ["-p", prompt] },
 	session: {
 		format: "pi",
 		sessionId: (document) => stringAt(objectOf(listOf(document)[0]), "id"),

@@ -19,7 +19,14 @@ import { settingsIn, textIn } from "./settings-file.ts";
 export const qwenCode: Host = {
 	name: "qwen-code",
 	title: "Qwen Code",
-	launch: { command: "qwen", point },
+	launch: {
+		command: "qwen",
+		point,
+		headless: (prompt) => [
+			...["--prompt", prompt, "--approval-mode", "auto-edit"],
+			...["--allowed-tools", "run_shell_command(palimpsest recall)"],
+		],
+	},
 };
 
 /** By the kind of sign-in, which is also the protocol of a provider. */

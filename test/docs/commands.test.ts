@@ -19,6 +19,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 		/^(?:palimpsest|npx -y palimpsest-mcp) launch (?!.*--dry-run)/,
 		"needs the program; launch.test.ts has one in its place",
 	],
+	[/^palimpsest trial /, "needs the program and a model; test/commands/trial.test.ts has both in their places"],
 	[/^npx vitest run /, "part of the tests"],
 	[/^npm install prom-client$/, "changes an installation"],
 	[/^node examples\//, "examples.test.ts runs them all"],

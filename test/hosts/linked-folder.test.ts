@@ -37,15 +37,17 @@ it("keeps what is new, and what took the place of a link, and leaves our files b
 });
 
 it("adds its files to a folder that another run has made meanwhile", async () => {
-	for (const where of [folder, real]) {
-		const name = where === folder ? "ours" : "theirs";
-		await mkdir(join(where, "logs"));
-		await writeFile(join(where, "logs", name), name);
-		await writeFile(join(where, "logs", "both"), name);
-	}
+	await inBoth({ ours: "logs/ours", theirs: "logs/theirs" });
 	expect(await keepNewEntries(real, folder, ["config.toml"])).toBeUndefined();
-	expect((await readdir(join(real, "logs"))).sort()).toEqual(["both", "ours", "theirs"]);
+	expect((await readdir(join(real, "logs"))).sort()).toEqual(["ours", "theirs"]);
+});
+
+it("keeps a folder beside it where another run has made the same file meanwhile", async () => {
+	await inBoth({ ours: "logs/both", theirs: "logs/both" });
+	const rest = (await keepNewEntries(real, folder, ["config.toml"])) as string;
 	expect(await readFile(join(real, "logs", "both"), "utf8")).toBe("theirs");
+	expect(await readFile(join(rest, "logs", "both"), "utf8")).toBe("ours");
+	await rm(rest, { recursive: true });
 });
 
 it("keeps an entry that cannot be moved beside the folder, and moves the others", async () => {
@@ -59,3 +61,13 @@ it("keeps an entry that cannot be moved beside the folder, and moves the others"
 	await rm(rest, { recursive: true });
 	expect((await readdir(real)).sort()).toEqual(["a", "b", "config.toml", "index.json", "sessions"]);
 });
+
+async function inBoth(files: { readonly ours: string; readonly theirs: string }): Promise<void> {
+	for (const [owner, where] of [
+		["ours", folder],
+		["theirs", real],
+	] as const) {
+		await mkdir(join(where, "logs"));
+		await writeFile(join(where, files[owner]), owner);
+	}
+}
