@@ -1,7 +1,6 @@
-import { isJsonObject, type JsonObject } from "../src/conversation/json.ts";
+import { sessionEvents } from "../src/billing/session-events.ts";
 import { addToList } from "../src/conversation/lists.ts";
 import { type ReadConversation, readConversation } from "../src/formats/detect.ts";
-import { objectOf, stringAt } from "../src/json-text/value.ts";
 import { cacheSecondsOf } from "../src/masking/cache-time.ts";
 import type { Rates } from "../src/operations/replay-rates.ts";
 import {
@@ -112,49 +111,13 @@ function share(predicted: number, billed: number): number | null {
 }
 
 /** For messages with usage, what the file records between the call before it and its own; for -1, after the last call. */
-function interruptionsOf({ located, transcript }: ReadConversation): ReadonlyMap<number, readonly Interruption[]> {
-	const { messages: records, base } = located;
-	const recordOf = (path: readonly (string | number)[] | undefined) => Number(path?.[base.length]);
-	const used = new Set(transcript.messages.flatMap(({ paths }) => paths.map(recordOf)));
-	const found = records.flatMap((record, index) => {
-		const what = interruptionOf(objectOf(record), used.has(index));
-		return what === undefined ? [] : [{ index, what }];
-	});
-	const calls = transcript.messages.flatMap(({ usage, paths }, message) =>
-		usage ? [{ message, record: recordOf(paths[0]) }] : [],
-	);
+function interruptionsOf(source: ReadConversation): ReadonlyMap<number, readonly Interruption[]> {
+	const kinds = { compaction: "compaction", resumed: "restart", fork: "fork" } as const;
 	const before = new Map<number, Interruption[]>();
-	for (const { index, what } of found) {
-		addToList(before, calls.find(({ record }) => record > index)?.message ?? -1, what);
+	for (const [message, events] of sessionEvents(source)) {
+		for (const { kind } of events) {
+			if (kind === "compaction" || kind === "resumed" || kind === "fork") addToList(before, message, kinds[kind]);
+		}
 	}
 	return before;
-}
-
-function interruptionOf(record: JsonObject, isUsed: boolean): Interruption | undefined {
-	if (record.type === "compaction") return "compaction";
-	if (isResumption(record)) return "restart";
-	// Of branches that were rewound, retried or rolled back.
-	return !isUsed && isCall(record) ? "fork" : undefined;
-}
-
-/**
- * Claude Code fills in this answer when a session is resumed that ended with a message of the user. What it sends anew
- * differs from the start of the messages (https://github.com/anthropics/claude-code/issues/43657).
- */
-function isResumption(record: JsonObject): boolean {
-	const { model, content } = objectOf(record.message);
-	const [block] = Array.isArray(content) ? content : [];
-	return model === "<synthetic>" && objectOf(block).text === "No response requested.";
-}
-
-/** An answer of a model to the main agent: a record of Claude Code, pi or Codex. */
-function isCall(record: JsonObject): boolean {
-	if (record.isSidechain === true) return false;
-	const message = objectOf(record.message);
-	if (isJsonObject(message.usage)) return message.model !== "<synthetic>";
-	return record.type === "response_item" && isCodexAnswer(objectOf(record.payload));
-}
-
-function isCodexAnswer(item: JsonObject): boolean {
-	return item.role === "assistant" || (stringAt(item, "type") ?? "").endsWith("_call");
 }

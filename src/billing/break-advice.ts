@@ -28,6 +28,7 @@ const advices: Readonly<Record<string, string | undefined>> = {
 	model: "Change the model at the start of a conversation, or ask the other model in a subagent.",
 	tools: "Choose tools and modes before a conversation starts: each change writes all of it again.",
 	system: "Keep the time, the date and whatever else changes out of the system prompt.",
-	effort: "Set the effort, the thinking and the format of answers before a conversation starts.",
+	effort:
+		"Set the effort, the thinking and the format of answers at the start of a conversation; for Claude, send the first image there.",
 	earlier_message: "Your program rewrites its own history: look for its setting that clears or trims old results.",
 };

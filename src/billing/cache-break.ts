@@ -1,7 +1,8 @@
 import { modelName } from "../figures/line.ts";
 import { stepFactors } from "../masking/price-steps.ts";
 import { whole } from "../operations/report-text.ts";
-import type { HeadTool, RequestHead, RequestSettings } from "./request-head.ts";
+import { headChange } from "./head-change.ts";
+import type { RequestHead, RequestSettings } from "./request-head.ts";
 import type { CacheTerms } from "./terms.ts";
 import { type RequestParts, restPrice, type SizedPart, tokensOf } from "./unedited-bill.ts";
 import { promptTokens, type Usage } from "./usage.ts";
@@ -114,10 +115,8 @@ function breakBetween(before: SeenRequest, now: SeenRequest, compared: Compariso
 	const headTokens = tokensOf(before.parts.sent.slice(0, 1 + systemMessages(compared))) * scale;
 	const mayEndAt = (place: number) => read <= place * someMore + leastTokens;
 	if (mayEndAt(headTokens)) {
-		const tools = toolChanges(before.head.tools, now.head.tools);
-		if (tools) return lost("tools", tools.detail, tools.servers);
-		const system = systemChange(before.head, now.head);
-		if (system !== undefined) return lost("system", system);
+		const change = headChange(before.head, now.head);
+		if (change) return lost(change.cause, change.detail, change.servers);
 	}
 	const setting = settingChange(before.settings, now.settings);
 	if (setting !== undefined) return lost("effort", setting);
@@ -220,59 +219,6 @@ function pauseText(pause: number | undefined, { lifetime }: CacheTerms): string 
 function modelText(model: string | undefined): string {
 	return model === undefined ? "none" : modelName(model);
 }
-
-const mostNamed = 5;
-
-/** The tools that came (+), went (−) or have another definition (~); `undefined` if all are the same, in the same order. */
-function toolChanges(
-	before: readonly HeadTool[],
-	tools: readonly HeadTool[],
-): { readonly detail: string; readonly servers: readonly string[] } | undefined {
-	const hashes = new Map(before.map(({ name, hash }) => [name, hash]));
-	const names = new Set(tools.map(({ name }) => name));
-	const came = tools.filter(({ name }) => !hashes.has(name)).map(({ name }) => ["+", name] as const);
-	const went = before.filter(({ name }) => !names.has(name)).map(({ name }) => ["-", name] as const);
-	const other = tools
-		.filter(({ name, hash }) => (hashes.get(name) ?? hash) !== hash)
-		.map(({ name }) => ["~", name] as const);
-	const changes = [...came, ...went, ...other];
-	if (changes.length === 0) {
-		const isSame = tools.length === before.length && tools.every(({ name }, at) => name === before[at]?.name);
-		return isSame ? undefined : { detail: `tools: the same ${whole(tools.length)} in another order`, servers: [] };
-	}
-	const named = changes.slice(0, mostNamed).map(([mark, name]) => `${mark}${toolName(name)}`);
-	const more = changes.length > mostNamed ? [`${whole(changes.length - mostNamed)} more`] : [];
-	const servers = new Set(changes.flatMap(([, name]) => serverOf(name) ?? []));
-	return { detail: `tools: ${[...named, ...more].join(", ")}`, servers: [...servers].slice(0, mostNamed) };
-}
-
-/** A name in a request may hold anything: one that looks like no name is hashed. */
-function toolName(name: string): string {
-	return modelName(name).replace(/^unnamed /, "unnamed-");
-}
-
-/** The MCP server of a tool, as Claude Code, Codex and others name them: `mcp__files__read`. */
-function serverOf(name: string): string | undefined {
-	const server = /^mcp__(.+?)__./.exec(name)?.[1];
-	return server === undefined ? undefined : toolName(server);
-}
-
-/** Where the system prompt differs; `undefined` if it is the same as far as it was kept. */
-function systemChange(before: RequestHead, now: RequestHead): string | undefined {
-	if (before.system === now.system && before.systemChars === now.systemChars) return undefined;
-	const [one, other] = [before.system, now.system];
-	let start = 0;
-	while (start < one.length && one[start] === other[start]) start += 1;
-	const where = `system differs at ${whole(start)} of ${whole(now.systemChars)} characters`;
-	let end = 0;
-	const most = Math.min(one.length, other.length) - start;
-	while (end < most && one[one.length - 1 - end] === other[other.length - 1 - end]) end += 1;
-	const parts = [one.slice(start, one.length - end), other.slice(start, other.length - end)];
-	const isNumber = parts.every((part) => /^[\d\s:.,/+TZ-]{0,40}$/.test(part)) && parts.some((part) => /\d/.test(part));
-	return isNumber ? `${where}, ${numberChanged}` : where;
-}
-
-export const numberChanged = "in a number or a time";
 
 function settingChange(before: RequestSettings, now: RequestSettings): string | undefined {
 	const names = [...new Set([...Object.keys(before), ...Object.keys(now)])];

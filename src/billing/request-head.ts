@@ -6,6 +6,8 @@ import { asCountedText, listOf, objectOf, objectsOf, sha256Of, stringAt } from "
 export interface RequestHead {
 	/** In the order of the request. */
 	readonly tools: readonly HeadTool[];
+	/** Equal for equal tools; `undefined` if that is not known. */
+	readonly toolsKey?: string | undefined;
 	/** The system prompt, up to `mostSystemChars`. It stays in memory, and is never written. */
 	readonly system: string;
 	readonly systemChars: number;
@@ -29,16 +31,29 @@ const mostTools = 500;
  */
 export const billingHeader = "x-anthropic-billing-header:";
 
-/** Reads the head of a request in any of the APIs. Breakpoints are no part of it, since moving one changes no prompt. */
-export function headOf(body: unknown, { messages }: Pick<Transcript, "messages">): RequestHead {
+/**
+ * Reads the head of a request in any of the APIs. Breakpoints are no part of it, since moving one changes no prompt. The
+ * tools of the head before are taken over if they are the same.
+ */
+export function headOf(
+	body: unknown,
+	{ messages, surroundings }: Pick<Transcript, "messages" | "surroundings">,
+	before?: RequestHead,
+): RequestHead {
 	const request = innerRequest(body);
 	const { system, instructions, systemInstruction, system_instruction: snakeCase, tools, functions } = request;
 	const end = messages.findIndex(({ role }) => role !== "system");
 	const first = messages.slice(0, end === -1 ? messages.length : end).flatMap(({ counted }) => counted);
 	const own = [system, instructions, systemInstruction ?? snakeCase].filter((value) => value != null);
 	const text = [...own.map(systemText), ...first].join("\n");
+	// Every format has the tools behind the system prompt.
+	const toolsText = surroundings.at(-1);
+	const isOneList = tools != null && functions == null;
+	const toolsKey = isOneList && toolsText !== undefined ? sha256Of(toolsText) : undefined;
+	const areSame = toolsKey !== undefined && toolsKey === before?.toolsKey;
 	return {
-		tools: [...listOf(tools), ...listOf(functions)].flatMap(toolsIn).slice(0, mostTools),
+		tools: areSame ? before.tools : [...listOf(tools), ...listOf(functions)].flatMap(toolsIn).slice(0, mostTools),
+		toolsKey,
 		system: text.slice(0, mostSystemChars),
 		systemChars: text.length,
 	};
@@ -49,9 +64,12 @@ export function headOf(body: unknown, { messages }: Pick<Transcript, "messages">
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching ("What invalidates the cache"), for OpenAI the effort, the
  * format of the answer and the key of the cache (https://developers.openai.com/api/docs/guides/prompt-caching).
  */
-export function settingsOf(body: unknown): RequestSettings {
+export function settingsOf(body: unknown, { messages, format }: Transcript): RequestSettings {
 	const request = innerRequest(body);
 	const found: [string, string][] = [];
+	// There an image that comes or goes anywhere counts.
+	if (format === "anthropic-messages" && messages.some(({ mediaTokens }) => mediaTokens > 0))
+		found.push(["images", "some"]);
 	for (const path of settingPaths) {
 		const value = path.reduce<unknown>((inside, key) => objectOf(inside)[key], request);
 		if (value !== undefined && value !== null) found.push([path.join("."), shortValue(value)]);

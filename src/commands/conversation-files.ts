@@ -23,6 +23,36 @@ export async function findConversations(names: readonly string[]): Promise<reado
 	return lists.flat();
 }
 
+const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
+
+/** Adds all files, and tells how many are left out for a reason. A file that an argument names has to be readable. */
+export async function addFiles<Reason extends string>(
+	names: readonly string[],
+	add: (file: string) => Promise<Reason | "added">,
+): Promise<(reason: Reason | "unreadable") => number> {
+	const done: (Reason | "added" | "unreadable")[] = [];
+	for (const { file, isNamed } of await findConversations(names)) {
+		try {
+			done.push(await add(file));
+		} catch (error) {
+			const isLeftOut = !isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code);
+			if (!isLeftOut) throw error;
+			done.push("unreadable");
+		}
+	}
+	return (reason) => done.filter((one) => one === reason).length;
+}
+
+/** What a command has left out, such as `left out 2 files that cannot be read`; `undefined` for nothing. */
+export function leftOutText(
+	counts: readonly (readonly [count: number, what: string, why: string])[],
+): string | undefined {
+	const words = counts.flatMap(([count, what, why]) =>
+		count === 0 ? [] : [`${count} ${what}${count === 1 ? "" : "s"} ${why}`],
+	);
+	return words.length === 0 ? undefined : `left out ${words.join(", ")}`;
+}
+
 async function isFolder(name: string): Promise<boolean> {
 	const about = name === "-" ? undefined : await stat(name).catch(() => undefined);
 	return about?.isDirectory() ?? false;

@@ -8,6 +8,7 @@ export function addFiguresCommands(program: Command): void {
 		.description("Print what the requests of this machine have cost, and what was saved.")
 		.option("--days <count>", "days up to now", aboveZero, 30)
 		.addOption(new Option("--by <what>", "sum by").choices(["day", "project", "program", "model"]).default("day"))
+		.option("--breaks", "why the providers' caches broke, what that cost, and what to do")
 		.option("--json", "as JSON")
 		.action(async (options) => (await import("./stats.ts")).stats(options));
 

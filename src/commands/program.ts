@@ -327,6 +327,7 @@ function addReportCommands(program: Command): void {
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)
 		.option("--files", "also print a table for each file")
 		.option("--html <file>", "write a page with plots")
+		.option("--breaks", "print instead where the provider's cache broke, and why")
 		.option("--json", "as JSON")
 		.option(
 			"--window-turns <count>",

@@ -2,7 +2,7 @@ import { PalimpsestError } from "../errors.ts";
 import { startReplay } from "../operations/replay.ts";
 import { replayedPolicies } from "../operations/replay-policies.ts";
 import { parsePrices, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
-import { findConversations } from "./conversation-files.ts";
+import { addFiles, leftOutText } from "./conversation-files.ts";
 import { type CommonOptions, commandConfig, printJson, readConversationFile, say, show } from "./input-output.ts";
 import { maskingTable, modelsText, replayText } from "./replay-table.ts";
 import { writePage } from "./report.ts";
@@ -16,6 +16,7 @@ interface ReplayOptions extends CommonOptions {
 	readonly files?: boolean;
 	readonly html?: string;
 	readonly json?: boolean;
+	readonly breaks?: boolean;
 	readonly windowTurns?: number;
 }
 
@@ -25,6 +26,7 @@ const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,clear:3000
 
 /** `palimpsest replay FILE…` */
 export async function replay(names: readonly string[], options: ReplayOptions): Promise<void> {
+	if (options.breaks) return (await import("./replay-breaks.ts")).replayBreaks(names, options);
 	const { policies, prices, model, contextWindow, minTurns, files: eachFile = false, html, json } = options;
 	const { policy: configured, layers } = await commandConfig(options);
 	const window_turns = options.windowTurns ?? configured.mask.window_turns;
@@ -65,12 +67,10 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 		}
 		return isLong ? "added" : "short";
 	});
-	const [unreadable, short] = [countOf("unreadable"), countOf("short")];
-	const words = [
-		[unreadable, unreadable === 1 ? "file" : "files", "that cannot be read as a conversation"],
-		[short, short === 1 ? "conversation" : "conversations", "of too few tool turns"],
-	].flatMap(([count, ...what]) => (count === 0 ? [] : [[count, ...what].join(" ")]));
-	const leftOut = words.length === 0 ? undefined : `left out ${words.join(", ")}`;
+	const leftOut = leftOutText([
+		[countOf("unreadable"), "file", "that cannot be read as a conversation"],
+		[countOf("short"), "conversation", "of too few tool turns"],
+	]);
 	const reports = replays.map(({ name = "", replay }) => ({
 		model: name,
 		report: replay.report(),
@@ -100,24 +100,4 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	const rows = files.map(({ policies: _, model: __, ...row }) => row);
 	if (json) printJson({ ...total, files: rows }, 2);
 	else show(maskingTable([...rows, { file: "total", ...total }]));
-}
-
-const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
-
-/** Adds all files, and tells how many are left out for a reason. A file that an argument names has to be readable. */
-async function addFiles<Reason extends string>(
-	names: readonly string[],
-	add: (file: string) => Promise<Reason | "added">,
-): Promise<(reason: Reason | "unreadable") => number> {
-	const done: (Reason | "added" | "unreadable")[] = [];
-	for (const { file, isNamed } of await findConversations(names)) {
-		try {
-			done.push(await add(file));
-		} catch (error) {
-			const isLeftOut = !isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code);
-			if (!isLeftOut) throw error;
-			done.push("unreadable");
-		}
-	}
-	return (reason) => done.filter((one) => one === reason).length;
 }

@@ -1,23 +1,50 @@
+import { startBreakSums } from "../figures/break-sums.ts";
 import { readFigures } from "../figures/store.ts";
 import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
 import { alignColumns, whole } from "../operations/report-text.ts";
+import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 
 interface StatsOptions {
 	readonly days: number;
 	readonly by: Grouping;
+	readonly breaks?: boolean;
 	readonly json?: boolean;
 }
 
 const day = 24 * 3_600_000;
 
 /** `palimpsest stats` */
-export async function stats({ days, by, json }: StatsOptions): Promise<void> {
+export async function stats({ days, by, breaks, json }: StatsOptions): Promise<void> {
+	const since = Date.now() - days * day;
+	if (breaks) return printBreaks({ days, since, json });
 	const sums = startSums(by);
-	for await (const line of readFigures({ since: Date.now() - days * day })) sums.add(line);
+	for await (const line of readFigures({ since })) sums.add(line);
 	const statistics = sums.end();
 	if (json) printJson({ days, grouped_by: by, ...statistics }, 2);
 	else show(statsText(statistics, { days, by }));
+}
+
+async function printBreaks({
+	days,
+	since,
+	json,
+}: {
+	readonly days: number;
+	readonly since: number;
+	readonly json: boolean | undefined;
+}): Promise<void> {
+	const sums = startBreakSums();
+	for await (const line of readFigures({ since })) sums.add(line);
+	const causes = sums.end().map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
+	if (json)
+		printJson({ days, causes: causes.map(({ last, ...sum }) => ({ ...sum, last: new Date(last).toISOString() })) }, 2);
+	else if (causes.length === 0) show(`No cache broke in ${periodOf(days)}, as far as the proxy has seen.\n`);
+	else show(`Cache breaks in ${periodOf(days)}\n\n${breaksText(causes)}`);
+}
+
+function periodOf(days: number): string {
+	return days === 1 ? "the last day" : `the last ${whole(days)} days`;
 }
 
 function statsText(
@@ -25,7 +52,7 @@ function statsText(
 	how: { readonly days: number; readonly by: Grouping },
 ) {
 	const { days, by } = how;
-	const period = days === 1 ? "the last day" : `the last ${whole(days)} days`;
+	const period = periodOf(days);
 	if (all.requests + all.results + all.pings === 0) {
 		return `No figures of ${period}. The proxy, plugins, hooks and the gateway write them as they work.\n`;
 	}

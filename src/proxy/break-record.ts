@@ -74,8 +74,9 @@ function breakOf(
 	const { seen: before } = record;
 	record.seen = "without usage";
 	if (!usage) return undefined;
+	const headBefore = typeof before === "object" ? before.head : undefined;
 	const isSameHead = typeof before === "object" && hasSameHead(parts, before.parts);
-	const head = isSameHead ? before.head : prompt.head();
+	const head = headBefore && isSameHead ? headBefore : prompt.head(headBefore);
 	const now = { model, head, settings: prompt.settings(), parts, usage };
 	record.seen = now;
 	if (before === "without usage") return undefined;

@@ -39,7 +39,7 @@ interface PromptFacts {
 	/** When the request came, in ms since 1970, and how long the conversation had been idle, if that is known. */
 	readonly at: number;
 	readonly idle: number | undefined;
-	readonly head: () => RequestHead;
+	readonly head: (before?: RequestHead) => RequestHead;
 	readonly settings: () => RequestSettings;
 	readonly roleOf: (message: number) => string | undefined;
 	/** Whether a breakpoint of its own keeps the head in the cache, or the provider caches by itself. */
@@ -101,8 +101,8 @@ export async function factsOf(what: {
 		prompt: {
 			at: opened.at,
 			idle: opened.conversation === undefined ? undefined : opened.idle,
-			head: () => headOf(source.document, transcript),
-			settings: () => settingsOf(source.document),
+			head: (before) => headOf(source.document, transcript, before),
+			settings: () => settingsOf(source.document, transcript),
 			roleOf: (message) => transcript.messages[message]?.role,
 			keepsHead: () =>
 				terms.caching !== "asked" || transcript.surroundings.some((text) => text.includes('"cache_control"')),

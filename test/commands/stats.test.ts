@@ -41,3 +41,44 @@ it("stats shows what was sent, saved and cut, in words and as JSON", async () =>
 	expect((await run("--by", "text")).code).toBe(2);
 	expect((await run("--days", "0")).code).toBe(2);
 });
+
+it("stats --breaks sums why caches broke, with one line of advice where something can be done", async () => {
+	const folder = await scratchFolder();
+	const environment = { XDG_STATE_HOME: join(folder, "state") };
+	const run = (...parameters: string[]) => runCli(["stats", "--breaks", ...parameters], { folder, environment });
+	const empty = await run();
+	expect(empty).toMatchObject({ code: 0, lines: [] });
+	expect(empty.text).toBe("No cache broke in the last 30 days, as far as the proxy has seen.\n");
+
+	const figures = openFigures({ keep: "all", folder: join(folder, "state/palimpsest/figures") });
+	for (const servers of [["db"], ["db", "files"], ["db"]])
+		figures.add({ kind: "break", cause: "tools", tokens: 40_000, usd: 0.5, servers });
+	figures.add({ kind: "break", cause: "earlier_message", tokens: 9_000 });
+	figures.add({ kind: "break", cause: "unknown", tokens: 1_000, usd: 0.01 });
+	figures.add({ kind: "request", input: 1, read: 0, write: 0, output: 1, left_out: 0, billed: 1 });
+	const { text, code } = await run("--days", "1");
+	expect(code).toBe(0);
+	expect(text).toMatch(/^Cache breaks in the last day$/m);
+	expect(text).toMatch(/^tools +3 +120 000 +1\.50 +\d{4}-\d\d-\d\d \d\d:\d\d$/m);
+	expect(text).toMatch(/^earlier message +1 +9 000 +– /m);
+	expect(text).toMatch(/^all +5 +130 000 +1\.51$/m);
+	expect(text).toContain("1 of models whose price is unknown");
+	expect(text).toMatch(/^Your MCP server db keeps changing its tool list \(3 times\): .+\.$/m);
+	expect(text).toMatch(/^The tools of your MCP server files came, went or changed/m);
+	expect(text).toMatch(/^Your program rewrites its own history/m);
+
+	const { causes, days } = JSON.parse((await run("--json")).text);
+	expect(days).toBe(30);
+	expect(causes.map(({ cause }: { cause: string }) => cause)).toEqual(["tools", "unknown", "earlier_message"]);
+	expect(causes[0]).toMatchObject({
+		breaks: 3,
+		tokens: 120_000,
+		usd: 1.5,
+		advice: [expect.any(String), expect.any(String)],
+	});
+	expect(Date.parse(causes[0].last)).toBeGreaterThan(Date.now() - 60_000);
+	expect(causes[1].advice).toEqual([]);
+	// A break is no request of its own.
+	const { all } = JSON.parse((await runCli(["stats", "--json"], { folder, environment })).text);
+	expect(all).toMatchObject({ requests: 1, tokens: 1 });
+});

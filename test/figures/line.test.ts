@@ -24,6 +24,11 @@ describe("a line", () => {
 		expect(readLine(written)).toEqual({ ...request, billed: 16_512, unedited: 31_001, usd: 0.08 });
 	});
 
+	it("of a cache break is read as it was written", () => {
+		const line = { kind: "break", at: 1, cause: "tools", tokens: 41_000, usd: 0.125, servers: ["db"] } as const;
+		expect(readLine(writeLine(line))).toEqual(line);
+	});
+
 	it("has room for 500 requests a day in 400 days and 50 MB", () => {
 		expect(writeLine({ ...request, usd_unedited: 0.123456, decisions: 3 }).length * 500 * 400).toBeLessThan(50_000_000);
 	});
@@ -33,6 +38,7 @@ describe("a line", () => {
 		["of an unknown kind", '{"at":1,"kind":"other"}'],
 		["without a time", '{"kind":"ping"}'],
 		["with a number that is a text", '{"at":1,"kind":"ping","billed":"a lot"}'],
+		["of a break without a cause", '{"at":1,"kind":"break","tokens":1}'],
 		["that is no object", "[1]"],
 	])("that is %s is left out", (_, text) => {
 		expect(readLine(text)).toBeUndefined();

@@ -1,0 +1,260 @@
+import { once } from "../conversation/lists.ts";
+import { type CallUsage, resultCharacters, type Transcript } from "../conversation/transcript.ts";
+import { modelName } from "../figures/line.ts";
+import type { ReadConversation } from "../formats/detect.ts";
+import { type Pause, pausesOf } from "../masking/cache-time.ts";
+import { whole } from "../operations/report-text.ts";
+import { pricesOfModel } from "../tokens/model-prices.ts";
+import type { BreakCause } from "./cache-break.ts";
+import { type SessionEvent, sessionEvents } from "./session-events.ts";
+
+/**
+ * Why a recorded call read less from the cache. Beside the causes of a request that we see: `restart`: the program was started
+ * again; `compaction`; `reasoning`: the API left out that of earlier turns; `provider`: it did not find a cache that another
+ * call shows to be there.
+ */
+export type RecordedCause = BreakCause | "restart" | "compaction" | "reasoning" | "provider";
+
+export interface RecordedBreak {
+	/** The number of the call in its session, counted from 1. */
+	readonly call: number;
+	readonly cause: RecordedCause;
+	/** A phrase without any text of the session. */
+	readonly detail: string;
+	/** Of the call before, and not read. At most those that came again: a record does not tell what a compaction left. */
+	readonly tokens: number;
+	/** What they cost more than reading them; `undefined` if the price of the model is unknown. */
+	readonly usd: number | undefined;
+	/** MCP servers whose tools changed. */
+	readonly servers: readonly string[];
+}
+
+export interface RecordedBreaks {
+	/** Calls with a usage; 0 if the provider never read from its cache. */
+	readonly calls: number;
+	readonly breaks: readonly RecordedBreak[];
+}
+
+/** Providers cache in blocks, and no short prompts; some models only from 4 096 tokens on. */
+const leastTokens = 1_024;
+const leastPrompt = 4_096;
+const errorShare = 0.02;
+
+/**
+ * Finds the calls of a session that read less from the cache than the call before, and says why by what its file records. A
+ * cause counts only if it explains that so little was read. What no record explains is `unknown`, such as a system prompt that
+ * changed: most files do not hold it.
+ */
+export function recordedBreaks(source: ReadConversation, cacheSeconds: number): RecordedBreaks {
+	const { transcript } = source;
+	const calls = callsOf(transcript, cacheSeconds);
+	if (calls.length < 2 || calls.every(({ usage }) => usage.cachedTokens === 0)) return { calls: 0, breaks: [] };
+	const events = sessionEvents(source);
+	const isStable = once(() => isStableInTurns(calls));
+	const breaks = calls.flatMap((now, index): RecordedBreak[] => {
+		const before = calls[index - 1];
+		if (!before || !isBreak(before.usage, now)) return [];
+		const turn = calls[before.turn] as Call;
+		const between = { before, now, next: calls[index + 1], first: calls[0] as Call, turn };
+		const { cause, detail, servers = [] } = causeOf(between, events.get(now.message) ?? [], { isStable, transcript });
+		const tokens = Math.min(before.usage.inputTokens, now.usage.inputTokens) - now.usage.cachedTokens;
+		return [{ call: index + 1, cause, detail, tokens, usd: dollarsOf(tokens, now.usage), servers }];
+	});
+	return { calls: calls.length, breaks };
+}
+
+interface Call {
+	readonly message: number;
+	readonly usage: CallUsage;
+	readonly isClaude: boolean;
+	readonly isSent: boolean;
+	readonly pause: Pause;
+	/** Whether it answers a message of the user, not a result. */
+	readonly isPrompt: boolean;
+	/** The first call that answers the same message of the user. */
+	readonly turn: number;
+}
+
+function callsOf(transcript: Transcript, cacheSeconds: number): Call[] {
+	const { messages } = transcript;
+	const placed = messages.flatMap(({ usage, sent }, message) =>
+		usage ? [{ message, usage, isSent: sent !== false }] : [],
+	);
+	const pauses = pausesOf(
+		transcript,
+		placed.map(({ message }) => message),
+		cacheSeconds,
+	);
+	let turn = 0;
+	return placed.map((call, index) => {
+		const last = messages[call.message - 1];
+		const isPrompt = last?.role === "user" && last.results.length === 0;
+		if (isPrompt) turn = index;
+		const isClaude = /claude|managed-agents/i.test(call.usage.model ?? transcript.format);
+		return { ...call, isClaude, isPrompt, turn, pause: pauses[call.message] as Pause };
+	});
+}
+
+/**
+ * Claude's cache has all of a call once it has answered. Others store it later or in part, so that only a call that reads less
+ * than the one before has lost something.
+ */
+function isBreak(before: CallUsage, { usage: now, isClaude }: Call): boolean {
+	const lost = Math.min(before.inputTokens, now.inputTokens) - now.cachedTokens;
+	if (lost <= Math.max(leastTokens, before.inputTokens * errorShare)) return false;
+	if (before.inputTokens < leastPrompt) return false;
+	return now.cachedTokens < before.cachedTokens || (isClaude && now.cachedTokens === before.cachedTokens);
+}
+
+interface Between {
+	readonly before: Call;
+	readonly now: Call;
+	readonly next: Call | undefined;
+	readonly first: Call;
+	/** The call that began the turn of `before`. */
+	readonly turn: Call;
+}
+
+type Found = Pick<RecordedBreak, "cause" | "detail"> & { readonly servers?: readonly string[] | undefined };
+
+function causeOf(
+	between: Between,
+	events: readonly SessionEvent[],
+	{ isStable, transcript }: { readonly isStable: () => boolean; readonly transcript: Transcript },
+): Found {
+	const { before, now } = between;
+	const event = (kind: SessionEvent["kind"]) => events.find((one) => one.kind === kind);
+	const { seconds, lifetime } = now.pause;
+	if (seconds > lifetime)
+		return {
+			cause: "pause",
+			detail: `${duration(seconds)} since the call before; the cache lives ${duration(lifetime)}`,
+		};
+	const compacted = event("compaction");
+	if (compacted || (!before.isSent && now.isSent))
+		return { cause: "compaction", detail: compacted?.detail ?? "the session was compacted" };
+	const [one, other] = [before.usage.model, now.usage.model];
+	if (one !== undefined && other !== undefined && one !== other)
+		return { cause: "model", detail: `${modelName(one)} → ${modelName(other)}` };
+	const restarted = event("resumed") ?? event("restart");
+	if (restarted) return { cause: "restart", detail: restarted.detail };
+	const changed = event("tools") ?? event("system") ?? event("effort");
+	if (changed)
+		return { cause: changed.kind as "tools" | "system" | "effort", detail: changed.detail, servers: changed.servers };
+	return (
+		mediaFound(between, transcript) ??
+		reasoningLeftOut(between, transcript) ??
+		leftOut(between, event("fork")) ??
+		providerMiss(between, isStable, transcript) ??
+		unknown(between)
+	);
+}
+
+/** An image that comes or goes anywhere makes Anthropic's cache of the messages invalid ("What invalidates the cache"). */
+function mediaFound({ before, now, first }: Between, { messages }: Transcript): Found | undefined {
+	if (!now.isClaude) return undefined;
+	const hasMedia = (to: number) =>
+		messages.slice(0, to).some(({ mediaTokens, sent }) => sent !== false && mediaTokens > 0);
+	if (hasMedia(before.message) || !hasMedia(now.message)) return undefined;
+	// Tools and system prompt are in a cache of their own.
+	if (now.usage.cachedTokens > first.usage.inputTokens + leastTokens) return undefined;
+	return { cause: "effort", detail: "images: none → some" };
+}
+
+/**
+ * OpenAI leaves out the reasoning of earlier turns where a new one begins
+ * (https://cookbook.openai.com/examples/responses_api/reasoning_items), and Anthropic does up to Opus 4.1, Sonnet 4.5 and Haiku 4.5
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). The first call of the last turn had none of it.
+ */
+function reasoningLeftOut({ now, turn }: Between, { messages }: Transcript): Found | undefined {
+	if (!now.isPrompt || !leavingReasoningOut.test(now.usage.model ?? "")) return undefined;
+	const hasReasoned = messages.slice(turn.message, now.message).some(({ thinking }) => thinking.length > 0);
+	// Anthropic may find no entry there, and then reads the tools and the system prompt alone.
+	const least = now.isClaude ? 0 : turn.usage.inputTokens * (1 - errorShare) - leastTokens;
+	if (!hasReasoned || now.usage.cachedTokens < least) return undefined;
+	return { cause: "reasoning", detail: "that of the last turn was left out" };
+}
+
+const leavingReasoningOut =
+	/(?:^|\/)(?:gpt-[5-9]|o\d|codex)|claude-(?:3-7|(?:opus|sonnet)-4(?:-1)?(?:-\d{8})?$|(?:sonnet|haiku)-4-5)/;
+
+/** Whether earlier messages were taken out, as the sizes of the prompts show. */
+function leftOut({ before, now }: Between, fork: SessionEvent | undefined): Found | undefined {
+	if (fork) return { cause: "earlier_message", detail: fork.detail };
+	const fewer = before.usage.inputTokens - now.usage.inputTokens;
+	if (fewer <= 0 || isOpenAi(now.usage)) return undefined;
+	return { cause: "earlier_message", detail: `at least ${whole(fewer)} tokens of earlier messages were left out` };
+}
+
+/** Whether the next call read what the calls before had cached and this one has not found, so that it was there all the time. */
+function isFoundAgain({ before, now, next }: Pick<Between, "before" | "now" | "next">): boolean {
+	const later = next?.usage.cachedTokens ?? 0;
+	const isOlder = later <= before.usage.inputTokens + block && now.usage.inputTokens - later > leastTokens;
+	return isOlder && later > now.usage.cachedTokens + leastTokens;
+}
+
+/**
+ * A call in the middle of a turn whose prompt grew by at least what was added, and that the next one read whole: a program
+ * that keeps its prompt from call to call has not changed it for one alone.
+ */
+function providerMiss(between: Between, isStable: () => boolean, transcript: Transcript): Found | undefined {
+	if (isFoundAgain(between)) return { cause: "provider", detail: "the next call read the earlier cache again" };
+	const { before, now, next } = between;
+	if (!next || now.isPrompt || isBreak(now.usage, next)) return undefined;
+	const grown = now.usage.inputTokens - before.usage.inputTokens;
+	if (grown < charsAdded(before, now, transcript) / mostCharsPerToken || !isStable()) return undefined;
+	return {
+		cause: "provider",
+		detail: "in the middle of a turn; the prompt only grew, and the next call read it again",
+	};
+}
+
+/** Whether the program keeps its prompt in the middle of turns, as what most of those calls read shows. */
+function isStableInTurns(calls: readonly Call[]): boolean {
+	let [all, kept] = [0, 0];
+	for (let index = 1; index < calls.length; index += 1) {
+		const [before, now] = [calls[index - 1] as Call, calls[index] as Call];
+		if (now.isPrompt) continue;
+		all += 1;
+		if (!isBreak(before.usage, now) || isFoundAgain({ before, now, next: calls[index + 1] })) kept += 1;
+	}
+	return kept >= all * leastStable;
+}
+
+/** Prose and code have some four. */
+const mostCharsPerToken = 6;
+const leastStable = 0.75;
+
+/** Of the answer and the results between two calls, without reasoning. */
+function charsAdded(before: Call, now: Call, { messages }: Transcript): number {
+	return messages.slice(before.message, now.message).reduce((sum, { counted, results }) => {
+		const chars = counted.reduce((all, text) => all + text.length, 0);
+		return sum + results.reduce((all, result) => all + resultCharacters(result), chars);
+	}, 0);
+}
+
+/** Providers that cache by themselves do it in steps of 64 to 256 tokens. */
+const block = 256;
+
+function unknown({ now }: Between): Found {
+	const where = now.isPrompt
+		? "at a message of the user: the program may have been started again, or have changed its prompt"
+		: "in the middle of a turn, whose calls only add to the prompt";
+	return { cause: "unknown", detail: where };
+}
+
+function isOpenAi({ model = "" }: CallUsage): boolean {
+	return /(?:^|\/)(?:gpt|o\d|codex)/.test(model);
+}
+
+function dollarsOf(tokens: number, { model, cacheSeconds = 0 }: CallUsage): number | undefined {
+	const prices = model === undefined ? undefined : pricesOfModel(model);
+	if (!prices?.dollars) return undefined;
+	const write = cacheSeconds >= 3_600 ? prices.writeForHour : prices.write;
+	return (tokens * Math.max(0, write - prices.read) * prices.dollars.input) / 1_000_000;
+}
+
+function duration(seconds: number): string {
+	if (seconds < 90) return `${whole(seconds)} s`;
+	return seconds < 7_200 ? `${whole(seconds / 60)} min` : `${whole(seconds / 3_600)} h`;
+}

@@ -1,0 +1,62 @@
+import { adviceOn } from "../billing/break-advice.ts";
+import { alignColumns, whole } from "../operations/report-text.ts";
+import { shownName } from "./input-output.ts";
+
+interface CauseSums {
+	readonly cause: string;
+	readonly breaks: number;
+	readonly tokens: number;
+	readonly usd: number;
+	readonly unpriced_breaks: number;
+	/** MCP servers whose tools changed. */
+	readonly servers: readonly { readonly server: string; readonly breaks: number }[];
+}
+
+/** Lines of advice on the breaks of a cause: one for each MCP server whose tools changed, at most three. */
+export function adviceOnCause({ cause, servers }: Pick<CauseSums, "cause" | "servers">): string[] {
+	if (servers.length === 0) return [adviceOn({ cause })].flatMap((advice) => advice ?? []);
+	return servers.slice(0, 3).flatMap(({ server, breaks }) => adviceOn({ cause, server, times: breaks }) ?? []);
+}
+
+/** A table of causes, and the advice below it. `last` is in ms since 1970. */
+export function breaksText(
+	causes: readonly (CauseSums & { readonly advice: readonly string[]; readonly last?: number })[],
+): string {
+	const isTimed = causes.every(({ last }) => last !== undefined);
+	const all = (of: (one: CauseSums) => number) => causes.reduce((sum, one) => sum + of(one), 0);
+	const cells = (one: Pick<CauseSums, "breaks" | "tokens" | "usd" | "unpriced_breaks">) => [
+		whole(one.breaks),
+		whole(one.tokens),
+		one.unpriced_breaks === one.breaks ? "–" : one.usd.toFixed(2),
+	];
+	const sums = {
+		breaks: all(({ breaks }) => breaks),
+		tokens: all(({ tokens }) => tokens),
+		usd: all(({ usd }) => usd),
+		unpriced_breaks: all((one) => one.unpriced_breaks),
+	};
+	const table = alignColumns([
+		["Cause", "breaks", "tokens again", "US dollars", ...(isTimed ? ["last"] : [])],
+		...causes.map((one) => [
+			shownName(one.cause).replaceAll("_", " "),
+			...cells(one),
+			...(one.last === undefined ? [] : [localTime(one.last)]),
+		]),
+		["all", ...cells(sums), ...(isTimed ? [""] : [])],
+	]);
+	const advice = causes.flatMap(({ advice }) => advice.map(shownName));
+	const notes = [
+		"tokens again: sent before and again, and not read from the cache; US dollars: what they cost more than reading them.",
+		...(sums.unpriced_breaks > 0
+			? [`${whole(sums.unpriced_breaks)} of models whose price is unknown: in no dollars.`]
+			: []),
+	];
+	return `${[...table.map((line) => line.trimEnd()), "", ...notes, ...(advice.length > 0 ? ["", ...advice] : [])].join("\n")}\n`;
+}
+
+function localTime(time: number): string {
+	const date = new Date(time);
+	const two = (value: number) => String(value).padStart(2, "0");
+	const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+	return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}

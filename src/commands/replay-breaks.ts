@@ -1,0 +1,132 @@
+import { type RecordedBreak, recordedBreaks } from "../billing/recorded-breaks.ts";
+import { PalimpsestError } from "../errors.ts";
+import { readConversation } from "../formats/detect.ts";
+import { modelOnRecord } from "../formats/model.ts";
+import { ratesOfSession } from "../operations/replay-rates.ts";
+import { alignColumns, whole } from "../operations/report-text.ts";
+import { adviceOnCause, breaksText } from "./breaks-text.ts";
+import { addFiles, leftOutText } from "./conversation-files.ts";
+import {
+	type CommonOptions,
+	commandConfig,
+	printJson,
+	readConversationFile,
+	say,
+	show,
+	shownName,
+} from "./input-output.ts";
+
+interface BreaksOptions extends CommonOptions {
+	readonly files?: boolean;
+	readonly json?: boolean;
+}
+
+interface Session {
+	readonly file: string;
+	readonly format: string;
+	readonly calls: number;
+	readonly breaks: readonly RecordedBreak[];
+}
+
+/** `palimpsest replay FILE… --breaks` */
+export async function replayBreaks(names: readonly string[], options: BreaksOptions): Promise<void> {
+	const { policy } = await commandConfig(options);
+	const sessions: Session[] = [];
+	const countOf = await addFiles(names, async (file) => {
+		const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
+		const source = readConversation(conversation, policy.mask.observations);
+		const { prices } = await ratesOfSession(modelOnRecord(source), policy.prices);
+		const { calls, breaks } = recordedBreaks(source, prices.cache_seconds);
+		if (calls === 0) return "uncached";
+		sessions.push({ file, format: source.transcript.format, calls, breaks });
+		return "added";
+	});
+	const leftOut = leftOutText([
+		[countOf("unreadable"), "file", "that cannot be read as a conversation"],
+		[countOf("uncached"), "conversation", "without tokens read from a cache"],
+	]);
+	if (sessions.length === 0)
+		throw new PalimpsestError(
+			"invalid_argument",
+			`No conversation with cache reads: ${leftOut ?? "no .json or .jsonl file"}.`,
+		);
+	if (leftOut !== undefined) say(leftOut);
+	const all = sessions.flatMap(({ breaks }) => breaks);
+	const causes = causesOf(all).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
+	const formats = [...new Set(sessions.map(({ format }) => format))].sort().map((format) => {
+		const own = sessions.filter((one) => one.format === format);
+		return { format, sessions: own.length, ...figuresOf(own) };
+	});
+	const total = { sessions: sessions.length, ...figuresOf(sessions) };
+	if (options.json) {
+		const files = sessions.map(({ breaks, ...session }) => {
+			return { ...session, breaks: breaks.map(({ usd, ...one }) => ({ ...one, usd: usd ?? null })) };
+		});
+		printJson({ ...total, causes, formats, files }, 2);
+		return;
+	}
+	const cells = (one: ReturnType<typeof figuresOf> & { readonly sessions: number }) => [
+		whole(one.sessions),
+		whole(one.calls),
+		whole(one.breaks),
+		one.attributed_share === null ? "–" : `${(100 * one.attributed_share).toFixed(0)} %`,
+	];
+	const table = alignColumns([
+		["Format", "sessions", "calls", "breaks", "with a cause"],
+		...formats.map((one) => [one.format, ...cells(one)]),
+		["all", ...cells(total)],
+	]);
+	const parts = [`${table.join("\n")}\n`];
+	if (causes.length > 0) parts.push(breaksText(causes));
+	if (options.files) for (const session of sessions) parts.push(...fileText(session));
+	show(parts.join("\n"));
+}
+
+function figuresOf(sessions: readonly Session[]) {
+	const breaks = sessions.flatMap((one) => one.breaks);
+	const unknown = breaks.filter(({ cause }) => cause === "unknown").length;
+	return {
+		calls: sessions.reduce((sum, { calls }) => sum + calls, 0),
+		breaks: breaks.length,
+		unknown,
+		/** `null` where no cache broke. */
+		attributed_share: breaks.length === 0 ? null : 1 - unknown / breaks.length,
+	};
+}
+
+function causesOf(breaks: readonly RecordedBreak[]) {
+	const causes = [...new Set(breaks.map(({ cause }) => cause))].map((cause) => {
+		const own = breaks.filter((one) => one.cause === cause);
+		const sum = (of: (one: RecordedBreak) => number) => own.reduce((all, one) => all + of(one), 0);
+		const servers = own.flatMap((one) => one.servers);
+		return {
+			cause,
+			breaks: own.length,
+			tokens: sum(({ tokens }) => tokens),
+			usd: sum(({ usd = 0 }) => usd),
+			unpriced_breaks: own.filter(({ usd }) => usd === undefined).length,
+			servers: [...new Set(servers)].map((server) => {
+				return { server, breaks: servers.filter((one) => one === server).length };
+			}),
+		};
+	});
+	return causes.sort((one, other) => other.usd - one.usd || other.tokens - one.tokens);
+}
+
+function fileText({ file, breaks }: Session): string[] {
+	if (breaks.length === 0) return [];
+	const rows = breaks.map(({ call, cause, tokens, usd, detail }) => {
+		return [
+			`call ${call}`,
+			cause.replaceAll("_", " "),
+			whole(tokens),
+			usd === undefined ? "–" : usd.toFixed(2),
+			detail,
+		];
+	});
+	const table = alignColumns(
+		[["", "cause", "tokens", "US dollars", ""], ...rows],
+		(index) => index !== 2 && index !== 3,
+	);
+	return [`${[shownName(file), ...table.map((line) => line.trimEnd())].join("\n")}\n`];
+}
