@@ -189,22 +189,14 @@ export function editsInWords(edits: readonly LiveResult[] = []): string {
 }
 
 /** One line on a break, without its advice. */
-export const breakInWords = ({ cause, detail, tokens }: LiveBreak): string =>
-	`${causeName(cause)}${detail === "" ? "" : ` (${detail})`}, ${counted(tokens, "token")} written again`;
+export function breakInWords({ cause, detail, tokens }: LiveBreak): string {
+	const name = inWords(cause);
+	const named = detail === "" ? name : detail.startsWith(name) ? detail : `${name}: ${detail}`;
+	return `${named}, ${counted(tokens, "token")} written again`;
+}
 
-const causes: Readonly<Record<string, string>> = {
-	model: "another model",
-	tools: "other tools",
-	system: "another system prompt",
-	effort: "another effort",
-	earlier_message: "a changed earlier message",
-	masking: "masking",
-	cut_on_resume: "cutting on resume",
-	pause: "a pause",
-	unknown: "unknown cause",
-};
-
-export const causeName = (cause: string): string => causes[cause] ?? cause.replaceAll("_", " ");
+/** A name of the status, such as `earlier_message`. */
+export const inWords = (name: string): string => name.replaceAll("_", " ");
 
 const reasons: Readonly<Record<string, string>> = {
 	signed: "signed",
@@ -216,7 +208,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Why a request got no new decisions. */
-export const reasonName = (reason: string): string => reasons[reason] ?? reason.replaceAll("_", " ");
+export const reasonName = (reason: string): string => reasons[reason] ?? inWords(reason);
 
 /** What is to be known of the proxy as a whole, with its name: the refusals, faults and pings, and what is left out of the sums. */
 export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
@@ -225,7 +217,7 @@ export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 		([reason, count]) => `${reasonName(reason)}: ${formatCount(count)}, last ${timeOf(last[reason] ?? 0)}`,
 	);
 	const faultText = Object.entries(faults).flatMap(([kind, count]) =>
-		count > 0 ? [`${kind.replaceAll("_", " ")} ${formatCount(count)}`] : [],
+		count > 0 ? [`${inWords(kind)} ${formatCount(count)}`] : [],
 	);
 	const frozen = status.frozen_conversations;
 	const frozenText = frozen > 0 ? `; ${counted(frozen, "conversation")} left alone for a while` : "";
@@ -283,7 +275,7 @@ export function conversationRows(one: LiveConversation): (readonly [string, stri
 		...(one.provider_cleared_tokens > 0
 			? ([["Cleared by the provider", formatCount(one.provider_cleared_tokens)]] as const)
 			: []),
-		["State", states[one.state] ?? one.state.replaceAll("_", " ")],
+		["State", states[one.state] ?? inWords(one.state)],
 	];
 }
 

@@ -76,8 +76,11 @@ describe("a conversation", () => {
 		expect([...edits.keys(), ...breaks.keys()]).toEqual([12, 24, 12, 24]);
 		expect(editsInWords(edits.get(24))).toBe("4 masked (it pays)");
 		expect(editsInWords(edits.get(3))).toBe("–");
-		const broken = { request: 3, cause: "earlier_message", detail: "", tokens: 1, usd: null, advice: null };
-		expect(breakInWords(broken)).toBe("a changed earlier message, 1 token written again");
+		const broken = { request: 3, tokens: 1, usd: null, advice: null };
+		const words = (cause: string, detail: string) => breakInWords({ ...broken, cause, detail });
+		expect(words("earlier_message", "")).toBe("earlier message, 1 token written again");
+		expect(words("tools", "tools: +one")).toBe("tools: +one, 1 token written again");
+		expect(words("masking", "4 results")).toBe("masking: 4 results, 1 token written again");
 		expect(marksOf({ results: [] }).breaks.size).toBe(0);
 	});
 });

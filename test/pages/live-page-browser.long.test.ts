@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		await page.locator("#request").press("Home");
 		for (let presses = 1; presses < 12; presses += 1) await page.locator("#request").press("ArrowRight");
 		expect(await page.locator("#request").getAttribute("aria-valuetext")).toMatch(
-			/^request 12: [\d,]+ tokens sent, [\d,]+ unedited; 4 masked \(the cache had expired\); the cache broke: masking \(4 results\), 14,200 tokens written again$/,
+			/^request 12: [\d,]+ tokens sent, [\d,]+ unedited; 4 masked \(the cache had expired\); the cache broke: masking: 4 results, 14,200 tokens written again$/,
 		);
 		expect(await text("#legend")).toContain("4 masked (the cache had expired)");
 		expect(await text("#breaks-lead")).toBe("5 breaks: 71,000 tokens written to the cache again, $0.27.");

@@ -101,7 +101,7 @@ export function livePlot(onPoint) {
 			const isSame = shown !== undefined;
 			shown = { conversation, marks: marksOf(conversation) };
 			const { points, first_point: first, breaks } = conversation;
-			container.setAttribute("aria-label", inWords(conversation));
+			container.setAttribute("aria-label", plotInWords(conversation));
 			breakItem.hidden = breaks === undefined;
 			/** @type {import("uplot").AlignedData} */
 			const data = [
@@ -157,7 +157,7 @@ function fillShape(context, path, { x, y, scale }) {
 }
 
 /** @param {LiveConversation} conversation */
-function inWords({ points, first_point: first, results, breaks = [] }) {
+function plotInWords({ points, first_point: first, results, breaks = [] }) {
 	const last = points.at(-1) ?? [0, 0, 0, 0];
 	const masked = results.length > 0 ? ` ${formatCount(results.length)} results were masked or cut.` : "";
 	const broke = breaks.length > 0 ? ` The cache broke ${formatCount(breaks.length)} times.` : "";

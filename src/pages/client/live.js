@@ -1,10 +1,10 @@
 import {
-	causeName,
 	conversationRows,
 	counted,
 	detailedOf,
 	formatCount,
 	formatDollars,
+	inWords,
 	nameOf,
 	proxyRows,
 	reasonName,
@@ -276,7 +276,7 @@ function showBreaks({ breaks }) {
 		key: String(request),
 		cells: [
 			formatCount(request),
-			causeName(cause),
+			inWords(cause),
 			formatCount(tokens),
 			usd === null ? "unknown" : formatDollars(usd),
 			detail || "–",
