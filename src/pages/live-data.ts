@@ -283,8 +283,13 @@ const hours = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
 const timeOfDay = new Intl.DateTimeFormat("en", hours);
 const timeAndDay = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", ...hours });
 
+const dayOf = (at: number): string => new Date(at).toDateString();
+
 /** `10:24`, with the day unless that is today, where the page is read. */
-export function timeOf(at: number): string {
-	const isToday = new Date(at).toDateString() === new Date().toDateString();
-	return (isToday ? timeOfDay : timeAndDay).format(at);
+export const timeOf = (at: number): string => (dayOf(at) === dayOf(Date.now()) ? timeOfDay : timeAndDay).format(at);
+
+/** `10:24 to 11:02`. */
+export function spanOf({ first, last }: Pick<LiveConversation, "first" | "last">): string {
+	const to = dayOf(first) === dayOf(last) ? timeOfDay.format(last) : timeOf(last);
+	return timeOfDay.format(first) === to ? timeOf(first) : `${timeOf(first)} to ${to}`;
 }

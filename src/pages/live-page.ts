@@ -84,7 +84,7 @@ export async function livePage({
 <dt>Masked, cut</dt><dd>An old result was replaced by one line, or a large one was shortened as it arrived. Its original stays readable.</dd>
 <dt>Unknown</dt><dd>A figure that the proxy cannot tell is not claimed.</dd>
 </dl>
-<p class="note">Plots are drawn with uPlot (MIT licence). This page asks the proxy for its figures every few seconds, and no other server.</p>
+<p class="note">Plots are drawn with uPlot (MIT licence). This page asks the proxy for its figures, and no other server.</p>
 </section>
 </main>`;
 	return {

@@ -7,6 +7,7 @@ import {
 	marksOf,
 	nameOf,
 	proxyRows,
+	spanOf,
 	tilesOf,
 } from "../../src/pages/live-data.ts";
 import { liveConversation, liveStatus } from "./live-fixture.ts";
@@ -93,4 +94,11 @@ it("the figures of the proxy name what kept the saving small", () => {
 	expect(rows.get("Pings")).toBe("2 pings kept caches warm, billed 6,018, $0.018");
 	expect(rows.get("Held out")).toBe("none");
 	expect(rows.get("Other requests")).toBe("3 passed on unread");
+});
+
+it("a span of time names its day once", () => {
+	const at = new Date(2026, 10, 20, 9, 5).getTime();
+	expect(spanOf({ first: at, last: at + 20_000 })).toBe("Nov 20, 09:05");
+	expect(spanOf({ first: at, last: at + 600_000 })).toBe("Nov 20, 09:05 to 09:15");
+	expect(spanOf({ first: at, last: at + 86_400_000 })).toBe("Nov 20, 09:05 to Nov 21, 09:05");
 });

@@ -8,6 +8,7 @@ import {
 	nameOf,
 	proxyRows,
 	reasonName,
+	spanOf,
 	tilesOf,
 	timeOf,
 } from "../live-data.ts";
@@ -372,10 +373,4 @@ function foldedTable(id, { items, rowOf, ...about }) {
 	});
 	details.addEventListener("toggle", show);
 	return { show };
-}
-
-/** @param {LiveConversation} one */
-function spanOf({ first, last }) {
-	const [from, to] = [timeOf(first), timeOf(last)];
-	return from === to ? from : `${from} to ${to}`;
 }
