@@ -1,3 +1,5 @@
+import { formatCount } from "./replay-data.ts";
+
 // The script of the live page is bundled with this file, so it imports nothing that needs Node.js.
 
 /** The sums of requests that the page shows. Null is unknown. Bills are in prices of an input token. */
@@ -81,11 +83,8 @@ export interface LiveStatus {
 	readonly conversations: readonly LiveConversation[];
 }
 
-const whole = new Intl.NumberFormat("en");
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
-
-export const formatCount = (value: number): string => whole.format(Math.round(value));
 
 /** `1 request`, `2 requests`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

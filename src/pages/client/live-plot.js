@@ -1,6 +1,7 @@
-import { breakInWords, editsInWords, formatCount, marksOf } from "../live-data.ts";
+import { breakInWords, editsInWords, marksOf } from "../live-data.ts";
+import { formatCount } from "../replay-data.ts";
 import { byId, element, legendItem } from "./elements.js";
-import { axis, colourOf, plotIn, shortCount, spaceOfTicks, wholeSteps } from "./plots.js";
+import { axis, colourOf, plotIn, shortCount, spaceOfTicks, wholeSteps } from "./plot.js";
 
 /** @import { LiveConversation, Marks } from "../live-data.ts" */
 

@@ -2,7 +2,6 @@ import {
 	conversationRows,
 	counted,
 	detailedOf,
-	formatCount,
 	formatDollars,
 	inWords,
 	nameOf,
@@ -12,10 +11,11 @@ import {
 	tilesOf,
 	timeOf,
 } from "../live-data.ts";
+import { formatCount } from "../replay-data.ts";
 import { byId, element } from "./elements.js";
 import { livePlot } from "./live-plot.js";
 import { liveTable, setText } from "./live-table.js";
-import { onSchemeChange } from "./plots.js";
+import { onSchemeChange } from "./plot.js";
 
 /** @import { LiveConversation, LiveStatus } from "../live-data.ts" */
 /** @import { Cell } from "./live-table.js" */
