@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { cacheTerms } from "../../src/billing/terms.ts";
 import { type FigureLine, readLine } from "../../src/figures/line.ts";
 import { openFigures, readFigures } from "../../src/figures/store.ts";
+import { createLedger } from "../../src/proxy/ledger.ts";
 import { refusalOfPairing } from "../support/pairing-rules.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { wholeAnswer } from "../support/provider-answers.ts";
@@ -203,5 +205,53 @@ describe.each(sessionApis)("the cache breaks of a conversation (%s)", (api) => {
 			expect(detail).toMatch(/^\d results? masked, from message \d+ of \d+ on$/);
 			expect(advice).toBeNull();
 		}
+	});
+
+	it("are of a pause, or of a result that we change, in the first request that a proxy sees", async () => {
+		const session = await startCaching(api, { policy: early });
+		const agent = agentOf(api, turnsOf(14, 6_000));
+		const proxy = await session.start();
+		for (let count = 0; count < 6; count += 1) await agent.ask(proxy);
+		// The program has shortened the first result itself, so that another placeholder has to say how originals are read.
+		agent.change({ output: [0, "Cleared."] });
+		const second = await session.start();
+		await agent.ask(second);
+		expect(await breaksOf(second)).toMatchObject([
+			{
+				request: 1,
+				cause: "cut_on_resume",
+				detail: expect.stringMatching(/^1 result masked, from message \d+ of \d+ on$/),
+			},
+		]);
+		session.wait(7 * minute);
+		const third = await session.start();
+		await agent.ask(third);
+		expect(await breaksOf(third)).toMatchObject([{ request: 1, cause: "pause" }]);
+	});
+});
+
+describe("a fault of the comparison", () => {
+	it("reaches neither the bill nor the next request", () => {
+		const ledger = createLedger({ now: () => 0 });
+		const parts = [{ key: "head", tokens: 9_000 }];
+		const fails = () => {
+			throw new Error("A defect.");
+		};
+		const facts = {
+			conversation: "one",
+			start: "start",
+			model: "claude-opus-4-5",
+			why: "nothing_to_edit",
+			isFrozen: false,
+			isCold: false,
+			reasoningLeftOut: 0,
+			terms: cacheTerms({}, "anthropic", policyOf().prices),
+			results: [],
+			parts: () => ({ unedited: parts, sent: parts }),
+			prompt: { at: 0, idle: undefined, head: fails, settings: fails, roleOf: fails, keepsHead: fails },
+		} as const;
+		const usage = { input: 0, cacheRead: 0, cacheWrite: 9_000, output: 1 };
+		for (let count = 0; count < 3; count += 1) ledger.enter(facts, { api: "anthropic", wasEdited: false, usage });
+		expect(ledger.status().conversations[0]).toMatchObject({ requests: 3, breaks: [], tokens_sent: 27_000 });
 	});
 });
