@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { LiveStatus } from "../../src/pages/live-data.ts";
+import { early, play, startPlayed } from "../proxy/played.ts";
+import { requestOf, turnsOf } from "../proxy/sessions.ts";
+import { send } from "../proxy/upstream.ts";
 import { patience } from "../support/patience.ts";
 import { liveConversation, liveStatus, serveLive } from "./live-fixture.ts";
 import { paintedPlots, pictures, scrollsSideways, tabThrough, violations } from "./page-probes.ts";
@@ -147,5 +150,29 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		await page.getByRole("button", { name: "Show all 2,000" }).click();
 		await expect.poll(() => rows.count(), patience).toBe(2_000);
 		expect(await rows.last().locator("th").textContent()).toBe("501");
+	});
+
+	it("follows a session through a real proxy, to its last request", async () => {
+		const { start } = await startPlayed({ policy: early });
+		const proxy = await start();
+		const turns = turnsOf(7, 6_000);
+		await play(proxy, turns.slice(0, 3));
+		const answers: string[] = [];
+		const shown = await visit(`${proxy.url}/palimpsest/`, {
+			...{ width: 1000, scheme: "light" },
+			prepare: async (page) => page.on("response", (answer) => void answers.push(answer.url())),
+		});
+		closing.push(() => shown.page.context().close());
+		const text = (selector: string) => shown.page.locator(selector).textContent();
+		expect(await text("#readout")).toMatch(/^Request 3 of 3/);
+		await play(proxy, turns.slice(0, 5), { from: 4 });
+		await expect.poll(() => text("#readout"), patience).toMatch(/^Request 5 of 5/);
+		expect(await text("#edits-lead")).toMatch(/^2 results: [\d,]+ → [\d,]+ tokens\.$/);
+		await expect.poll(() => shown.requests.length - answers.length, patience).toBeGreaterThan(0);
+		await send(proxy.url, requestOf("anthropic", turns));
+		await proxy.close();
+		await expect.poll(() => text("#connection"), patience).toMatch(/^The proxy has ended/);
+		expect(await text("#readout")).toMatch(/^Request 6 of 6/);
+		expect(shown.complaints.filter((one) => !one.includes("ERR_CONNECTION_REFUSED"))).toEqual([]);
 	});
 });
