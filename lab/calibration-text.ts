@@ -1,4 +1,5 @@
-import { alignColumns, endOf, whole } from "../src/operations/report-text.ts";
+import { alignColumns, endOf } from "../src/operations/report-text.ts";
+import { whole } from "../src/operations/window-words.ts";
 import type { CalibrationFigures, CalibrationReport } from "./calibrate.ts";
 import { causes, unexplainedCauses } from "./calibration.ts";
 

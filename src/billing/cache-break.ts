@@ -1,6 +1,6 @@
 import { modelName } from "../figures/line.ts";
 import { stepFactors } from "../masking/price-steps.ts";
-import { whole } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import { headChange } from "./head-change.ts";
 import type { RequestHead, RequestSettings } from "./request-head.ts";
 import type { CacheTerms } from "./terms.ts";

@@ -1,5 +1,5 @@
 import { modelName } from "../figures/line.ts";
-import { whole } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import type { HeadTool, RequestHead } from "./request-head.ts";
 
 export interface HeadChange {

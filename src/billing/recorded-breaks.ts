@@ -3,7 +3,7 @@ import { type CallUsage, resultCharacters, type Transcript } from "../conversati
 import { modelName } from "../figures/line.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { type Pause, pausesOf } from "../masking/cache-time.ts";
-import { whole } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import { pricesOfModel } from "../tokens/model-prices.ts";
 import type { BreakCause } from "./cache-break.ts";
 import { type SessionEvent, sessionEvents } from "./session-events.ts";

@@ -25,6 +25,8 @@ interface BilledRequest {
 	readonly terms: CacheTerms;
 	/** Whether the provider's cache had expired. */
 	readonly isCold: boolean;
+	/** Whether another process has sent its history. */
+	readonly isResumed?: boolean;
 }
 
 interface UneditedBill {
@@ -48,7 +50,9 @@ export function billUnedited(request: BilledRequest): UneditedBill {
 	const isWarm = before !== undefined && !isCold;
 	const repeated = isWarm ? commonTokens(parts.sent, before.sent) : 0;
 	const came = isWarm ? commonTokens(parts.unedited, before.unedited) : 0;
-	const read = usage ? usage.cacheRead * (tokensOf(parts.sent) / Math.max(1, promptTokens(usage))) : repeated;
+	const read = usage
+		? usage.cacheRead * (tokensOf(parts.sent) / Math.max(1, promptTokens(usage)))
+		: expectedRead(request);
 	// Providers keep entries at a few places alone: where an edit has changed what was sent, less than the common start is read.
 	const isChanged = isWarm && repeated < tokensOf(before.sent) && came >= tokensOf(before.unedited);
 	const isUnread = !isChanged && repeated * scale >= longRepeat && read < repeated / 2;
@@ -71,12 +75,20 @@ const longRepeat = 1_024;
 const someShare = 0.1;
 
 /** The bill of a request whose answer does not tell it. */
-export function estimatedBill({ parts, before, scale, terms, isCold }: Omit<BilledRequest, "usage">): number {
+export function estimatedBill(request: Omit<BilledRequest, "usage">): number {
+	const { parts, scale, terms } = request;
 	const whole = tokensOf(parts.sent);
-	const cached = before === undefined || isCold ? 0 : commonTokens(parts.sent, before.sent);
+	const cached = expectedRead(request);
 	const { input: factor } = stepFactors(terms.prices, whole * scale);
 	const { cache_read, cache_write } = terms.prices;
 	return (cached * cache_read + (whole - cached) * cache_write) * scale * factor;
+}
+
+/** Of a conversation that another process has sent, all but the last turn is there. */
+function expectedRead({ parts, before, isCold, isResumed }: Omit<BilledRequest, "usage">): number {
+	if (isCold) return 0;
+	if (before) return commonTokens(parts.sent, before.sent);
+	return isResumed ? tokensOf(parts.sent.slice(0, -2)) : 0;
 }
 
 /** The price of a token that the provider has not read, without a step. */

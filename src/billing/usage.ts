@@ -177,7 +177,9 @@ function usageOf(found: JsonObject, api: Api): Usage | undefined {
 	if (api === "gemini") {
 		if (found.promptTokenCount === undefined) return undefined;
 		const output = tokensIn(found.candidatesTokenCount) + tokensIn(found.thoughtsTokenCount);
-		return { ...splitPrompt(found.promptTokenCount, { read: tokensIn(found.cachedContentTokenCount) }), output };
+		const split = splitPrompt(found.promptTokenCount, { read: tokensIn(found.cachedContentTokenCount) });
+		// Results of tools that Google runs, such as a page that it reads, are beside the prompt.
+		return { ...split, input: split.input + tokensIn(found.toolUsePromptTokenCount), output };
 	}
 	// Chat completions and Responses.
 	const { prompt_cache_hit_tokens: hit, prompt_cache_miss_tokens: miss } = found;
@@ -254,6 +256,11 @@ export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
 /** The output of an answer to a prompt of some tokens, in prices of an input token. */
 export function outputBill(usage: Usage, { prices }: CacheTerms, prompt = promptTokens(usage)): number {
 	return usage.output * prices.output * stepFactors(prices, prompt).output;
+}
+
+/** US dollars for a bill in prices of an input token. */
+export function dollarsOf(billed: number, { dollars, prices }: CacheTerms): number | undefined {
+	return dollars && ((billed / prices.input) * dollars.input) / 1_000_000;
 }
 
 /** The bill of the input, in prices of an input token. An answer may tell for how long tokens were written. */

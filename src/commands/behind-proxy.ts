@@ -28,6 +28,8 @@ export interface BehindProxy {
 	readonly pointing: Pointing;
 	readonly parameters: readonly string[];
 	readonly options: ArchiveCommandOptions;
+	/** What hooks of the program keep of figures, if not as the policy says. */
+	readonly keep?: "private" | undefined;
 	/** For temporary files. */
 	readonly folder: string;
 	/** Of the proxy. */
@@ -48,13 +50,14 @@ export async function startBehind(
 	{ command, title }: LaunchedProgram,
 	behind: BehindProxy & { readonly how: Pick<SpawnOptions, "cwd" | "stdio" | "detached"> },
 ): Promise<StartedProgram> {
-	const { pointing, parameters, options, folder, address, how } = behind;
+	const { pointing, parameters, options, keep, folder, address, how } = behind;
 	const { files, linkedFolder } = pointing;
 	for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text, { mode: 0o600 });
 	const env = {
 		...process.env,
 		...pointing.environment,
 		PALIMPSEST_PROXY: address,
+		...(keep ? { PALIMPSEST_FIGURES: keep } : {}),
 		...archiveVariables(options),
 		...exceptingLoopback(process.env),
 		...(await withOwnPath(folder)),

@@ -1,5 +1,6 @@
 import { adviceOn } from "../billing/break-advice.ts";
-import { alignColumns, whole } from "../operations/report-text.ts";
+import { alignColumns } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import { shownName } from "./input-output.ts";
 
 interface CauseSums {

@@ -1,6 +1,11 @@
 import { type Command, Option } from "commander";
 import { aboveZero } from "./usage.ts";
 
+/** For a command that keeps figures. */
+export function withFigures(command: Command): Command {
+	return command.option("--private", "keep figures of this run without names of folders");
+}
+
 /** The command line loads this file for its help. */
 export function addFiguresCommands(program: Command): void {
 	program

@@ -6,7 +6,7 @@ import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
-import { addFiguresCommands } from "./figures-options.ts";
+import { addFiguresCommands, withFigures } from "./figures-options.ts";
 import { addGatewayCommand } from "./gateway-options.ts";
 import { addPolicyCommands } from "./policy-options.ts";
 import { addSetupCommands } from "./setup-options.ts";
@@ -130,7 +130,7 @@ function addProxyCommand(program: Command): void {
 	const proxy = program
 		.command("proxy")
 		.description("Mask old tool results in the requests of agent programs to their models.");
-	withArchive(withPolicy(proxy))
+	withFigures(withArchive(withPolicy(proxy)))
 		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
 		.option("--host <host>", "loopback address to listen on")
 		.option(...upstream)
@@ -255,7 +255,7 @@ function addOutputCommands(program: Command): void {
 
 function addLaunchCommand(program: Command): void {
 	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
-	addArchiving(program, "launch <program> [parameters...]", launches)
+	withFigures(addArchiving(program, "launch <program> [parameters...]", launches))
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
 		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)
@@ -301,9 +301,10 @@ function addArchiveReaders(program: Command): void {
 }
 
 function addReportCommands(program: Command): void {
-	const reports = "Print what fills the context window, and what each preset would free and cost.";
+	const reports = "Print what fills the context window, and what masking would free.";
 	const model = "model whose window and tokenizer count (default: the conversation's)";
 	withWindow(addCommand(program, "report <file>", reports), model)
+		.option("--all", "also the biggest results, and each preset")
 		.option("--html <file>", "also write a page")
 		.option("--json", "as JSON")
 		.action(async (file, options) => (await import("./report.ts")).report(file, options));

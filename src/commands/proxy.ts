@@ -15,6 +15,7 @@ import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
+import type { Policy } from "../policy/schema.ts";
 import { closingText } from "../proxy/closing.ts";
 import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from "../proxy/routes.ts";
 import { addRunning, removeRunning } from "../proxy/running.ts";
@@ -43,6 +44,7 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 	readonly upstream?: readonly string[];
 	readonly holdout?: number;
 	readonly keepWarm?: boolean;
+	readonly private?: boolean;
 	readonly metrics?: boolean;
 	readonly log?: LogKind;
 }
@@ -67,7 +69,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
-			figures: openFigures({ keep: policy.figures }),
+			figures: openFigures({ keep: keptFigures(policy, options) }),
 			port,
 			upstreams,
 			policy,
@@ -141,6 +143,7 @@ interface LaunchOptions extends ArchiveCommandOptions {
 	readonly upstream?: readonly string[];
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
+	readonly private?: boolean;
 	readonly firstParty?: boolean;
 }
 
@@ -159,6 +162,7 @@ export async function launch(name: string, parameters: readonly string[], option
 		return showPlan(program, parameters, options);
 	}
 	await saveAddressOf(options);
+	const keep = keptFigures(policy, options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
 	const given = { parameters, firstParty: options.firstParty ?? true, projectFolder: process.cwd() };
 	try {
@@ -167,7 +171,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const proxy = await startProxy({
-				figures: openFigures({ keep: policy.figures, program: program.name, projectFolder: process.cwd() }),
+				figures: openFigures({ keep, program: program.name, projectFolder: process.cwd() }),
 				port: options.port ?? 0,
 				upstreams,
 				network,
@@ -186,7 +190,8 @@ export async function launch(name: string, parameters: readonly string[], option
 				await warnIfUnusable(archive, { options, log });
 				if (process.stderr.isTTY) say(`live page: ${address}/palimpsest/`);
 				const pointing = await pointingOf(program, { ...given, port: proxy.port, folder });
-				const ended = await runBehind(program, { pointing, parameters, options, folder, address });
+				const hooks = keep === "private" ? keep : undefined;
+				const ended = await runBehind(program, { pointing, parameters, options, keep: hooks, folder, address });
 				started = ended.started;
 				process.exitCode = ended.exitCode;
 			} finally {
@@ -200,6 +205,10 @@ export async function launch(name: string, parameters: readonly string[], option
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
+}
+
+function keptFigures({ figures }: Policy, { private: isPrivate }: { readonly private?: boolean }): Policy["figures"] {
+	return isPrivate && figures === "all" ? "private" : figures;
 }
 
 function knownProgram(name: string, { upstream }: LaunchOptions): LaunchedProgram {

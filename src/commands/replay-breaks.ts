@@ -3,7 +3,8 @@ import { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/detect.ts";
 import { modelOnRecord } from "../formats/model.ts";
 import { ratesOfSession } from "../operations/replay-rates.ts";
-import { alignColumns, whole } from "../operations/report-text.ts";
+import { alignColumns } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { addFiles, leftOutText } from "./conversation-files.ts";
 import {

@@ -15,11 +15,11 @@ import {
 /** `palimpsest report FILE` */
 export async function report(
 	file: string,
-	options: CommonOptions & WindowOptions & { readonly json?: boolean; readonly html?: string },
+	options: CommonOptions & WindowOptions & { readonly json?: boolean; readonly html?: string; readonly all?: boolean },
 ): Promise<void> {
 	const { policy, layers } = await commandConfig(options);
 	const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
-	const { model, contextWindow, reserveTokens, json, html } = options;
+	const { model, contextWindow, reserveTokens, json, html, all = false } = options;
 	const { where } = archiveLocation({ environment: process.env });
 	const originals = where === "none" ? "not_archived" : "archived";
 	const report = await reportContext({ conversation, layers, originals, model, contextWindow, reserveTokens });
@@ -28,7 +28,7 @@ export async function report(
 		await writePage(html, await reportPage({ report }));
 	}
 	if (json) printJson(report, 2);
-	else await writeOut(contextText(report, styleOfStream(process.stdout, process.env)));
+	else await writeOut(contextText(report, { ...styleOfStream(process.stdout, process.env), all }));
 }
 
 /** Replaces the file. Throws PalimpsestError `unwritable_file`. */

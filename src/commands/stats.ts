@@ -1,7 +1,8 @@
 import { startBreakSums } from "../figures/break-sums.ts";
 import { readFigures } from "../figures/store.ts";
 import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
-import { alignColumns, whole } from "../operations/report-text.ts";
+import { alignColumns } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 

@@ -1,4 +1,5 @@
-import { alignColumns, whole } from "../operations/report-text.ts";
+import { alignColumns } from "../operations/report-text.ts";
+import { whole } from "../operations/window-words.ts";
 import type { ArmFigures, Comparison, NotRun, TaskFigures, TrialReport } from "../trials/report.ts";
 import { dollars, orNone, signed, tenths, writtenInterval } from "../trials/written.ts";
 import { shownName } from "./input-output.ts";

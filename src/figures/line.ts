@@ -153,11 +153,12 @@ function hashOf(text: string): string {
 	return createHash("sha256").update(text).digest("hex");
 }
 
-const digitsOfDollars = 6;
+/** Of requests that cost less than a cent, too, a sum is right. */
+const digitsOfDollars = 5;
 
 function short(name: string, value: unknown): unknown {
 	if (typeof value !== "number") return value;
-	return name.startsWith("usd") ? Number(value.toFixed(digitsOfDollars)) : Math.round(value);
+	return name.startsWith("usd") ? Number(value.toPrecision(digitsOfDollars)) : Math.round(value);
 }
 
 function withNumbers(value: JsonObject, names: readonly string[]): FigureLine | undefined {

@@ -292,7 +292,7 @@ const completePreset = (typed: string) => presetNames.filter((name) => name.star
 const contextReport: Prompt = {
 	name: "context-report",
 	title: "What fills the context",
-	description: "Says what fills the model's window, and what each preset would free and cost.",
+	description: "Says what fills the model's window, and what masking would free and cost.",
 	arguments: {
 		path: { description: "A session's file. Without it, the conversation that the prompt is used in." },
 		model: { description: "The model, for its window and its tokenizer.", complete: modelNames },
@@ -315,7 +315,7 @@ const contextReport: Prompt = {
 			`Call guard_context with ${given.join(", ")}. It changes nothing.`,
 			"Then tell me, shortly and with its figures:",
 			"1. how full the window is, and whether the conversation fits;",
-			"2. what fills it: by role, by tool, and the biggest results, with their age and whether they were used since;",
+			"2. what fills it: system prompt, tools by server, people's words, reasoning, results by tool;",
 			"3. what masking would free, what rewriting the prompt cache for it would cost, and after how many calls that is earned back;",
 			"4. what you recommend.",
 		].join("\n");

@@ -92,7 +92,7 @@ const guardContext = defineTool({
 			const { reportContext } = await import("../operations/report.ts");
 			const { contextText } = await import("../operations/report-text.ts");
 			const report = await reportContext({ ...one, ...given, layers, originals: originalsOf(one) });
-			const text = contextText(report, { columns: 100, bars: "none" });
+			const text = contextText(report, { columns: 80, bars: "none" });
 			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;
 			// A session may name the model if the caller does not.
 			const known = isWindowKnown ? given : { ...given, model: report.model ?? undefined };

@@ -1,5 +1,18 @@
 import { countingWords } from "./count.ts";
-import type { ContextReport, PresetOutcome } from "./report.ts";
+import type { ContextReport } from "./report.ts";
+import type { PresetOutcome } from "./report-presets.ts";
+import {
+	counted,
+	groupName,
+	maskingWords,
+	type PartShare,
+	partNames,
+	priceStepWords,
+	share,
+	shownGroups,
+	unrecordedWords,
+	whole,
+} from "./window-words.ts";
 
 interface ContextTextStyle {
 	/** At least 40. */
@@ -7,27 +20,107 @@ interface ContextTextStyle {
 	readonly bars: BarStyle;
 }
 
-const mostTools = 12;
-
-export function contextText(report: ContextReport, style: ContextTextStyle): string {
+/** What fills the window, in one screen; `all` adds the biggest results and the presets. */
+export function contextText(report: ContextReport, style: ContextTextStyle & { readonly all?: boolean }): string {
 	const how = { ...style, columns: Math.max(40, style.columns) };
-	const { tokens, by_role, biggest_results } = report;
-	const largestRole = by_role[0]?.tokens ?? 0;
+	const { tokens, biggest_results, by_part, unrecorded_tokens, masking, notes } = report;
+	const head = summary(report, how);
+	const foot = [maskingWords(masking, tokens), ...presetWords(report)].flatMap((words) => wrapped(words, how.columns));
+	const rows = linesOfScreen - head.length - foot.length - 2;
 	const blocks = [
-		summary(report, how),
-		textTable({
-			headings: ["By role", "tokens", "share", "messages"],
-			rows: by_role.map(({ role, tokens: own, messages }) => ({
-				cells: [role === "tool" ? "tool results" : role, whole(own), share(own / tokens), whole(messages)],
-				part: own / largestRole,
-			})),
-			...how,
-		}),
+		head.join("\n"),
+		windowTable({ by_part, tokens, unrecorded_tokens }, { ...how, rows }),
+		foot.join("\n"),
 	];
-	if (biggest_results.length > 0) blocks.push(toolTable(report, how), biggestTable(report, how));
-	blocks.push(presetTable(report, how), legend(report));
-	if (report.notes.length > 0) blocks.push(report.notes.join("\n"));
-	return `${blocks.join("\n\n")}\n`;
+	if (how.all) {
+		if (biggest_results.length > 0) blocks.push(biggestTable(report, how));
+		blocks.push(presetTable(report, how), legend(report));
+	}
+	if (notes.length > 0) blocks.push(notes.join("\n"));
+	return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
+}
+
+const linesOfScreen = 24;
+const fewestGroups = 4;
+
+/**
+ * The parts of a window, with the tools by server and the results by tool in as many lines as are left of `rows`. Every face
+ * that answers what fills a window shows this table.
+ */
+export function windowTable(
+	{ by_part, tokens, unrecorded_tokens }: Pick<ContextReport, "by_part" | "tokens" | "unrecorded_tokens">,
+	{ rows, ...style }: ContextTextStyle & { readonly rows: number },
+): string {
+	const parts = by_part.filter((part) => part.tokens !== null && part.tokens !== 0);
+	const absent = unrecordedWords(by_part, unrecorded_tokens);
+	const free = Math.max(fewestGroups, rows - 1 - parts.length - (absent === undefined ? 0 : 1));
+	const groupsOf = (name: PartShare["part"]) => parts.filter(({ part }) => part === name).flatMap(shownGroups).length;
+	const ofServers = Math.min(groupsOf("tools"), Math.max(Math.floor(free / 3), free - groupsOf("tool_results")));
+	const lines = parts.flatMap((part) => [
+		{ ...part, name: partNames[part.part], count: countIn(part), frees: freedIn(part) },
+		...folded(part.part, shownGroups(part), part.part === "tools" ? ofServers : free - ofServers),
+	]);
+	const largest = Math.max(...parts.map((part) => part.tokens ?? 0));
+	const table = textTable({
+		headings: ["What fills it", "count", "tokens", "share", "masking frees"],
+		rows: lines.map((one) => ({
+			cells: [
+				one.name,
+				one.count === undefined ? "" : whole(one.count),
+				whole(one.tokens ?? 0),
+				share((one.tokens ?? 0) / tokens),
+				one.frees === undefined ? "" : whole(one.frees),
+			],
+			part: (one.tokens ?? 0) / largest,
+		})),
+		spare: ["count", "share"],
+		...style,
+	});
+	return [...(lines.length > 0 ? [table] : []), ...(absent === undefined ? [] : wrapped(absent, style.columns))].join(
+		"\n",
+	);
+}
+
+/** The largest groups of a part, and the sum of the others. */
+function folded(part: PartShare["part"], groups: PartShare["groups"], most: number) {
+	const isResults = part === "tool_results";
+	const shown = groups.length <= most ? groups : groups.slice(0, most - 1);
+	const rest = groups.slice(shown.length);
+	const sum = (key: "tokens" | "count" | "freed_tokens") => rest.reduce((all, one) => all + one[key], 0);
+	const sums = { tokens: sum("tokens"), count: sum("count"), freed_tokens: sum("freed_tokens") };
+	return [
+		...shown.map((group) => ({ ...group, name: groupName({ part }, group) })),
+		...(rest.length > 0 ? [{ ...sums, name: `${rest.length} more` }] : []),
+	].map(({ name, freed_tokens: freed, ...one }) => ({
+		...one,
+		name: `  ${endOf(onOneLine(name), longestName - 2)}`,
+		frees: isResults ? freed : undefined,
+	}));
+}
+
+function countIn({ groups }: PartShare): number | undefined {
+	return groups.length > 0 ? groups.reduce((sum, { count }) => sum + count, 0) : undefined;
+}
+
+function freedIn({ part, groups }: PartShare): number | undefined {
+	return part === "tool_results" ? groups.reduce((sum, one) => sum + one.freed_tokens, 0) : undefined;
+}
+
+/** The preset that frees most by masking, if that is more. */
+function presetWords({ presets, masking }: ContextReport): string[] {
+	const best = presets.filter(({ masked }) => masked > 0).toSorted((a, b) => b.freed_tokens - a.freed_tokens)[0];
+	if (!best || best.freed_tokens <= (masking?.freed_tokens ?? 0)) return [];
+	return [`The preset ${best.preset} would free ${whole(best.freed_tokens)}.`];
+}
+
+function wrapped(text: string, columns: number): string[] {
+	const lines: string[] = [];
+	for (const word of text.split(" ")) {
+		const last = lines.at(-1);
+		if (last === undefined || last.length + 1 + word.length > columns) lines.push(word);
+		else lines[lines.length - 1] = `${last} ${word}`;
+	}
+	return lines;
 }
 
 const columnsOfFiles = 100;
@@ -46,17 +139,17 @@ export function styleOfStream(
 	};
 }
 
-function summary(report: ContextReport, { columns, bars }: ContextTextStyle): string {
-	const { model, tokens, messages, tool_turns, context_window: window, budget_tokens: budget } = report;
+function summary(report: ContextReport, { columns, bars }: ContextTextStyle): string[] {
+	const { model, tokens, messages, tool_turns, context_window: window, budget_tokens: budget, price_steps } = report;
 	const of = `${counted(messages, "message")}, ${counted(tool_turns, "tool turn")}`;
+	const step = priceStepWords(tokens, price_steps);
 	const lines = [
 		`${model === null ? "" : `${onOneLine(model)}: `}${whole(tokens)} tokens, ${of}`,
 		`tokens ${countingWords(report)}`,
+		...(step === undefined ? [] : [step]),
 	];
-	if (window === null || budget === null) {
-		lines.push("The context window is not known: name the model, or give the window.");
-		return lines.join("\n");
-	}
+	if (window === null || budget === null)
+		return [...lines, "The context window is not known: name the model, or give the window."];
 	const room = budget - tokens;
 	const left = room >= 0 ? `${whole(room)} left` : `${whole(-room)} too many`;
 	lines.push(`${share(tokens / window)} of a window of ${whole(window)}; budget ${whole(budget)}, ${left}`);
@@ -65,23 +158,7 @@ function summary(report: ContextReport, { columns, bars }: ContextTextStyle): st
 		const full = textBar(tokens / window, { width, style: bars });
 		lines.push(full + (bars === "blocks" ? "░" : ".").repeat(Math.max(0, width - full.length)));
 	}
-	return lines.join("\n");
-}
-
-function toolTable({ by_tool, tokens }: ContextReport, style: ContextTextStyle): string {
-	const [shown, others] = [by_tool.slice(0, mostTools), by_tool.slice(mostTools)];
-	const sum = (key: "tokens" | "results") => others.reduce((all, one) => all + one[key], 0);
-	const rest =
-		others.length === 0 ? [] : [{ tool: `${others.length} others`, tokens: sum("tokens"), results: sum("results") }];
-	const largest = by_tool[0]?.tokens ?? 0;
-	return textTable({
-		headings: ["By tool", "tokens", "share", "results"],
-		rows: [...shown, ...rest].map((one) => ({
-			cells: [one.tool ?? unknown, whole(one.tokens), share(one.tokens / tokens), whole(one.results)],
-			part: one.tokens / largest,
-		})),
-		...style,
-	});
+	return lines;
 }
 
 function biggestTable({ biggest_results }: ContextReport, style: ContextTextStyle): string {
@@ -145,18 +222,6 @@ function legend({ biggest_results }: ContextReport): string {
 
 const unknown = "unknown";
 const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
-
-export function whole(value: number): string {
-	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
-}
-
-function counted(count: number, what: string): string {
-	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
-}
-
-function share(part: number): string {
-	return Number.isFinite(part) ? `${(100 * part).toFixed(1)} %` : "–";
-}
 
 /** Removes control characters, because names and ids could carry commands for a terminal. */
 function onOneLine(text: string): string {

@@ -1,41 +1,25 @@
-import { refOfHash } from "../archive/reference.ts";
 import { groupBy } from "../conversation/lists.ts";
-import {
-	type CountTokens,
-	likelyTokens,
-	type Measurement,
-	measure,
-	sizeOfResult,
-	type TokenMeter,
-	type TokenScale,
-} from "../conversation/measure.ts";
-import { addSizes, noSize, type Plan, type Size, type SizeSum, startSum } from "../conversation/plan.ts";
-import { type Archiving, economicsOf, notesOn, notesOnRoles, reportOf } from "../conversation/report.ts";
+import { type CountTokens, likelyTokens, measure, type TokenScale } from "../conversation/measure.ts";
+import { addSizes, noSize, type Plan, type Size, type SizeSum, savedSize, startSum } from "../conversation/plan.ts";
+import { notesOn, notesOnRoles } from "../conversation/report.ts";
 import type { Message, Transcript } from "../conversation/transcript.ts";
 import { isToolTurn, type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
-import { PalimpsestError } from "../errors.ts";
-import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts";
-import { planGuard } from "../guarding/guard.ts";
-import { sha256Of } from "../json-text/value.ts";
-import { pricesNow } from "../masking/history.ts";
 import { resultTargets } from "../masking/judge-results.ts";
-import { planMask } from "../masking/mask.ts";
 import { cleanValue } from "../masking/placeholder.ts";
-import { withStepsIn } from "../masking/price-steps.ts";
 import { findStale } from "../masking/staleness.ts";
 import type { CallTarget } from "../masking/targets.ts";
-import type { MomentOf } from "../masking/thinking.ts";
 import { findUses, type Uses } from "../masking/uses.ts";
 import { resolvePolicy } from "../policy/layers.ts";
-import { presetNames } from "../policy/names.ts";
-import type { Policy, PolicyLayer } from "../policy/schema.ts";
-import { type Originals, wordings } from "../policy/wordings.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+import type { PolicyLayer } from "../policy/schema.ts";
+import type { Originals } from "../policy/wordings.ts";
 import { budgetOf, calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
-import { completePlan } from "./conversation.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
-import { textLibraries } from "./text-libraries.ts";
+import { ratesOfSession } from "./replay-rates.ts";
+import { type CountedConversation, type PresetOutcome, presetOutcomes } from "./report-presets.ts";
+import { sizeWithMedia, splitWindow } from "./window-parts.ts";
+import type { MaskingShare, PartShare } from "./window-words.ts";
 
 interface ContextReportRequest extends GivenTokens {
 	readonly conversation: unknown;
@@ -53,9 +37,17 @@ export interface ContextReport extends CountingReport {
 	readonly context_window: number | null;
 	/** The window without the reserve for the answer; `null` if not known. */
 	readonly budget_tokens: number | null;
+	/** Larger requests cost more: the sizes from which they do. */
+	readonly price_steps: readonly number[];
 	readonly tokens: number;
 	readonly messages: number;
 	readonly tool_turns: number;
+	/** What fills the window. The parts add up to `tokens`. */
+	readonly by_part: readonly PartShare[];
+	/** Tokens of the system prompt and the tools that are not in the record, by the usage of the first answer; `null` if unknown. */
+	readonly unrecorded_tokens: number | null;
+	/** By the policy in force; `null` if it turns masking off. */
+	readonly masking: MaskingShare | null;
 	readonly by_role: readonly RoleShare[];
 	readonly by_tool: readonly ToolShare[];
 	readonly biggest_results: readonly LargeResult[];
@@ -80,33 +72,6 @@ interface ToolShare {
 	/** Of its results; its calls count with the assistant. */
 	readonly tokens: number;
 	readonly results: number;
-}
-
-export interface PresetOutcome {
-	readonly preset: string;
-	readonly tokens_after: number;
-	/** In this call and each later one; below 0 if the conversation grows. */
-	readonly freed_tokens: number;
-	readonly masked: number;
-	readonly truncated: number;
-	readonly dropped: number;
-	/** Within the preset's budget; `null` if no window is known. */
-	readonly fits: boolean | null;
-	/** From the first change on, which the provider would write to its cache again. */
-	readonly rewritten_tokens: number;
-	/** 0 if it costs nothing, `null` if never or if nothing changes. */
-	readonly calls_to_break_even: number | null;
-}
-
-interface CountedConversation {
-	readonly source: ReadConversation;
-	readonly transcript: Transcript;
-	readonly measurement: Measurement;
-	readonly meter: TokenMeter;
-	readonly scale: TokenScale;
-	readonly contextWindow: number | undefined;
-	readonly originals: Originals;
-	readonly bindsReasoning: boolean;
 }
 
 interface LargeResult {
@@ -136,6 +101,7 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
 	const calibrated = calibrate(estimate, { transcript, measurement, inputTokens });
 	const window = await knownContextWindow({ contextWindow: request.contextWindow, policy, model });
+	const { prices } = await ratesOfSession(model, policy.prices);
 	return contextReportOf(
 		{
 			source,
@@ -151,6 +117,8 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 			model,
 			counting: countingReport(calibrated),
 			notes: [...(window?.notes ?? []), ...calibrated.notes],
+			priceSteps: prices.steps.map(({ over }) => over),
+			requestOverhead: requestOverhead(meter.countTokens),
 			layers,
 			last,
 		},
@@ -163,30 +131,79 @@ function contextReportOf(
 		readonly model: string | undefined;
 		readonly counting: CountingReport;
 		readonly notes: readonly string[];
+		readonly priceSteps: readonly number[];
+		readonly requestOverhead: number;
 		readonly layers: readonly PolicyLayer[];
 		/** The settings of the call, laid over each preset. */
 		readonly last: PolicyLayer;
 	},
 ): ContextReport {
-	const { model, counting, notes, layers, last } = settings;
+	const { model, counting, notes, priceSteps, layers, last } = settings;
 	const { source, transcript, measurement, meter, scale, contextWindow } = conversation;
 	const { guard } = resolvePolicy([...layers, last]);
 	const results = countedResults(transcript, meter.countTokens);
 	const sent = transcript.messages.filter((message) => message.sent !== false);
+	const { presets, masking } = presetOutcomes(conversation, { layers, last });
+	const by_part = windowParts(conversation, { ...settings, plan: masking?.plan ?? [] });
 	return {
 		model: model ?? null,
 		...counting,
 		context_window: contextWindow ?? null,
 		budget_tokens: contextWindow === undefined ? null : budgetOf(contextWindow, guard),
+		price_steps: priceSteps,
 		tokens: likelyTokens(measurement.total, scale),
 		messages: sent.length,
 		tool_turns: sent.filter(isToolTurn).length,
+		by_part,
+		unrecorded_tokens: by_part.some(({ tokens }) => tokens === null) ? unrecordedTokens(conversation) : null,
+		masking: masking ? maskingShare(masking.outcome) : null,
 		by_role: roleShares(conversation, results),
 		by_tool: toolShares(results, scale),
 		biggest_results: biggestResults(results, conversation),
-		presets: presetOutcomes(conversation, { layers, last }),
+		presets,
 		notes: [...notesOn(transcript), ...notesOnRoles(source.document, transcript), ...notes],
 	};
+}
+
+function windowParts(
+	{ transcript, meter, scale }: CountedConversation,
+	{ requestOverhead, plan }: { readonly requestOverhead: number; readonly plan: Plan },
+): PartShare[] {
+	const keyOf = (message: number, id: string | undefined) => `${message} ${id}`;
+	const edits = groupBy(plan, ({ message, result }) => keyOf(message, result?.toolCallId));
+	const paired = pairResults(transcript);
+	return splitWindow({
+		transcript,
+		paired,
+		meter,
+		requestOverhead,
+		sentAs(place, own) {
+			const { message, result } = paired[place] as PairedResult;
+			const key = keyOf(message, result.callId);
+			const frees = savedSize((edits.get(key) ?? []).filter((edit) => edit.result !== undefined));
+			// Results of one message may have the same id.
+			edits.delete(key);
+			return { size: own, frees };
+		},
+		isRequest: false,
+		scaled: (sizes) => scaleParts(sizes, scale),
+	});
+}
+
+function maskingShare(outcome: PresetOutcome): MaskingShare {
+	const { freed_tokens, masked, rewritten_tokens, calls_to_break_even } = outcome;
+	return { freed_tokens, masked, rewritten_tokens, calls_to_break_even };
+}
+
+/** The input of the first answer, without the messages before it. */
+function unrecordedTokens({ transcript, measurement, scale }: CountedConversation): number | null {
+	const first = transcript.messages.findIndex(({ usage }) => usage !== undefined);
+	const { usage } = transcript.messages[first] ?? {};
+	if (!usage) return null;
+	const before = measurement.messages.slice(0, first).reduce(addSizes, noSize);
+	const hidden =
+		usage.inputTokens - likelyTokens(before, scale) - Math.round(measurement.surroundingTokens * scale.factor);
+	return hidden > 0 ? hidden : null;
 }
 
 const mostResults = 10;
@@ -286,10 +303,8 @@ interface CountedResult extends PairedResult {
 function countedResults(transcript: Transcript, countTokens: CountTokens): readonly CountedResult[] {
 	return pairResults(transcript).flatMap((one, place): CountedResult[] => {
 		if (transcript.messages[one.message]?.sent === false) return [];
-		const { chars, tokens } = sizeOfResult(one.result, countTokens);
-		const fixed = one.result.media.reduce((sum, media) => sum + media.tokens, 0);
 		const name = one.call?.name === undefined ? "" : cleanValue(one.call.name);
-		return [{ ...one, place, tool: name === "" ? null : name, size: { chars, tokens: tokens + fixed, fixed } }];
+		return [{ ...one, place, tool: name === "" ? null : name, size: sizeWithMedia(one.result, countTokens) }];
 	});
 }
 
@@ -304,76 +319,4 @@ function scaleParts(parts: readonly Size[], scale: TokenScale): readonly number[
 		before = after;
 		return own;
 	});
-}
-
-// ---- Presets ----
-
-function presetOutcomes(
-	conversation: CountedConversation,
-	{ layers, last }: { readonly layers: readonly PolicyLayer[]; readonly last: PolicyLayer },
-): PresetOutcome[] {
-	const named = presetNames.flatMap((preset): [string, PolicyLayer][] => {
-		if (preset !== "balanced") return [[preset, { preset }]];
-		return (["low", "medium", "high"] as const).map((thrift) => [
-			thrift === "medium" ? preset : `${preset}:${thrift}`,
-			{ preset, mask: { thrift } },
-		]);
-	});
-	return named.map(([name, layer]) => presetOutcome(name, resolvePolicy([...layers, layer, last]), conversation));
-}
-
-/** The references that an archive would give without redaction. */
-const expectedRefs: Archiving = { refOf: (text) => refOfHash(sha256Of(text)), jsonAt: () => "" };
-
-function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
-	const { source, transcript, measurement, meter, scale, contextWindow, originals, bindsReasoning } = conversation;
-	const { mask, media, prices, guard } = policy;
-	const { countTokens } = meter;
-	const budget = contextWindow === undefined ? undefined : budgetOf(contextWindow, guard);
-	const shared = {
-		transcript,
-		wording: wordings(policy, originals),
-		isPlaceholder: placeholdersOf(policy),
-		archiving: originals === "not_archived" ? undefined : expectedRefs,
-		bindsReasoning,
-	};
-	const outcomeOf = (planned: Plan, momentOf?: MomentOf): PresetOutcome => {
-		const plan = completeIfAllowed({ source, plan: planned, policy, countTokens, momentOf, bindsReasoning });
-		// Results that are no longer sent are masked too, but free nothing.
-		const sent = plan.filter((edit) => !edit.unsent);
-		const report = reportOf(transcript, measurement, sent, scale);
-		const economics = economicsOf(plan, { measurement, prices: pricesNow(transcript, prices, undefined), scale });
-		return {
-			preset,
-			tokens_after: report.tokens.after,
-			freed_tokens: report.tokens.before - report.tokens.after,
-			masked: report.masked_tool_results,
-			truncated: report.truncated_tool_results,
-			dropped: report.dropped_messages,
-			fits: budget === undefined ? null : report.band.high <= budget,
-			rewritten_tokens: economics.rewritten_tokens,
-			calls_to_break_even: economics.calls_to_break_even,
-		};
-	};
-	if (mask.enabled) {
-		const replaying = { meter, prices: withStepsIn(prices, 1 / scale.factor) };
-		const { edits, momentOf } = planMask({ ...shared, policy: mask, media, countTokens, replaying });
-		const masked = outcomeOf(edits, momentOf);
-		if (masked.fits !== false) return masked;
-	}
-	const most = budget ?? Number.POSITIVE_INFINITY;
-	// A guard that is turned off, or has no budget, changes nothing.
-	if (!guard.enabled || most <= 0) return outcomeOf([]);
-	const counted = { policy, budget: most, meter, measurement, scale };
-	const { plan, momentOf } = planGuard({ ...shared, ...counted, libraries: textLibraries });
-	return outcomeOf(plan, momentOf);
-}
-
-function completeIfAllowed(what: Parameters<typeof completePlan>[0]): Plan {
-	try {
-		return completePlan(what).plan;
-	} catch (error) {
-		if (error instanceof PalimpsestError && error.code === "thinking_bound") return [];
-		throw error;
-	}
 }

@@ -16,6 +16,7 @@ import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
 import type { AnsweredRequest, KeepWarm } from "./keep-warm.ts";
 import type { Ledger } from "./ledger.ts";
+import type { PassedRequest } from "./passed-request.ts";
 import type { Route } from "./routes.ts";
 
 /** The parts that all requests of a proxy share. */
@@ -46,11 +47,30 @@ type AskedWhole = Omit<Asked, "body"> & {
 	readonly headers: IncomingHttpHeaders;
 };
 
-/** Forwards a request unedited, and its answer back. */
-export async function pass(asked: Asked, exchange: Exchange): Promise<void> {
-	exchange.ledger.count("passed");
+/** Forwards a request unedited, and its answer back. `undecided` says why a request for an answer gets no edits. */
+export async function pass(asked: Asked, exchange: Exchange, undecided?: PassedRequest["undecided"]): Promise<void> {
+	const { ledger, response, route } = exchange;
+	ledger.count("passed");
 	const answer = await askOrRefuse(asked, exchange);
-	if (answer) await passOn(answer, exchange.response);
+	if (!answer) return;
+	const reader = route.kind === "edited" ? readUsage(answer, route.api) : undefined;
+	await passOn(answer, response, reader?.push);
+	const usage = await reader?.end();
+	if (!usage) return;
+	const body = "bytes" in asked.body ? parsedBody(asked.body.bytes) : undefined;
+	const terms = termsOf(body, route, { policy: exchange.editing.policy, caching: exchange.caching });
+	ledger.passed({ usage, terms, program: response.req.headers["user-agent"], undecided });
+}
+
+const mostParsedBytes = 4 * 1024 * 1024;
+
+/** For its model and its cache; `undefined` for a body that tells neither. */
+function parsedBody(bytes: Buffer): unknown {
+	try {
+		return bytes.length > mostParsedBytes ? undefined : JSON.parse(bytes.toString("utf8"));
+	} catch {
+		return undefined;
+	}
 }
 
 /** Milliseconds after which planning begins although the answer has not ended. */
@@ -64,7 +84,11 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	if (prepared === "thread" && refusesThreads) return send(response, 400, threadRefusal);
 	if (prepared === "thread") ledger.count("threads");
 	if (prepared === "as_sent" || prepared === "thread")
-		return pass({ ...asked, body: { ...asked.body, decoded: false } }, exchange);
+		return pass(
+			{ ...asked, body: { ...asked.body, decoded: false } },
+			exchange,
+			prepared === "thread" ? prepared : undefined,
+		);
 	const { composed } = prepared;
 	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
 	const planAhead = once(() => prepared.planAhead());

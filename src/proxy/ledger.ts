@@ -1,6 +1,6 @@
 import type { CacheTerms } from "../billing/terms.ts";
 import { billUnedited, estimatedBill, tokensOf } from "../billing/unedited-bill.ts";
-import { type Cleared, inputBill, outputBill, promptTokens, type Usage } from "../billing/usage.ts";
+import { type Cleared, dollarsOf, inputBill, outputBill, promptTokens, type Usage } from "../billing/usage.ts";
 import { modelName, programName } from "../figures/line.ts";
 import type { Figures } from "../figures/store.ts";
 import type { NoDecision } from "../sending/decisions.ts";
@@ -8,6 +8,7 @@ import { type Fault, faults } from "../sending/editing.ts";
 import type { RequestFacts } from "../sending/facts.ts";
 import { noteRequest } from "./break-record.ts";
 import { type Account, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
+import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
 import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
@@ -124,6 +125,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			counts[kind] += 1;
 			if (kind === "sent_again") figures?.add({ kind: "refusal" });
 		},
+		/** Writes down a request that passed unread: its bill is in the figures alone. */
+		passed: (request: PassedRequest) => figures?.add(lineOfPassed(request), request.program),
 		/** Enters a ping that keeps a cache warm. */
 		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
 			if (answer === "failed") {
@@ -160,7 +163,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			},
 		): { readonly repeated: number } {
 			const { api, wasEdited, usage, cleared, program } = given;
-			const { terms, isCold } = facts;
+			const { terms, isCold, isResumed } = facts;
 			const account = accountOf(facts, api);
 			const { unedited, sent: edited } = facts.parts();
 			const parts = { unedited, sent: wasEdited ? edited : unedited };
@@ -170,7 +173,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			const isLike = !wasEdited || account.scale === undefined;
 			if (real && counted > 0 && isLike) account.scale = real / counted;
 			const { scale = 1, before } = account;
-			const request = { parts, before, usage, scale, terms, isCold };
+			const request = { parts, before, usage, scale, terms, isCold, isResumed };
 			const billed = usage ? inputBill(usage, terms) : estimatedBill(request);
 			const raw = billUnedited(request);
 			account.wasEdited ||= wasEdited;
@@ -321,9 +324,4 @@ function chosenOf(conversations: ReadonlyMap<string, Account>, id: string): stri
 		(most, one) => (most && most[1].sums.requests > one[1].sums.requests ? most : one),
 		undefined,
 	)?.[0];
-}
-
-/** US dollars for a bill in prices of an input token. */
-function dollarsOf(billed: number, { dollars, prices }: CacheTerms): number | undefined {
-	return dollars && ((billed / prices.input) * dollars.input) / 1_000_000;
 }

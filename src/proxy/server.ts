@@ -195,14 +195,14 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	response.on("close", () => left.abort());
 	const asked = { method, path, rawHeaders, signal: left.signal };
 	const exchange = { ...running, response, route, upstream: upstreams.get(route.upstream) as Upstream };
-	const passStream = (stream: Readable) =>
-		pass({ ...asked, body: { stream } }, exchange).finally(() => void stream.destroy());
+	const passStream = (stream: Readable, undecided: "signed" | "large") =>
+		pass({ ...asked, body: { stream } }, exchange, undecided).finally(() => void stream.destroy());
 	if (route.kind !== "passed" && isSigned(headers)) ledger.withoutDecision("signed");
-	if (route.kind === "passed" || isSigned(headers)) return passStream(bodyStream(request));
+	if (route.kind === "passed" || isSigned(headers)) return passStream(bodyStream(request), "signed");
 	const read = await running.bodies.read(request).catch(() => undefined);
 	// The client left.
 	if (!read) return;
-	if (read.kind !== "whole") return passStream(read.stream());
+	if (read.kind !== "whole") return passStream(read.stream(), "large");
 	try {
 		await exchangeEdited({ ...asked, body: read, headers }, exchange);
 	} finally {

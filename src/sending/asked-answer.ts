@@ -1,9 +1,9 @@
-import { groupBy } from "../conversation/lists.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import type { AskedCall, askedResults } from "../masking/asked.ts";
 import { callsInView } from "../masking/in-use.ts";
 import { cleanValue } from "../masking/placeholder.ts";
-import { whole } from "../operations/report-text.ts";
+import { windowTable } from "../operations/report-text.ts";
+import { counted, type PartShare, priceStepWords, share, whole } from "../operations/window-words.ts";
 
 /** A result as it was last sent, in tokens of the provider. */
 export interface ShownResult {
@@ -19,8 +19,8 @@ export interface ShownResult {
 interface AskedConversation {
 	readonly paired: readonly PairedResult[];
 	readonly results: readonly ShownResult[];
-	/** Tokens of the system prompt and the tools. */
-	readonly surroundings: number;
+	/** What fills the window, with the tokens that masking frees of the result at a place. */
+	readonly partsOf: (frees: (place: number) => number) => readonly PartShare[];
 	/** Tokens of the request. */
 	readonly tokens: number;
 	readonly window: number | undefined;
@@ -89,64 +89,42 @@ function keepAnswer(places: readonly number[], { results, clears, recalledBy }: 
 	];
 }
 
-const mostTools = 8;
 const mostResults = 12;
 /** Shorter results are not named. */
 const leastNamedTokens = 300;
+const linesOfTable = 18;
 
 function stateAnswer(call: AskedCall, about: AskedConversation): string {
-	const { paired, results, surroundings, tokens, window, steps, clears, isOff } = about;
-	const shown = results.map((result, place) => ({ ...result, place, tool: toolOf(paired[place]) }));
+	const { paired, results, partsOf, tokens, window, steps, clears, isOff } = about;
+	const shown = results.map((result, place) => ({ ...result, tool: toolOf(paired[place]) }));
 	const inView = shown.filter(({ isGone }) => !isGone);
-	const ofResults = shown.reduce((sum, one) => sum + one.tokens, 0);
-	const share = (part: number) => ` (${Math.round((100 * part) / tokens)} %)`;
-	const byTool = Array.from(
-		groupBy(inView, ({ tool }) => tool),
-		([tool, own]) => ({
-			tool,
-			count: own.length,
-			tokens: own.reduce((sum, one) => sum + one.tokens, 0),
-		}),
-	).sort((a, b) => b.tokens - a.tokens);
 	const largest = inView
 		.filter((one) => one.tokens >= leastNamedTokens && one.saves > 0)
 		.sort((a, b) => b.tokens - a.tokens)
 		.slice(0, mostResults);
-	const old = about.choose({ ...call, kind: "mask" });
-	const freed = old.places.reduce((sum, place) => sum + (results[place]?.isGone ? 0 : (results[place]?.saves ?? 0)), 0);
-	const step = steps.toSorted((a, b) => a - b).find((over) => over >= tokens);
-	const passed = steps.filter((over) => over < tokens);
+	const old = new Set(about.choose({ ...call, kind: "mask" }).places);
+	const frees = (place: number) => (old.has(place) && !results[place]?.isGone ? (results[place]?.saves ?? 0) : 0);
+	const freed = Array.from(results.keys(), frees).reduce((sum, one) => sum + one, 0);
+	const step = priceStepWords(tokens, steps);
 	const gone = shown.length - inView.length;
+	const table = { by_part: partsOf(isOff ? () => 0 : frees), tokens, unrecorded_tokens: null };
 	return [
-		`This conversation has ${whole(tokens)} tokens${window === undefined ? "; the window of its model is not known." : `, ${Math.round((100 * tokens) / window)} % of a window of ${whole(window)}.`}`,
-		...(passed.length > 0 ? [`It is over the price step at ${whole(Math.max(...passed))} tokens.`] : []),
-		...(step === undefined ? [] : [`The next price step is at ${whole(step)} tokens.`]),
-		`System prompt and tools ${whole(surroundings)}${share(surroundings)}, tool results ${whole(ofResults)}${share(ofResults)}, messages and calls ${whole(Math.max(0, tokens - surroundings - ofResults))}.`,
-		...(byTool.length > 0
-			? [
-					`Results by tool: ${byTool
-						.slice(0, mostTools)
-						.map((one) => `${one.tool} ${whole(one.tokens)} in ${one.count}`)
-						.join(", ")}${byTool.length > mostTools ? ` and ${byTool.length - mostTools} more tools` : ""}.`,
-				]
-			: []),
+		`This conversation has ${whole(tokens)} tokens${window === undefined ? "; the window of its model is not known." : `, ${share(tokens / window)} of a window of ${whole(window)}.`}`,
+		...(step === undefined ? [] : [step]),
+		windowTable(table, { columns: 80, bars: "none", rows: linesOfTable }),
 		...(largest.length > 0
 			? [
-					"The largest, with the references that mask_conversation takes as refs:",
+					"The largest results, with the references that mask_conversation takes as refs:",
 					...largest.map((one) => `${one.ref() ?? "no reference"} ${one.tool} ${whole(one.tokens)}`),
 				]
 			: []),
 		...(gone > 0 ? [`${counted(gone, "result is", "results are")} masked already.`] : []),
 		isOff
-			? "The policy of this user turns masking off."
-			: `Calling mask_conversation without messages and path ${clears ? "has the provider clear" : "masks"} the old results and frees ${whole(freed)} tokens.`,
+			? "The policy turns masking off."
+			: `Calling mask_conversation without messages and path ${clears ? "has the provider clear" : "masks"} the old results and frees ${whole(freed)} tokens (${share(freed / tokens)}).`,
 	].join("\n");
 }
 
 function toolOf(paired: PairedResult | undefined): string {
 	return cleanValue(paired?.call?.name ?? "unknown");
-}
-
-function counted(count: number, one: string, several = `${one}s`): string {
-	return `${whole(count)} ${count === 1 ? one : several}`;
 }

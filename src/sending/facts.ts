@@ -25,6 +25,8 @@ export interface RequestFacts {
 	readonly isFrozen: boolean;
 	/** Whether the cache of the provider had expired. */
 	readonly isCold: boolean;
+	/** Whether another process has sent its history, and the cache may still have it. */
+	readonly isResumed: boolean;
 	/** A name of the first user message, by which a conversation is known before its first tool turn. */
 	readonly start: string;
 	readonly results: readonly EditedResult[];
@@ -91,6 +93,7 @@ export async function factsOf(what: {
 		why: whyOf(sent),
 		isFrozen: sent?.noDecision === "frozen",
 		isCold: opened.conversation !== undefined && opened.isCold,
+		isResumed: opened.conversation !== undefined && opened.isResumed,
 		start: messageKey(user ?? noMessage),
 		results: edited.flatMap(({ result }) => result ?? []),
 		reasoningLeftOut: thoughts.reduce((sum, { saved }) => sum + saved, 0),

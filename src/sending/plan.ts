@@ -15,6 +15,7 @@ import { replay, roomLeft, type Schedule } from "../masking/replay.ts";
 import { isNeverCleared } from "../masking/selection.ts";
 import { affectedThinking } from "../masking/thinking.ts";
 import { applyAndVerify } from "../operations/conversation.ts";
+import { splitWindow } from "../operations/window-parts.ts";
 import { type ShownResult, writeAskedAnswer } from "./asked-answer.ts";
 import { clearablePlaces } from "./clearing.ts";
 import { type Planning, readSent, refsOf, type SentHistory } from "./sent-history.ts";
@@ -104,15 +105,29 @@ export async function planAsked(
 	const decisions = await decisionsFor(what, asked, { read, asked });
 	const { paired, states, clears, policy } = what;
 	const { seen, scale, tokens, window, steps } = read;
+	const results = seen.results.map((result, place): ShownResult => {
+		const isHidden = isGone(states[place]);
+		const shown = (isHidden ? result.tokens - result.saves : result.tokens) * scale;
+		const frees = (decisions.get(place)?.savedTokens ?? 0) * scale;
+		return { tokens: shown, saves: result.saves * scale, isGone: isHidden, frees, ref: () => refsOf(what, place)[0] };
+	});
 	const about = {
 		paired,
-		results: seen.results.map((result, place): ShownResult => {
-			const isHidden = isGone(states[place]);
-			const shown = (isHidden ? result.tokens - result.saves : result.tokens) * scale;
-			const frees = (decisions.get(place)?.savedTokens ?? 0) * scale;
-			return { tokens: shown, saves: result.saves * scale, isGone: isHidden, frees, ref: () => refsOf(what, place)[0] };
-		}),
-		surroundings: seen.surroundingTokens * scale,
+		results,
+		partsOf: (frees: (place: number) => number) =>
+			splitWindow({
+				transcript: what.source.transcript,
+				paired,
+				meter: read.meter,
+				requestOverhead: 0,
+				sentAs: (place) => ({
+					size: { chars: 0, tokens: (results[place]?.tokens ?? 0) / scale },
+					frees: { chars: 0, tokens: frees(place) / scale },
+				}),
+				// Plugins are given the messages alone.
+				isRequest: what.source.transcript.surroundings.length > 0,
+				scaled: (sizes) => sizes.map((size) => Math.round(size.tokens * scale)),
+			}),
 		tokens,
 		window,
 		steps,

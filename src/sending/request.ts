@@ -86,6 +86,8 @@ export function openRequest(
 		paired: pairResults(transcript),
 		keys: resultKeys(transcript, conversation, branch),
 		isCold: decides && idle !== undefined && lifetime > 0 && idle > lifetime,
+		/** Whether another process has sent its history, and the cache may still have it. */
+		isResumed: branch === undefined && idle !== undefined && idle <= lifetime,
 		isHeldOut: isHeldOut(conversation, holdout),
 	};
 }

@@ -1,4 +1,5 @@
 import { billsNote, measureBills } from "./proxy-bills.ts";
+import { figuresNote, measureFigures } from "./proxy-figures.ts";
 import { loadNote, measureLoad } from "./proxy-load.ts";
 import { claudeNote, measureClaudeCode, measureStrict, strictNote } from "./proxy-strict.ts";
 import { measureTimes, timesNote } from "./proxy-times.ts";
@@ -12,6 +13,7 @@ interface Part {
 
 const parts: readonly Part[] = [
 	{ name: "times", note: timesNote, measure: measureTimes },
+	{ name: "figures", note: figuresNote, measure: measureFigures },
 	{ name: "strict", note: strictNote, measure: measureStrict },
 	{ name: "claude", note: claudeNote, measure: measureClaudeCode },
 	{ name: "load", note: loadNote, measure: measureLoad },

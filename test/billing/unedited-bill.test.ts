@@ -114,4 +114,8 @@ it("the bill of a request whose answer does not tell it reads what was sent befo
 	const again = 2_000 + 5 * 200 + 2 * 10_100;
 	expect(estimatedBill(request)).toBeCloseTo(again * 0.1 + 10_100 * 1.25, 6);
 	expect(estimatedBill({ ...request, isCold: true })).toBeCloseTo((again + 10_100) * 1.25, 6);
+	const first = { ...request, before: undefined };
+	expect(estimatedBill(first)).toBeCloseTo((again + 10_100) * 1.25, 6);
+	// Another process has sent all but the last turn.
+	expect(estimatedBill({ ...first, isResumed: true })).toBeCloseTo(again * 0.1 + 10_100 * 1.25, 6);
 });

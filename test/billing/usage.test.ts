@@ -155,6 +155,8 @@ describe("the usage of an answer", () => {
 			thoughtsTokenCount: 6,
 		};
 		expect(await whole("gemini", { usageMetadata })).toEqual(split(25, 100));
+		const withPage = { ...usageMetadata, toolUsePromptTokenCount: 1_000 };
+		expect(await whole("gemini", { usageMetadata: withPage })).toEqual(split(1_025, 100));
 	});
 
 	it.each([

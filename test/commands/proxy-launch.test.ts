@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchedPrograms } from "../../src/hosts/hosts.ts";
 import { freePort } from "../load/free-port.ts";
@@ -60,6 +60,31 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		]);
 		expect(lines[0]).toContain(`${said.base}/palimpsest/`);
 		await expect(fetch(said.base)).rejects.toThrow();
+	});
+
+	it("keeps figures of the run with the name of the folder, and without it with --private", async () => {
+		const hook = "; console.log(String(process.env.PALIMPSEST_FIGURES));";
+		const environment = { ...(await install("claude", asking + hook)), XDG_STATE_HOME: join(folder, "state") };
+		const run = (...options: string[]) => runCli(["launch", ...options, "claude"], { folder, environment });
+		const figures = join(folder, "state", "palimpsest", "figures");
+		const lines = async () => {
+			const [name = ""] = await readdir(figures);
+			return (await readFile(join(figures, name), "utf8")).trim().split("\n");
+		};
+		const hidden = await run("--private");
+		expect(hidden.text).toMatch(/^private$/m);
+		const [first = "", ...others] = await lines();
+		expect(others).toEqual([]);
+		expect(JSON.parse(first)).toMatchObject({
+			kind: "request",
+			program: "claude",
+			project: expect.stringMatching(/^[0-9a-f]{10}$/),
+		});
+		expect((await run()).text).toMatch(/^undefined$/m);
+		const shown = JSON.parse((await lines()).at(-1) ?? "");
+		expect(shown.project).toBe(`${JSON.parse(first).project}/${basename(folder)}`);
+		await run("--private", "--set", "figures=none");
+		expect((await lines()).filter((line) => line !== "")).toHaveLength(2);
 	});
 
 	it("says that nothing passed the proxy, and where the program may have sent it, on the port that it is given", async () => {

@@ -67,7 +67,7 @@ describe("the context report as an MCP App", () => {
 		await page.evaluate(host);
 		await page.evaluate(`startHost(${JSON.stringify({ page: app, result, theme, width })})`);
 		const frame = await frameOf(page);
-		await expect.poll(() => frame.locator("table").count(), patience).toBe(4);
+		await expect.poll(() => frame.locator("table").count(), patience).toBe(3);
 		const { context } = result.structuredContent as { context: { tokens: number; budget_tokens: number } };
 		const held = `${context.tokens.toLocaleString("en")} tokens in 19 messages and 8 tool turns`;
 		expect(await frame.locator(".lead").textContent()).toContain(held);

@@ -18,7 +18,7 @@ const request: RequestLine = {
 };
 
 describe("a line", () => {
-	it("is read as it was written, in whole tokens and millionths of a dollar, without zeros", () => {
+	it("is read as it was written, in whole tokens and five digits of dollars, without zeros", () => {
 		const written = writeLine(request);
 		expect(written).not.toContain("left_out");
 		expect(readLine(written)).toEqual({ ...request, billed: 16_512, unedited: 31_001, usd: 0.08 });
@@ -30,6 +30,7 @@ describe("a line", () => {
 	});
 
 	it("has room for 500 requests a day in 400 days and 50 MB", () => {
+		expect(readLine(writeLine({ ...request, usd: 0.0000213456 }))).toMatchObject({ usd: 0.000021346 });
 		expect(writeLine({ ...request, usd_unedited: 0.123456, decisions: 3 }).length * 500 * 400).toBeLessThan(50_000_000);
 	});
 

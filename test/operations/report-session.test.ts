@@ -51,6 +51,24 @@ describe("a report on a session that was compacted", () => {
 		]);
 	});
 
+	it("says that the system prompt and the tools are not in the record, and how large they are by the usage", async () => {
+		const { by_part, unrecorded_tokens: without } = await reportContext({ conversation: session, layers: [] });
+		const absent = by_part.filter(({ tokens }) => tokens === null).map(({ part }) => part);
+		expect([absent, without]).toEqual([["system_prompt", "tools"], null]);
+		const usage = {
+			input_tokens: 7,
+			cache_read_input_tokens: 11_000,
+			cache_creation_input_tokens: 7_000,
+			output_tokens: 9,
+		};
+		const content = [{ type: "text", text: "Done." }];
+		const answered = { message: { role: "assistant", model: "claude-opus-5-5", id: "m", content, usage } };
+		const conversation = [record("u", null, "user", "word ".repeat(500)), record("a", "u", "assistant", [], answered)];
+		const { unrecorded_tokens: told, tokens } = await reportContext({ conversation, layers: [], model: "gpt-4o" });
+		expect(told).toBeGreaterThan(18_007 - tokens - 1);
+		expect(told).toBeLessThan(18_007 - 490);
+	});
+
 	it("counts only results that are sent among those that a preset masks", async () => {
 		const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
 		const before = names.flatMap((name, at) => turn(name, at === 0 ? "u0" : `r-n${at - 1}`));

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { ContextReport, PresetOutcome } from "../../src/operations/report.ts";
-import { alignColumns, contextText, endOf, whole } from "../../src/operations/report-text.ts";
+import type { ContextReport } from "../../src/operations/report.ts";
+import type { PresetOutcome } from "../../src/operations/report-presets.ts";
+import { alignColumns, contextText, endOf } from "../../src/operations/report-text.ts";
+import { whole } from "../../src/operations/window-words.ts";
 
 const outcome = (given: Partial<PresetOutcome>): PresetOutcome => ({
 	preset: "balanced",
@@ -17,8 +19,6 @@ const outcome = (given: Partial<PresetOutcome>): PresetOutcome => ({
 
 const result = { tool: "Read", target: null, tokens: 9, age_turns: 1_000, used_since: true, stale: false };
 
-const tools = Array.from({ length: 13 }, (_, place) => ({ tool: `t${place}`, tokens: 900 - place, results: 1 }));
-
 const report: ContextReport = {
 	model: "gpt-4o",
 	method: "exact",
@@ -27,9 +27,22 @@ const report: ContextReport = {
 	context_window: 100_000,
 	budget_tokens: 90_000,
 	notes: [],
+	price_steps: [],
 	tokens: 120_000,
 	messages: 1,
 	tool_turns: 1_234_567,
+	by_part: [
+		{
+			part: "tool_results",
+			tokens: 64_000,
+			groups: [
+				{ name: "a".repeat(30), tokens: 901, count: 1, freed_tokens: 0 },
+				{ name: `b${"c".repeat(30)}`, tokens: 900, count: 1, freed_tokens: 0 },
+			],
+		},
+	],
+	unrecorded_tokens: null,
+	masking: null,
 	by_role: [{ role: "user", tokens: 64_000, chars: 1, messages: 1 }],
 	by_tool: [
 		{ tool: "a".repeat(32), tokens: 901, results: 1 },
@@ -51,7 +64,7 @@ const report: ContextReport = {
 type Bars = "blocks" | "ascii" | "none";
 
 const linesOf = (columns: number, bars: Bars, given: Partial<ContextReport> = {}) =>
-	contextText({ ...report, ...given }, { columns, bars }).split("\n");
+	contextText({ ...report, ...given }, { columns, bars, all: true }).split("\n");
 
 const lineOf = (start: string, columns: number, bars: Bars, given: Partial<ContextReport> = {}) =>
 	linesOf(columns, bars, given).find((line) => line.startsWith(start));
@@ -64,7 +77,7 @@ describe("the text of a report", () => {
 			"120.0 % of a window of 100 000; budget 90 000, 30 000 too many",
 			"█".repeat(60),
 			"",
-			"By role  tokens   share  messages",
+			"What fills it                     count  tokens   share  masking frees",
 		]);
 		expect(linesOf(40, "blocks", { tokens: 33_333 }).slice(2, 5)).toEqual([
 			"33.3 % of a window of 100 000; budget 90 000, 56 667 left",
@@ -117,8 +130,8 @@ describe("the text of a report", () => {
 	});
 
 	it("cuts long names and targets at their beginning", () => {
-		expect(lineOf("aaa", 120, "none")).toBe(`${"a".repeat(32)}     901  0.8 %        1`);
-		expect(lineOf("…", 120, "none")).toBe(`…${"c".repeat(31)}     900  0.8 %        1`);
+		expect(lineOf("  aaa", 120, "none")).toBe(`  ${"a".repeat(30)}      1     901   0.8 %              0`);
+		expect(lineOf("  …", 120, "none")).toBe(`  …${"c".repeat(29)}      1     900   0.8 %              0`);
 		const row = "Read                  9  1 000   yes     no";
 		const of = (columns: number, message: string) => lineOf(`${row}${message}`, columns, "none")?.slice(row.length);
 		expect(of(200, "     1234")).toBe(`     1234  ${"c".repeat(80)}`);
@@ -132,15 +145,6 @@ describe("the text of a report", () => {
 		expect(lineOf(row, 80, "none", { biggest_results: nameless })).toBe(`${row}        5`);
 	});
 
-	it("sums up the tools after the twelfth", () => {
-		const twelve = linesOf(80, "ascii", { by_tool: tools.slice(0, 12) });
-		expect(twelve.find((line) => line.includes("others"))).toBeUndefined();
-		expect(twelve.find((line) => line.startsWith("t11"))).toMatch(/^t11 {9}889 {2}0\.7 % {8}1 {2}#{39,40}$/);
-		const more = [...tools, { tool: "t13", tokens: 10, results: 7 }];
-		expect(lineOf("2 others", 80, "none", { by_tool: more })).toBe("2 others     898  0.7 %        8");
-		expect(lineOf("t12", 80, "none", { by_tool: more })).toBeUndefined();
-	});
-
 	it("explains its columns, those of results only with results", () => {
 		const legend = [
 			"age: tool turns since; stale: the same text or call came again",
@@ -151,7 +155,7 @@ describe("the text of a report", () => {
 		];
 		expect(linesOf(80, "none").slice(-6)).toEqual(["", ...legend]);
 		expect(linesOf(80, "none", { biggest_results: [] }).slice(-4)).toEqual(["", ...legend.slice(2)]);
-		expect(lineOf("user", 80, "none", { tokens: 0 })).toContain("–");
+		expect(lineOf("results of tools", 80, "none", { tokens: 0 })).toContain("–");
 	});
 });
 

@@ -10,9 +10,28 @@ const report: ContextReport = {
 	context_window: 200_000,
 	budget_tokens: 184_000,
 	notes: [],
+	price_steps: [200_000, 50_000],
 	tokens: 100_000,
 	messages: 1_009,
 	tool_turns: 1,
+	by_part: [
+		{ part: "system_prompt", tokens: null, groups: [] },
+		{ part: "tools", tokens: null, groups: [] },
+		{ part: "people", tokens: 3_000, groups: [] },
+		{ part: "assistant", tokens: 13_000, groups: [] },
+		{ part: "reasoning", tokens: 0, groups: [] },
+		{ part: "calls", tokens: 20_000, groups: [] },
+		{
+			part: "tool_results",
+			tokens: 64_000,
+			groups: [
+				{ name: "Read", tokens: 60_000, count: 102, freed_tokens: 55_000 },
+				{ name: null, tokens: 4_000, count: 2, freed_tokens: 0 },
+			],
+		},
+	],
+	unrecorded_tokens: 17_900,
+	masking: { freed_tokens: 55_000, masked: 99, rewritten_tokens: 40_000, calls_to_break_even: 7 },
 	by_role: [
 		{ role: "tool", tokens: 64_000, chars: 241_230, messages: 504 },
 		{ role: "assistant", tokens: 36_000, chars: 201_230, messages: 505 },
@@ -70,23 +89,29 @@ const report: ContextReport = {
 };
 
 const linesOf = (columns: number, bars: "blocks" | "ascii" | "none", given = report) =>
-	contextText(given, { columns, bars }).split("\n");
+	contextText(given, { columns, bars, all: true }).split("\n");
 
 describe("a context report as text", () => {
 	it("shows each figure under its heading", () => {
 		expect(linesOf(100, "ascii")).toEqual([
 			"claude-sonnet-4-5: 100 000 tokens, 1 009 messages, 1 tool turn",
 			"tokens estimated for the model: 1.2 × the count in o200k_base",
+			"over the price step at 50 000; 100 000 left to the price step at 200 000",
 			"50.0 % of a window of 200 000; budget 184 000, 84 000 left",
 			`${"#".repeat(30)}${".".repeat(30)}`,
 			"",
-			"By role       tokens   share  messages",
-			`tool results  64 000  64.0 %       504  ${"#".repeat(40)}`,
-			`assistant     36 000  36.0 %       505  ${"#".repeat(23)}`,
+			"What fills it      count  tokens   share  masking frees",
+			"people's words             3 000   3.0 %                 ##",
+			"assistant's words         13 000  13.0 %                 ########",
+			"calls of tools            20 000  20.0 %                 #############",
+			`results of tools     104  64 000  64.0 %         55 000  ${"#".repeat(40)}`,
+			`  Read               102  60 000  60.0 %         55 000  ${"#".repeat(38)}`,
+			"  unknown              2   4 000   4.0 %              0  ###",
+			"Not in this record: system prompt and tools (some 17 900 by an answer's usage).",
 			"",
-			"By tool  tokens   share  results",
-			`Read     60 000  60.0 %      102  ${"#".repeat(40)}`,
-			`unknown   4 000   4.0 %        2  ###`,
+			"Masking by this policy frees 55 000 tokens (55.0 %) of 99 results. 40 000 are written to the cache",
+			"again, which pays after 7 calls.",
+			"The preset balanced would free 60 000.",
 			"",
 			"Biggest results  tokens  age  used  stale  message  of",
 			"Read              9 000  210   yes     no       46  …ges/agent/src/commands/report/context-report.ts",
@@ -108,7 +133,7 @@ describe("a context report as text", () => {
 		for (const columns of [40, 60, 80, 100, 140]) {
 			const lines = linesOf(columns, "blocks");
 			const bars = lines.filter((line) => /[█▏▎▍▌▋▊▉░]/.test(line));
-			expect(bars.length).toBeGreaterThan(columns < 50 ? 0 : 3);
+			expect(bars.length).toBeGreaterThan(columns < 70 ? 0 : 3);
 			for (const line of bars) expect(line.length).toBeLessThanOrEqual(columns);
 			const named = lines.filter((line) => line.includes("…") || line.endsWith("context-report.ts"));
 			expect(named).toHaveLength(1);
@@ -136,6 +161,7 @@ describe("a context report as text", () => {
 			factor: 1,
 			context_window: null,
 			budget_tokens: null,
+			price_steps: [],
 		} as const;
 		expect(linesOf(80, "ascii", unknown).slice(0, 4)).toEqual([
 			"100 000 tokens, 1 009 messages, 1 tool turn",
@@ -143,15 +169,53 @@ describe("a context report as text", () => {
 			"The context window is not known: name the model, or give the window.",
 			"",
 		]);
-		const none = { tokens: 0, messages: 0, tool_turns: 0, by_role: [], by_tool: [], biggest_results: [], presets: [] };
+		const none = { tokens: 0, messages: 0, tool_turns: 0, by_part: [], biggest_results: [], presets: [] };
 		const empty = linesOf(80, "ascii", { ...report, ...none });
-		expect(empty.join("\n")).not.toMatch(/NaN|Infinity|By tool|Biggest/);
-		const tools = Array.from({ length: 20 }, (_, place) => ({ tool: `tool_${place}`, tokens: 100, results: 2 }));
-		const many = linesOf(80, "none", { ...report, by_tool: tools });
-		expect(many).toContain("tool_11      100  0.1 %        2");
-		expect(many).toContain("8 others     800  0.8 %       16");
+		expect(empty.join("\n")).not.toMatch(/NaN|Infinity|What fills|Biggest/);
 		const over = linesOf(80, "none", { ...report, tokens: 190_000 });
-		expect(over[2]).toBe("95.0 % of a window of 200 000; budget 184 000, 6 000 too many");
+		expect(over[3]).toBe("95.0 % of a window of 200 000; budget 184 000, 6 000 too many");
+	});
+
+	it("has one screen of lines, in which servers and tools share the room", () => {
+		const groups = (count: number, name: string) =>
+			Array.from({ length: count }, (_, place) => {
+				return { name: `${name}-${place}`, tokens: 100 - place, count: 2, freed_tokens: 10 };
+			});
+		const screenOf = (servers: number, tools: number) => {
+			const by_part = [
+				{ part: "system_prompt", tokens: 9, groups: [] },
+				{ part: "tools", tokens: 9, groups: groups(servers, "server") },
+				{ part: "tool_results", tokens: 9, groups: groups(tools, "tool") },
+			] as const;
+			return contextText({ ...report, by_part }, { columns: 80, bars: "none" })
+				.trimEnd()
+				.split("\n");
+		};
+		expect(screenOf(40, 40)).toHaveLength(24);
+		const named = (lines: readonly string[], name: string) => lines.filter((line) => line.startsWith(`  ${name}-`));
+		expect([named(screenOf(40, 40), "server").length, named(screenOf(40, 40), "tool").length]).toEqual([2, 7]);
+		expect(screenOf(40, 40)).toContain("  38 more            76   3 021  3.0 %");
+		expect(screenOf(40, 40)).toContain("  33 more            66   2 541  2.5 %            330");
+		expect([named(screenOf(9, 2), "server").length, named(screenOf(9, 2), "tool").length]).toEqual([9, 2]);
+		expect(named(screenOf(0, 11), "tool")).toHaveLength(11);
+		const alone = [
+			{ part: "tools", tokens: 9, groups: [{ name: null, tokens: 9, count: 3, freed_tokens: 0 }] },
+		] as const;
+		expect(linesOf(80, "none", { ...report, by_part: alone }).join()).not.toContain("built in");
+	});
+
+	it("says what masking frees, or why nothing", () => {
+		const saidOf = (masking: ContextReport["masking"]) =>
+			linesOf(140, "none", { ...report, masking, presets: [] }).find(
+				(line) => /asking/.test(line) && line.endsWith("."),
+			);
+		expect(saidOf(null)).toBe("The policy turns masking off.");
+		const some = { freed_tokens: 900, masked: 1, rewritten_tokens: 0, calls_to_break_even: 0 };
+		expect(saidOf(some)).toBe("Masking by this policy frees 900 tokens (0.9 %) of 1 result.");
+		expect(saidOf({ ...some, calls_to_break_even: null })).toMatch(
+			/0 are written to the cache again, which never pays\.$/,
+		);
+		expect(saidOf({ ...some, masked: 0 })).toBe("Masking by this policy frees nothing now.");
 	});
 
 	it("prints no name that a terminal would read as a command", () => {
@@ -167,7 +231,7 @@ describe("a bar", () => {
 		// The bar of the window is 40 characters long here.
 		const barOf = (fortieths: number, bars: "blocks" | "ascii" | "none") => {
 			const window = { tokens: fortieths, context_window: Number.isNaN(fortieths) ? 0 : 40 };
-			const line = contextText({ ...report, ...window }, { columns: 40, bars }).split("\n")[3];
+			const line = contextText({ ...report, ...window, price_steps: [] }, { columns: 40, bars }).split("\n")[3];
 			return line?.replace(/[░.]+$/, "");
 		};
 		const full = "█".repeat(40);

@@ -59,6 +59,33 @@ describe("the contents of the window", () => {
 		expect(tool?.tokens).toBe(sum(by_tool.map(({ tokens }) => tokens)) + 7 * 4);
 	});
 
+	it.each(["tool-result-hiding", "balanced"] as const)(
+		"is reported in parts, with what masking by the policy %s frees of each tool",
+		async (preset) => {
+			const conversation = { messages: agentConversation(40) };
+			const layers: PolicyLayer[] = [{ preset, mask: { thrift: "high" } }];
+			const { by_part, masking, tokens, price_steps } = await reportContext({
+				conversation,
+				layers,
+				model: "gpt-5.4",
+				originals: "not_archived",
+			});
+			expect(sum(by_part.map((part) => part.tokens ?? 0))).toBe(tokens);
+			const policy = policyOf(...layers);
+			const masked = await maskConversation({ conversation, policy });
+			const { before, after } = masked.report.tokens;
+			expect(masking).toMatchObject({ freed_tokens: before - after, masked: masked.report.masked_tool_results });
+			expect(before - after).toBeGreaterThan(1_000);
+			const results = by_part.find(({ part }) => part === "tool_results");
+			const freed = sum((results?.groups ?? []).map((group) => group.freed_tokens));
+			expect(Math.abs(freed - (before - after))).toBeLessThanOrEqual(results?.groups.length ?? 0);
+			expect(results?.groups.every((group) => group.freed_tokens <= group.tokens)).toBe(true);
+			expect(price_steps).toEqual([272_000]);
+			const off = await reportContext({ conversation, layers: [{ mask: { enabled: false } }] });
+			expect(off.masking).toBeNull();
+		},
+	);
+
 	it("is reported by tool, with the biggest results and their age, use and staleness", async () => {
 		const { by_tool, biggest_results } = await report(workingConversation());
 		expect(by_tool.map(({ tool, results }) => [tool, results])).toEqual([

@@ -36,7 +36,7 @@ describe("the context report as an MCP App", () => {
 		};
 		await page.evaluate(`startHost(${JSON.stringify(shown)})`);
 		const app = page.frameLocator("iframe");
-		await expect.poll(() => app.locator("table").count(), patience).toBe(4);
+		await expect.poll(() => app.locator("table").count(), patience).toBe(3);
 		expect(await app.locator(".lead").textContent()).toContain("129,277 tokens in 1,009 messages");
 		expect(await app.locator("html").getAttribute("data-theme")).toBe("dark");
 		const told = () => page.evaluate("told") as Promise<{ initialized: boolean; height: number; app: object }>;
@@ -45,8 +45,8 @@ describe("the context report as an MCP App", () => {
 
 		await page.evaluate("bridge.setHostContext({ theme: 'light' })");
 		await expect.poll(() => app.locator("html").getAttribute("data-theme"), patience).toBe("light");
-		await page.evaluate(`bridge.sendToolResult(${JSON.stringify(resultOf(reportFixture({ by_tool: [] })))})`);
-		await expect.poll(() => app.locator("table").count(), patience).toBe(3);
+		await page.evaluate(`bridge.sendToolResult(${JSON.stringify(resultOf(reportFixture({ biggest_results: [] })))})`);
+		await expect.poll(() => app.locator("table").count(), patience).toBe(2);
 		await page.evaluate(`bridge.sendToolResult(${JSON.stringify(resultOf({ report: { changed: true } }))})`);
 		await expect
 			.poll(() => app.locator(".lead").textContent(), patience)

@@ -15,7 +15,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		[1600, "dark"],
 	] as const)("is accessible and independent of the network at %s px, %s", async (width, scheme) => {
 		const { page, requests, complaints } = await show(await reportPage({ report: reportFixture() }), { width, scheme });
-		expect(await page.locator("table").count()).toBe(4);
+		expect(await page.locator("table").count()).toBe(3);
 		expect(await violations(page)).toEqual([]);
 		expect(await scrollsSideways(page)).toBe(false);
 		expect(requests).toEqual([page.url()]);
@@ -26,16 +26,25 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 	it("shows the contents of the window, in words and in proportion", async () => {
 		const { page } = await show(await reportPage({ report: reportFixture() }), { width: 1000, scheme: "light" });
 		expect(await page.locator(".lead").textContent()).toBe(
-			"129,277 tokens in 1,009 messages and 504 tool turns: 64.6% of the context window of claude-sonnet-4-5, 200,000 tokens. 54,723 tokens are left of the budget of 184,000.",
+			"129,277 tokens in 1,009 messages and 504 tool turns: 64.6% of the context window of claude-sonnet-4-5, 200,000 tokens. 54,723 tokens are left of the budget of 184,000. Prices: 70,723 left to the price step at 200,000.",
 		);
 		expect(await page.getByRole("img").getAttribute("aria-label")).toBe(
-			"Tokens by role: tool results 68,870, assistant 55,957, user 2,842, system 1,608, free 70,723; the budget ends at 184,000.",
+			"Tokens by part: system prompt 1,608, people's words 2,842, assistant's words 30,957, calls of tools 25,000, results of tools 68,870, free 70,723; the budget ends at 184,000.",
 		);
 		const share: number = await page.evaluate(
-			"(([bar, part]) => part.width / bar.width)([...document.querySelectorAll('.window, .window > :first-child')].map((one) => one.getBoundingClientRect()))",
+			"(([bar, part]) => part.width / bar.width)([...document.querySelectorAll('.window, .window > :nth-child(5)')].map((one) => one.getBoundingClientRect()))",
 		);
 		expect(share).toBeCloseTo(68_870 / 200_000, 2);
 		const rows = (heading: string) => page.getByRole("region", { name: `${heading}, table` }).locator("tbody tr");
+		const parts = rows("What fills it");
+		expect(await parts.locator("th").allTextContents()).toEqual([
+			...["system prompt", "people's words", "assistant's words", "calls of tools", "results of tools"],
+			...["–\u00a0Read", "–\u00a0mcp__github__get_pull_request_review_comments_by_thread", "–\u00a0unknown"],
+		]);
+		expect(await parts.nth(5).locator("td").allTextContents()).toEqual(["102", "40,120", "31.0%", "30,000"]);
+		expect(await page.locator("section", { hasText: "What fills it" }).locator("p").first().textContent()).toContain(
+			"Masking by this policy frees 48,077 tokens (37.2%) of 390 results. 70,000 are written",
+		);
 		expect(await rows("The biggest tool results").count()).toBe(10);
 		expect(await rows("The biggest tool results").nth(3).locator("td").allTextContents()).toEqual([
 			...["6,600", "150", "no", "yes", "5.1%", "46", "–"],
@@ -60,7 +69,7 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		const second = await show(await reportPage({ report: overfull }), { width: 360, scheme: "light" });
 		expect(await second.page.locator(".lead").textContent()).toContain("37,277 tokens over the budget of 92,000");
 		expect(await scrollsSideways(second.page)).toBe(false);
-		const none = { tokens: 0, messages: 0, tool_turns: 0, by_role: [], by_tool: [], biggest_results: [], presets: [] };
+		const none = { tokens: 0, messages: 0, tool_turns: 0, by_part: [], biggest_results: [], presets: [] };
 		const third = await show(await reportPage({ report: reportFixture(none) }), { width: 360, scheme: "light" });
 		expect(await third.page.locator("table").count()).toBe(0);
 		for (const { page, complaints } of [first, second, third]) {
@@ -71,7 +80,16 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 	});
 
 	it("escapes names, and can be read with the keyboard", async () => {
-		const report = reportFixture({ model: hostileName, by_tool: [{ tool: hostileName, tokens: 1, results: 1 }] });
+		const report = reportFixture({
+			model: hostileName,
+			by_part: [
+				{
+					part: "tool_results",
+					tokens: 1,
+					groups: [{ name: hostileName, tokens: 1, count: 1, freed_tokens: 0 }],
+				},
+			],
+		});
 		const { page, complaints } = await show(await reportPage({ report }), { width: 360, scheme: "light" });
 		expect(await page.locator(".name", { hasText: "alert(1)" }).count()).toBe(1);
 		const met = await tabThrough(page);

@@ -244,6 +244,7 @@ describe("a fault of the comparison", () => {
 			why: "nothing_to_edit",
 			isFrozen: false,
 			isCold: false,
+			isResumed: false,
 			reasoningLeftOut: 0,
 			terms: cacheTerms({}, "anthropic", policyOf().prices),
 			results: [],

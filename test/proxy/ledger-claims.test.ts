@@ -149,6 +149,7 @@ describe("a bill that cannot be told", () => {
 			why: "edited",
 			isFrozen: false,
 			isCold: false,
+			isResumed: false,
 			results: [],
 			reasoningLeftOut: 0,
 			parts: () => ({ unedited, sent }),

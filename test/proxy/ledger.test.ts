@@ -240,6 +240,7 @@ describe("the names of models and tools", () => {
 			why: "edited",
 			isFrozen: false,
 			isCold: false,
+			isResumed: false,
 			reasoningLeftOut: 0,
 			terms: cacheTerms({}, "openai", policyOf().prices),
 			results: [{ ...result, tokensBefore: 9, tokensAfter: 1 }],

@@ -26,6 +26,7 @@ describe.skipIf(!hasRealData)("the context report of real conversations", () => 
 			unused: 0,
 			stale: 0,
 			freeing: 0,
+			unrecorded: 0,
 			reports: 0,
 		};
 		for (const { file, document } of realDocuments()) {
@@ -40,6 +41,21 @@ describe.skipIf(!hasRealData)("the context report of real conversations", () => 
 			expect(told(sum(report.by_tool.map((one) => one.results)))).toEqual(told(results.length));
 			const ofResults = report.by_role.find(({ role }) => role === "tool")?.tokens ?? 0;
 			expect(told(sum(report.by_tool.map(({ tokens }) => tokens)) <= ofResults + 1)).toEqual(told(true));
+			expect(told(sum(report.by_part.map(({ tokens }) => tokens ?? 0)))).toEqual(told(report.tokens));
+			expect(told(report.by_part.every(({ tokens }) => (tokens ?? 0) >= 0))).toEqual(told(true));
+			const parted = report.by_part.find(({ part }) => part === "tool_results");
+			expect(told(sum((parted?.groups ?? []).map(({ count }) => count)))).toEqual(told(results.length));
+			expect(
+				told(Math.abs(sum((parted?.groups ?? []).map(({ tokens }) => tokens)) - (parted?.tokens ?? 0)) <= 1),
+			).toEqual(told(true));
+			const freed = sum((parted?.groups ?? []).map(({ freed_tokens }) => freed_tokens));
+			expect(told(Math.abs(freed - (report.masking?.freed_tokens ?? 0)) <= 5)).toEqual(told(true));
+			met.unrecorded += report.unrecorded_tokens === null ? 0 : 1;
+			const screen = contextText({ ...report, notes: [] }, { columns: 80, bars: "ascii" })
+				.split("\n")
+				.slice(0, -1);
+			expect(told(screen.length <= 24)).toEqual(told(true));
+			expect(told(screen.filter((line) => line.length > 80))).toEqual(told([]));
 			expect(told(report.biggest_results.length)).toEqual(told(Math.min(10, results.length)));
 			for (const one of report.biggest_results) {
 				expect(told(one.tokens <= ofResults + 1 && one.age_turns >= 0)).toEqual(told(true));
@@ -65,6 +81,7 @@ describe.skipIf(!hasRealData)("the context report of real conversations", () => 
 		}
 		expect(met.reports).toBeGreaterThan(atLeast(200));
 		expect(met.formats.size).toBeGreaterThan(6);
+		expect(met.unrecorded).toBeGreaterThan(atLeast(20));
 		expect(met.results).toBeGreaterThan(atLeast(3_000));
 		expect(met.targets).toBeGreaterThan(atLeast(500));
 		expect(met.used).toBeGreaterThan(atLeast(500));

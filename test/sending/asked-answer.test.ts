@@ -74,8 +74,8 @@ describe("an agent that asks for masking in its own conversation", () => {
 
 	it("names results by the references that guard_context lists", async () => {
 		const { go, asked } = await afterAsking("anthropic", asking("guard_context", {}));
-		expect(asked).toMatch(/This conversation has \d+ \d{3} tokens, \d+ % of a window of 200 000/);
-		expect(asked).toMatch(/Results by tool: bash \d+ \d{3} in 8/);
+		expect(asked).toMatch(/This conversation has \d+ \d{3} tokens, \d+\.\d % of a window of 200 000/);
+		expect(asked).toMatch(/ bash +8 +\d+ \d{3} +\d\d\.\d %/);
 		expect(asked).toMatch(/frees \d+ \d{3} tokens/);
 		const refs = [...asked.matchAll(/\\n(?<ref>[a-z2-7]{12}) bash \d/g)].map(({ groups }) => groups?.ref);
 		expect(refs).toHaveLength(8);

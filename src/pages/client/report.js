@@ -1,3 +1,11 @@
+import {
+	groupName,
+	maskingWords,
+	partNames,
+	priceStepWords,
+	shownGroups,
+	unrecordedWords,
+} from "../../operations/window-words.ts";
 import { formatCount, formatShare } from "../replay-data.ts";
 import { byId, element, legendItem, tableRegion } from "./elements.js";
 
@@ -8,17 +16,25 @@ import { byId, element, legendItem, tableRegion } from "./elements.js";
 /** MCP Apps, SEP-1865. */
 const protocolVersion = "2026-01-26";
 
-/** @type {Readonly<Record<string, string>>} */
+const numbers = { count: formatCount, share: formatShare };
+
+/** @typedef {ContextReport["by_part"][number]} PartShare */
+
+/** @type {Readonly<Record<PartShare["part"], string>>} */
 const properties = {
-	system: "--part-system",
-	user: "--part-user",
+	system_prompt: "--part-system",
+	tools: "--part-tools",
+	people: "--part-user",
 	assistant: "--part-assistant",
-	tool: "--part-results",
+	reasoning: "--part-reasoning",
+	calls: "--part-calls",
+	tool_results: "--part-results",
+	other: "--part-other",
 };
 
 /** @type {ContextReport | { readonly version: string }} */
 const data = JSON.parse(byId("data").textContent ?? "");
-if ("by_role" in data) renderReport(data);
+if ("by_part" in data) renderReport(data);
 else {
 	document.documentElement.dataset.embedded = "";
 	connectToHost(data.version, ({ structuredContent }) => {
@@ -37,7 +53,7 @@ else {
 function reportIn(answer) {
 	const found = /** @type {{ context?: unknown } | undefined} */ (answer);
 	for (const one of [found?.context, found])
-		if (typeof one === "object" && one !== null && "by_role" in one) return /** @type {ContextReport} */ (one);
+		if (typeof one === "object" && one !== null && "by_part" in one) return /** @type {ContextReport} */ (one);
 	return undefined;
 }
 
@@ -67,8 +83,7 @@ function renderReport(report) {
 	byId("report").replaceChildren(
 		element("p", { class: "lead" }, [summaryOf(report)]),
 		windowBar(report),
-		byRole(report),
-		byTool(report),
+		byPart(report),
 		biggest(report),
 		presets(report),
 		...report.notes.map((note) => element("p", { class: "note" }, [note])),
@@ -76,7 +91,13 @@ function renderReport(report) {
 }
 
 /** @param {ContextReport} report */
-function summaryOf({ model, tokens, messages, tool_turns, context_window, budget_tokens }) {
+function summaryOf({ price_steps, ...report }) {
+	const step = priceStepWords(report.tokens, price_steps, numbers);
+	return step === undefined ? windowOf(report) : `${windowOf(report)} Prices: ${step}.`;
+}
+
+/** @param {Omit<ContextReport, "price_steps">} report */
+function windowOf({ model, tokens, messages, tool_turns, context_window, budget_tokens }) {
 	const held = `${formatCount(tokens)} tokens in ${counted(messages, "message")} and ${counted(tool_turns, "tool turn")}`;
 	const ofModel = model === null ? "the context window" : `the context window of ${model}`;
 	if (context_window === null) return `${held}. How large ${ofModel} is, is not known.`;
@@ -97,34 +118,44 @@ function counted(number, what) {
 }
 
 /** @param {ContextReport} report */
-function byRole({ by_role, tokens }) {
+function byPart({ by_part, tokens, unrecorded_tokens, masking }) {
 	return tableBlock({
-		heading: "By role",
-		headings: ["Role", "Tokens", "Share", "Characters", "Messages"],
-		rows: by_role.map((one) => [
-			barCell(partOfRole(one.role).name, one.tokens / tokens, partOfRole(one.role).property),
-			formatCount(one.tokens),
-			formatShare(one.tokens / (tokens || 1)),
-			formatCount(one.chars),
-			formatCount(one.messages),
-		]),
+		heading: "What fills it",
+		note: [maskingWords(masking, tokens, numbers), unrecordedWords(by_part, unrecorded_tokens, numbers)]
+			.filter((words) => words !== undefined)
+			.join(" "),
+		headings: ["Part", "Count", "Tokens", "Share", "Masking frees"],
+		rows: by_part.filter((one) => one.tokens !== null && one.tokens !== 0).flatMap((one) => rowsOfPart(one, tokens)),
 		empty: "No messages.",
 	});
 }
 
-/** @param {ContextReport} report */
-function byTool({ by_tool, tokens }) {
-	return tableBlock({
-		heading: "Tool results by tool",
-		headings: ["Tool", "Tokens", "Share", "Results"],
-		rows: by_tool.map((one) => [
-			barCell(one.tool ?? "unknown", one.tokens / tokens, "--part-results"),
-			formatCount(one.tokens),
-			formatShare(one.tokens / (tokens || 1)),
-			formatCount(one.results),
-		]),
-		empty: "No tool results.",
-	});
+/**
+ * A part, and under it its tools by server or its results by tool.
+ *
+ * @param {PartShare} part
+ * @param {number} tokens
+ * @returns {(Node | string)[][]}
+ */
+function rowsOfPart(part, tokens) {
+	const property = properties[part.part];
+	const row = (
+		/** @type {string} */ name,
+		/** @type {{ tokens: number, count?: number, freed_tokens: number }} */ one,
+		/** @type {boolean} */ isGroup,
+	) => [
+		barCell(isGroup ? `–\u00a0${name}` : name, one.tokens / tokens, property),
+		one.count === undefined ? "" : formatCount(one.count),
+		formatCount(one.tokens),
+		formatShare(one.tokens / (tokens || 1)),
+		part.part === "tool_results" ? formatCount(one.freed_tokens) : "",
+	];
+	const sum = (/** @type {"count" | "freed_tokens"} */ key) => part.groups.reduce((all, one) => all + one[key], 0);
+	const count = part.groups.length > 0 ? { count: sum("count") } : {};
+	return [
+		row(partNames[part.part], { tokens: part.tokens ?? 0, ...count, freed_tokens: sum("freed_tokens") }, false),
+		...shownGroups(part).map((group) => row(groupName(part, group), group, true)),
+	];
 }
 
 /** @param {ContextReport} report */
@@ -189,30 +220,31 @@ function paysAfter({ freed_tokens, calls_to_break_even }) {
 }
 
 /**
- * The context window as one bar: the part of each role, the free part, and the end of the budget.
+ * The context window as one bar: the parts, the free part, and the end of the budget.
  *
  * @param {ContextReport} report
  */
-function windowBar({ by_role, tokens, context_window, budget_tokens }) {
+function windowBar({ by_part, tokens, context_window, budget_tokens }) {
 	const whole = Math.max(tokens, context_window ?? 0, budget_tokens ?? 0, 1);
 	const free = Math.max(0, (context_window ?? tokens) - tokens);
-	const filled = by_role.filter((one) => one.tokens > 0);
+	const filled = by_part.flatMap(({ part, tokens: own }) => {
+		return own === null || own <= 0 ? [] : [{ name: partNames[part], property: properties[part], own }];
+	});
 	const bar = element(
 		"div",
 		{ class: "window" },
-		filled.map(({ role, tokens: own }) => segment(own / whole, partOfRole(role).property)),
+		filled.map(({ property, own }) => segment(own / whole, property)),
 	);
 	if (budget_tokens !== null) {
 		const line = element("div", { class: "budget" });
 		line.style.left = `${((100 * budget_tokens) / whole).toFixed(2)}%`;
 		bar.append(line);
 	}
-	const said = filled.map(({ role, tokens: own }) => `${partOfRole(role).name} ${formatCount(own)}`).join(", ");
+	const said = filled.map(({ name, own }) => `${name} ${formatCount(own)}`).join(", ");
 	const rest = context_window === null ? "" : free > 0 ? `, free ${formatCount(free)}` : ", nothing free";
 	const budget = budget_tokens === null ? "" : `; the budget ends at ${formatCount(budget_tokens)}`;
-	const picture = element("div", { role: "img", "aria-label": `Tokens by role: ${said}${rest}${budget}.` }, [bar]);
-	const items = filled.map(({ role, tokens: own }) => {
-		const { name, property } = partOfRole(role);
+	const picture = element("div", { role: "img", "aria-label": `Tokens by part: ${said}${rest}${budget}.` }, [bar]);
+	const items = filled.map(({ name, property, own }) => {
 		return legendItem(
 			{ property, filled: true },
 			name,
@@ -229,15 +261,6 @@ function windowBar({ by_role, tokens, context_window, budget_tokens }) {
 		picture,
 		element("ul", { class: "legend" }, items),
 	]);
-}
-
-/**
- * How a role is called on the page, and its colour.
- *
- * @param {string} role
- */
-function partOfRole(role) {
-	return { name: role === "tool" ? "tool results" : role, property: properties[role] ?? "--part-other" };
 }
 
 /**

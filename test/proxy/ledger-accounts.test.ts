@@ -1,0 +1,125 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { FigureLine, RequestLine } from "../../src/figures/line.ts";
+import { openFigures, readFigures } from "../../src/figures/store.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { early, sendSettled, startPlayed } from "./played.ts";
+import { type Caches, type PlayedApi, playedApis, startBooks, untoldApi } from "./provider-books.ts";
+import { requestOf, turnsOf } from "./sessions.ts";
+import { until } from "./upstream.ts";
+
+async function requestsIn(folder: string): Promise<RequestLine[]> {
+	const lines: FigureLine[] = [];
+	for await (const line of readFigures({ since: 0, folder })) lines.push(line);
+	return lines.filter((line) => line.kind === "request");
+}
+
+const turns = turnsOf(14, 5_000);
+const hour = 3_600_000;
+
+/** Every other answer is streamed. The session is resumed at once, and later after the provider's cache has expired. */
+async function playAccounted(api: PlayedApi, caches: Caches) {
+	const folder = join(await scratchFolder(), "figures");
+	let time = Date.UTC(2026, 10, 28);
+	const now = () => time;
+	const books = startBooks({ api, caches, now });
+	const figures = openFigures({ keep: "all", folder, now });
+	const session = await startPlayed({ figures, now, policy: early }, books.answer);
+	const upstreams = { [api.upstream]: session.upstream.url };
+	let proxy = await session.start({ upstreams });
+	for (let count = 1; count <= turns.length; count += 1) {
+		time += count === 10 ? 3 * hour : 1_000;
+		if (count === 6 || count === 10) {
+			await proxy.close();
+			proxy = await session.start({ upstreams });
+		}
+		const request = api.requestAfter(turns.slice(0, count), { streams: count % 2 === 0 });
+		await sendSettled(proxy, request);
+	}
+	const lines = await requestsIn(folder);
+	const sum = (of: (line: RequestLine) => number) => lines.reduce((all, line) => all + of(line), 0);
+	return { lines, sum, provider: books.totals };
+}
+
+describe.each(playedApis)("the figures of $name", (api) => {
+	it.each(["reported", "none"] as const)(
+		"sum to the provider's accounts across resumes (caches: %s)",
+		async (caches) => {
+			const { lines, sum, provider } = await playAccounted(api, caches);
+			expect(lines).toHaveLength(provider.requests);
+			expect(lines.filter(({ estimated }) => estimated)).toEqual([]);
+			expect(sum((line) => line.billed) / provider.billed).toBeCloseTo(1, 2);
+			expect(sum((line) => line.usd ?? 0) / provider.dollars).toBeCloseTo(1, 2);
+			expect(sum((line) => line.left_out)).toBeGreaterThan(1_000);
+			const overSteps = provider.overStep / provider.requests;
+			if (api.name.includes("step")) expect(Math.abs(overSteps - 0.5)).toBeLessThan(0.4);
+		},
+	);
+});
+
+it("the figures have requests that pass unread: signed ones, threads, and those without messages", async () => {
+	const folder = join(await scratchFolder(), "figures");
+	const ofBedrock = playedApis.find(({ upstream }) => upstream === "bedrock") as PlayedApi;
+	const ofResponses = playedApis.find(({ name }) => name.startsWith("Responses")) as PlayedApi;
+	const signed =
+		"AWS4-HMAC-SHA256 Credential=A/20261128/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=0";
+	const thread = JSON.stringify({
+		model: "gpt-5.6",
+		thread: { type: "continue" },
+		input: [{ role: "user", content: "Go on." }],
+	});
+	const cases = [
+		[
+			ofBedrock,
+			{ ...ofBedrock.requestAfter(turns.slice(0, 6), { streams: true }), headers: { authorization: signed } },
+		],
+		[ofResponses, { ...ofResponses.requestAfter([], { streams: false }), body: thread }],
+		[
+			ofResponses,
+			{ ...ofResponses.requestAfter([], { streams: false }), body: '{"model":"gpt-5.6","input":"A title."}' },
+		],
+	] as const;
+	const figures = openFigures({ keep: "all", folder });
+	for (const [api, request] of cases) {
+		const books = startBooks({ api, caches: "reported", now: Date.now });
+		const session = await startPlayed({ figures }, books.answer);
+		const proxy = await session.start({ upstreams: { [api.upstream]: session.upstream.url } });
+		await sendSettled(proxy, request);
+		const line = (await requestsIn(folder)).at(-1);
+		expect(line?.billed).toBe(Math.round(books.totals.billed));
+		expect(line?.usd).toBeCloseTo(books.totals.dollars, 4);
+		expect([line?.unedited, line?.left_out]).toEqual([line?.billed, 0]);
+	}
+	const lines = await requestsIn(folder);
+	expect(lines.map(({ undecided }) => undecided)).toEqual(["signed", "thread", undefined]);
+	expect(lines[0]?.model).toContain("claude-haiku-5-5");
+});
+
+it("the figures of answers that tell no tokens are estimates close to the provider's accounts", async () => {
+	const { lines, sum, provider } = await playAccounted(untoldApi, "untold");
+	expect(lines.filter(({ estimated }) => estimated)).toHaveLength(provider.requests);
+	expect(sum((line) => line.billed) / provider.billed).toBeCloseTo(1, 1);
+});
+
+it("the figures have the input of an answer that the program breaks off", async () => {
+	const folder = join(await scratchFolder(), "figures");
+	const usage = { input_tokens: 3, cache_read_input_tokens: 4_000, cache_creation_input_tokens: 600, output_tokens: 1 };
+	const start = { type: "message_start", message: { type: "message", content: [], usage } };
+	const session = await startPlayed({ figures: openFigures({ keep: "all", folder }) }, (_, response) => {
+		response.writeHead(200, { "Content-Type": "text/event-stream" });
+		response.write(`event: message_start\ndata: ${JSON.stringify(start)}\n\n`);
+	});
+	const proxy = await session.start();
+	const { path, headers, body } = requestOf("anthropic", turns.slice(0, 3));
+	const leaving = new AbortController();
+	const answer = await fetch(proxy.url + path, {
+		method: "POST",
+		headers: headers as Record<string, string>,
+		body: String(body),
+		signal: leaving.signal,
+	});
+	await answer.body?.getReader().read();
+	leaving.abort();
+	await until(() => proxy.totals().requests === 1);
+	expect(await requestsIn(folder)).toMatchObject([{ input: 3, read: 4_000, write: 600, billed: 3 + 400 + 750 }]);
+});
