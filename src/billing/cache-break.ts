@@ -57,6 +57,8 @@ export interface Comparison {
 	readonly terms: CacheTerms;
 	/** Whether the provider's cache had expired. */
 	readonly isCold: boolean;
+	/** Whether another process has sent the request before, and the cache may still have it. */
+	readonly isResumed: boolean;
 	/** Milliseconds since the request before, if they are known. */
 	readonly pause: number | undefined;
 	/** The role of a message of this request, by its place. */
@@ -65,6 +67,8 @@ export interface Comparison {
 	readonly changed: readonly ChangedResult[];
 	/** Whether a breakpoint keeps the tools and the system prompt in the cache by themselves. */
 	readonly keepsHead: boolean;
+	/** Whether it ends with a message of the user after reasoning. */
+	readonly beginsTurn: () => boolean;
 }
 
 /**
@@ -118,15 +122,31 @@ function breakBetween(before: SeenRequest, now: SeenRequest, compared: Compariso
 		const change = headChange(before.head, now.head);
 		if (change) return lost(change.cause, change.detail, change.servers);
 	}
+	// Anthropic then reads nothing.
+	if (terms.caching === "not_asked") return lost("effort", "cache_control: some → none");
 	const setting = settingChange(before.settings, now.settings);
 	if (setting !== undefined) return lost("effort", setting);
 	const isHeadLost = compared.keepsHead && headTokens > 2 * leastTokens && read < headTokens / 2;
 	const message = isHeadLost ? undefined : messageChange(before, now, compared);
 	if (message && mayEndAt(message.place * scale)) return lost(message.cause, message.detail);
-	// Whether the provider caches at all is not known then.
-	if (terms.caching !== "asked" && before.usage.cacheRead === 0 && read === 0) return undefined;
-	const what = isHeadLost ? "not even the tools and the system prompt were read" : "no change was seen before that";
+	// A provider that caches by itself may store a prompt late or in part: it has lost only what it had read before.
+	if (terms.caching !== "asked" && read >= before.usage.cacheRead) return undefined;
+	const what = isHeadLost
+		? "not even the tools and the system prompt were read"
+		: compared.beginsTurn() && leavesReasoningOut(now.model)
+			? "the API leaves out the reasoning of earlier turns"
+			: "no change was seen before that";
 	return lost("unknown", `${whole(read)} of ${whole(again)} tokens were read; ${what}`);
+}
+
+/**
+ * OpenAI leaves out the reasoning of earlier turns where a new one begins
+ * (https://cookbook.openai.com/examples/responses_api/reasoning_items), and Anthropic does up to Opus 4.1, Sonnet 4.5 and Haiku 4.5
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking).
+ */
+export function leavesReasoningOut(model = ""): boolean {
+	const claude = /claude-(?:3-7|(?:opus|sonnet)-4(?:-1)?(?:-\d{8})?$|(?:sonnet|haiku)-4-5)/;
+	return /(?:^|\/)(?:gpt-[5-9]|o\d|codex)/.test(model) || claude.test(model);
 }
 
 /** Parts are counted by other means than the provider's. */
@@ -193,20 +213,24 @@ function ownChanges(results: readonly ChangedResult[]): string {
  * pause it is written again, and so is what follows a result that we have changed.
  */
 function breakOnResume(now: SeenRequest, compared: Comparison): CacheBreak | undefined {
-	const { terms, isCold, pause, changed, roleOf } = compared;
+	const { terms, isCold, isResumed, pause, changed, roleOf } = compared;
 	const { parts, usage } = now;
 	const count = parts.sent.length - 1;
 	const answer = Array.from({ length: count }, (_, message) => roleOf(message)).lastIndexOf("assistant");
 	if (answer === -1 || terms.caching === "never_read" || terms.caching === "not_asked") return undefined;
 	const results = changed.filter(({ message }) => message < answer);
 	const [first] = results;
-	if (!isCold && !first) return undefined;
+	// Only one that is asked to cache is known to have cached that request.
+	const isLost = isResumed && terms.caching === "asked";
+	if (!isCold && !first && !isLost) return undefined;
 	const scale = promptTokens(usage) / Math.max(1, tokensOf(parts.sent));
 	const unchanged = parts.sent.slice(0, answer + 1).filter(({ key }, at) => isCold || key === parts.unedited[at]?.key);
 	const known = tokensOf(unchanged) * scale;
 	const tokens = Math.round(known - usage.cacheRead);
 	if (!isLoss(tokens, known)) return undefined;
-	if (isCold || !first) return { cause: "pause", detail: pauseText(pause, terms), tokens, servers: [] };
+	if (isCold) return { cause: "pause", detail: pauseText(pause, terms), tokens, servers: [] };
+	if (!first)
+		return { cause: "unknown", detail: "the request before went through another process", tokens, servers: [] };
 	const where = `message ${whole(first.message + 1)} of ${whole(count)}`;
 	return { cause: "cut_on_resume", detail: `${ownChanges(results)}, from ${where} on`, tokens, servers: [] };
 }

@@ -5,7 +5,7 @@ import type { ReadConversation } from "../formats/detect.ts";
 import { type Pause, pausesOf } from "../masking/cache-time.ts";
 import { whole } from "../operations/window-words.ts";
 import { pricesOfModel } from "../tokens/model-prices.ts";
-import type { BreakCause } from "./cache-break.ts";
+import { type BreakCause, leavesReasoningOut } from "./cache-break.ts";
 import { type SessionEvent, sessionEvents } from "./session-events.ts";
 
 /**
@@ -161,22 +161,15 @@ function mediaFound({ before, now, first }: Between, { messages }: Transcript): 
 	return { cause: "effort", detail: "images: none → some" };
 }
 
-/**
- * OpenAI leaves out the reasoning of earlier turns where a new one begins
- * (https://cookbook.openai.com/examples/responses_api/reasoning_items), and Anthropic does up to Opus 4.1, Sonnet 4.5 and Haiku 4.5
- * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking). The first call of the last turn had none of it.
- */
+/** The first call of the last turn had none of its reasoning. */
 function reasoningLeftOut({ now, turn }: Between, { messages }: Transcript): Found | undefined {
-	if (!now.isPrompt || !leavingReasoningOut.test(now.usage.model ?? "")) return undefined;
+	if (!now.isPrompt || !leavesReasoningOut(now.usage.model)) return undefined;
 	const hasReasoned = messages.slice(turn.message, now.message).some(({ thinking }) => thinking.length > 0);
 	// Anthropic may find no entry there, and then reads the tools and the system prompt alone.
 	const least = now.isClaude ? 0 : turn.usage.inputTokens * (1 - errorShare) - leastTokens;
 	if (!hasReasoned || now.usage.cachedTokens < least) return undefined;
 	return { cause: "reasoning", detail: "that of the last turn was left out" };
 }
-
-const leavingReasoningOut =
-	/(?:^|\/)(?:gpt-[5-9]|o\d|codex)|claude-(?:3-7|(?:opus|sonnet)-4(?:-1)?(?:-\d{8})?$|(?:sonnet|haiku)-4-5)/;
 
 /** Whether earlier messages were taken out, as the sizes of the prompts show. */
 function leftOut({ before, now }: Between, fork: SessionEvent | undefined): Found | undefined {

@@ -54,9 +54,14 @@ export function headOf(
 	return {
 		tools: areSame ? before.tools : [...listOf(tools), ...listOf(functions)].flatMap(toolsIn).slice(0, mostTools),
 		toolsKey,
-		system: text.slice(0, mostSystemChars),
+		system: text.length > mostSystemChars ? startOf(text) : text,
 		systemChars: text.length,
 	};
+}
+
+/** A copy, since a slice would keep the whole text in memory. */
+function startOf(text: string): string {
+	return Buffer.from(text.slice(0, mostSystemChars), "utf16le").toString("utf16le");
 }
 
 /**
@@ -130,10 +135,16 @@ function toolsIn(tool: unknown): HeadTool[] {
 	if (given.defer_loading === true) return [];
 	const declared = given.functionDeclarations ?? given.function_declarations;
 	if (Array.isArray(declared)) return declared.flatMap(toolsIn);
+	if (given.type === "namespace" && Array.isArray(given.tools)) return given.tools.flatMap(toolsIn).map(inside(given));
 	const { name, type } = { ...given, ...objectOf(given.function) };
 	// A tool of Gemini's own is named by its only key.
 	const named = [name, type, Object.keys(given)[0]].find((one) => typeof one === "string");
 	return [{ name: String(named), hash: sha256Of(withoutBreakpoint(given)).slice(0, 16) }];
+}
+
+/** Codex groups the tools of an MCP server under its name, such as `mcp__files`. */
+function inside({ name }: JsonObject): (tool: HeadTool) => HeadTool {
+	return (tool) => ({ ...tool, name: `${String(name).replace(/_+$/, "")}__${tool.name}` });
 }
 
 function withoutBreakpoint({ cache_control: _, ...rest }: JsonObject): JsonObject {

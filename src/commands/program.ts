@@ -328,7 +328,17 @@ function addReportCommands(program: Command): void {
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)
 		.option("--files", "also print a table for each file")
 		.option("--html <file>", "write a page with plots")
-		.option("--breaks", "print instead where the provider's cache broke, and why")
+		.addOption(
+			new Option("--breaks", "print instead where the provider's cache broke, and why").conflicts([
+				"policies",
+				"prices",
+				"model",
+				"contextWindow",
+				"minTurns",
+				"html",
+				"windowTurns",
+			]),
+		)
 		.option("--json", "as JSON")
 		.option(
 			"--window-turns <count>",

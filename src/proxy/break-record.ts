@@ -68,7 +68,7 @@ export function noteRequest(
 
 function breakOf(
 	record: BreakRecord,
-	{ model, terms, isCold: isKnownCold, results, prompt }: RequestFacts,
+	{ model, terms, isCold: isKnownCold, isResumed, results, prompt }: RequestFacts,
 	{ parts, usage, last }: Parameters<typeof noteRequest>[2],
 ): CacheBreak | undefined {
 	const { seen: before } = record;
@@ -83,8 +83,9 @@ function breakOf(
 	const pause = prompt.idle ?? (before ? prompt.at - last : undefined);
 	const isCold = isKnownCold || (pause !== undefined && terms.lifetime > 0 && pause > terms.lifetime);
 	const changed = results.filter(({ isNew }) => isNew);
-	const { roleOf } = prompt;
-	return findBreak({ before, now, terms, isCold, pause, roleOf, changed, keepsHead: prompt.keepsHead() });
+	const { roleOf, beginsTurn } = prompt;
+	const keepsHead = prompt.keepsHead();
+	return findBreak({ before, now, terms, isCold, isResumed, pause, roleOf, changed, keepsHead, beginsTurn });
 }
 
 /** The texts around the messages; in the API of chat completions the system prompt is the first message. */

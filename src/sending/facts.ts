@@ -46,6 +46,8 @@ interface PromptFacts {
 	readonly roleOf: (message: number) => string | undefined;
 	/** Whether a breakpoint of its own keeps the head in the cache, or the provider caches by itself. */
 	readonly keepsHead: () => boolean;
+	/** Whether it ends with a message of the user after reasoning. */
+	readonly beginsTurn: () => boolean;
 }
 
 /** A result that is not sent as the host sent it. Names and ids are untrusted. */
@@ -109,6 +111,11 @@ export async function factsOf(what: {
 			roleOf: (message) => transcript.messages[message]?.role,
 			keepsHead: () =>
 				terms.caching !== "asked" || transcript.surroundings.some((text) => text.includes('"cache_control"')),
+			beginsTurn() {
+				const last = transcript.messages.at(-1);
+				const isPrompt = last?.role === "user" && last.results.length === 0;
+				return isPrompt && transcript.messages.some(({ thinking }) => thinking.length > 0);
+			},
 		},
 	};
 }

@@ -51,10 +51,12 @@ function compare(now: SeenRequest, read: number, more: Partial<Comparison> = {})
 		now: { ...now, usage: usageOf(read, whole - read) },
 		terms,
 		isCold: false,
+		isResumed: false,
 		pause: 1_000,
 		roleOf: (message) => (message % 2 === 0 ? "user" : "assistant"),
 		changed: [],
 		keepsHead: true,
+		beginsTurn: () => false,
 		...more,
 	});
 }
@@ -174,6 +176,29 @@ describe("the cache of a conversation", () => {
 		).toBeUndefined();
 	});
 
+	it("broke where a request asks for no cache", () => {
+		const unasked = cacheTerms({ model: "claude-opus-4-5" }, "anthropic", prices);
+		const found = compare(seenOf(22), 0, { terms: unasked });
+		expect(found).toMatchObject({ cause: "effort", detail: "cache_control: some → none" });
+	});
+
+	it("has not broken where a provider that caches by itself stores a prompt late", () => {
+		const usage = { input: 2 * ofMessage, cacheRead: all(18), cacheWrite: 0, output: 0 };
+		const more = { before: seenOf(20, {}, { usage }), terms: automatic };
+		expect(compare(seenOf(22), all(18), more)).toBeUndefined();
+		expect(compare(seenOf(22), all(16), more)?.cause).toBe("unknown");
+	});
+
+	it("broke for no known cause where the API itself may leave out reasoning, and says so", () => {
+		const usage = { input: 2 * ofMessage, cacheRead: all(18), cacheWrite: 0, output: 0 };
+		const before = seenOf(20, {}, { usage, model: "gpt-5" });
+		const more = { before, terms: automatic, beginsTurn: () => true };
+		expect(compare(seenOf(22, {}, { model: "gpt-5" }), all(10), more)).toMatchObject({
+			cause: "unknown",
+			detail: expect.stringMatching(/the API leaves out the reasoning of earlier turns$/),
+		});
+	});
+
 	it("broke on a resume that comes late, or with a result that we have changed", () => {
 		const late = { before: undefined, pause: 9 * 60_000, isCold: true };
 		expect(compare(seenOf(22), 0, late)).toMatchObject({
@@ -190,6 +215,10 @@ describe("the cache of a conversation", () => {
 		// The first request of a conversation, or one whose last result alone is new.
 		expect(compare(seenOf(22), headTokens, { before: undefined })).toBeUndefined();
 		expect(compare(seenOf(1), 0, { ...late, changed })).toBeUndefined();
+		const elsewhere = { before: undefined, isResumed: true };
+		expect(compare(seenOf(22), all(21), elsewhere)).toBeUndefined();
+		expect(compare(seenOf(22), headTokens, elsewhere)).toMatchObject({ cause: "unknown", tokens: 21 * ofMessage });
+		expect(compare(seenOf(22), 0, { ...elsewhere, terms: automatic })).toBeUndefined();
 		const last = [{ reason: "cut", message: 21 }];
 		expect(compare(seenOf(22, { masked: 21 }), headTokens, { before: undefined, changed: last })).toBeUndefined();
 	});

@@ -86,6 +86,18 @@ it("breakpoints, the billing header of Claude Code and tools that wait are no pa
 	expect(heads[1]?.tools).toEqual(heads[0]?.tools);
 });
 
+it("the tools of a server that Codex groups have its name", () => {
+	const of = (...names: string[]) => ({
+		...bodies["openai-responses"](["shell"], "You are an agent."),
+		tools: [{ type: "namespace", name: "mcp__files__", tools: names.map((name) => ({ type: "function", name })) }],
+	});
+	const [before, now] = [of("read"), of("read", "list")].map((body) => read(body, "openai-responses"));
+	expect(before && now && headChange(before, now)).toMatchObject({
+		detail: "tools: +mcp__files__list",
+		servers: ["files"],
+	});
+});
+
 it("settings are words and numbers as they are, and anything else hashed", () => {
 	const body = {
 		messages: [{ role: "user", content: "Go on." }],

@@ -249,7 +249,15 @@ describe("a fault of the comparison", () => {
 			terms: cacheTerms({}, "anthropic", policyOf().prices),
 			results: [],
 			parts: () => ({ unedited: parts, sent: parts }),
-			prompt: { at: 0, idle: undefined, head: fails, settings: fails, roleOf: fails, keepsHead: fails },
+			prompt: {
+				at: 0,
+				idle: undefined,
+				head: fails,
+				settings: fails,
+				roleOf: fails,
+				keepsHead: fails,
+				beginsTurn: fails,
+			},
 		} as const;
 		const usage = { input: 0, cacheRead: 0, cacheWrite: 9_000, output: 1 };
 		for (let count = 0; count < 3; count += 1) ledger.enter(facts, { api: "anthropic", wasEdited: false, usage });

@@ -160,6 +160,7 @@ describe("a bill that cannot be told", () => {
 				settings: () => ({}),
 				roleOf: () => undefined,
 				keepsHead: () => true,
+				beginsTurn: () => false,
 			},
 		} as const;
 		ledger.count("requests");

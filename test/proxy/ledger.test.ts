@@ -63,6 +63,7 @@ const noPrompt = {
 	settings: () => ({}),
 	roleOf: () => undefined,
 	keepsHead: () => true,
+	beginsTurn: () => false,
 };
 
 async function status(url: string) {
