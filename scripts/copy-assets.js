@@ -7,11 +7,12 @@ import { build } from "rolldown";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const copied = {
 	"page.css": "src/pages/client/page.css",
+	"live.css": "src/pages/client/live.css",
 	"uplot.js": "node_modules/uplot/dist/uPlot.iife.min.js",
 	"uplot.css": "node_modules/uplot/dist/uPlot.min.css",
 	"uplot-license.txt": "node_modules/uplot/LICENSE",
 };
-const bundled = ["replay.js", "report.js"];
+const bundled = ["live.js", "replay.js", "report.js"];
 /** The tables of gpt-tokenizer that the package brings, with their numbers of tokens. */
 const tables = { o200k_base: 199_998, cl100k_base: 100_256 };
 

@@ -139,8 +139,14 @@ export function programName(given: string | undefined): string | undefined {
 export function projectName(folder: string, { isPrivate }: { readonly isPrivate: boolean }): string {
 	const absolute = path.resolve(folder);
 	const hash = hashOf(absolute).slice(0, 10);
-	const last = path.basename(absolute).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ");
-	return isPrivate || last === "" ? hash : `${hash}/${last.slice(0, 60)}`;
+	const last = folderName(absolute);
+	return isPrivate || last === "" ? hash : `${hash}/${last}`;
+}
+
+/** The last name of a folder on one line; empty for the root. */
+export function folderName(folder: string): string {
+	const last = path.basename(path.resolve(folder)).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ");
+	return last.slice(0, 60).toWellFormed();
 }
 
 function hashOf(text: string): string {

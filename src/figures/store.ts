@@ -3,7 +3,7 @@ import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import path from "node:path";
 import { undefinedIfAbsent } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
-import { type Figure, type FigureLine, programName, projectName, readLine, writeLine } from "./line.ts";
+import { type Figure, type FigureLine, folderName, programName, projectName, readLine, writeLine } from "./line.ts";
 
 // A file for each day, to which every process appends: `2026-11-28.jsonl`, by UTC.
 
@@ -45,6 +45,9 @@ export function openFigures({
 		void sweep(folder, now()).catch(() => {});
 	};
 	return {
+		program,
+		/** The last name of the folder; absent unless all is kept. */
+		folder: keep === "all" && projectFolder !== undefined ? folderName(projectFolder) : undefined,
 		/** Writes a line at once, so that a process that is killed loses none. `by` names a program that only the request tells. */
 		add(figure: Figure, by?: string): void {
 			if (keep === "none") return;

@@ -4,7 +4,15 @@ import { PalimpsestError } from "../errors.ts";
 import type { ContextReport } from "../operations/report.ts";
 import { packageFile, version } from "../version.ts";
 
-type PageAsset = "page.css" | "replay.js" | "report.js" | "uplot.css" | "uplot.js" | "uplot-license.txt";
+type PageAsset =
+	| "live.css"
+	| "live.js"
+	| "page.css"
+	| "replay.js"
+	| "report.js"
+	| "uplot.css"
+	| "uplot.js"
+	| "uplot-license.txt";
 
 /** Reads a part that pages carry inside themselves. Throws `unreadable_file` if it is missing. */
 export async function pageAsset(name: PageAsset): Promise<string> {
@@ -17,24 +25,34 @@ export async function pageAsset(name: PageAsset): Promise<string> {
 	}
 }
 
-/** Its content security policy allows only scripts and style sheets whose hashes it holds: injected ones do not run. */
-export function selfContainedPage(page: {
+interface Page {
 	readonly title: string;
 	readonly body: string;
 	readonly styles: readonly string[];
 	readonly scripts: readonly string[];
 	readonly data: unknown;
-}): string {
-	const { title, body, styles, scripts, data } = page;
-	const [sheets, programs] = [styles.map(inlined), scripts.map(inlined)];
-	const policy = [
+	/** Whether its scripts may ask the server that it came from; no other server, in any case. */
+	readonly asksItsServer?: boolean;
+}
+
+/** The content security policy of a page: only scripts and style sheets whose hashes it holds. Injected ones do not run. */
+export function pagePolicy({ styles, scripts, asksItsServer = false }: Omit<Page, "title" | "body" | "data">): string {
+	return [
 		"default-src 'none'",
-		`script-src ${programs.map(hashOf).join(" ")}`,
-		`style-src ${sheets.map(hashOf).join(" ")}`,
+		`script-src ${scripts.map(inlined).map(hashOf).join(" ")}`,
+		`style-src ${styles.map(inlined).map(hashOf).join(" ")}`,
+		...(asksItsServer ? ["connect-src 'self'"] : []),
 		"img-src data:",
 		"base-uri 'none'",
 		"form-action 'none'",
 	].join("; ");
+}
+
+/** One HTML file that needs no other, with its content security policy. */
+export function selfContainedPage(page: Page): string {
+	const { title, body, styles, scripts, data } = page;
+	const [sheets, programs] = [styles.map(inlined), scripts.map(inlined)];
+	const policy = pagePolicy(page);
 	return `<!doctype html>
 <html lang="en">
 <head>

@@ -1,3 +1,4 @@
+import { reasonName } from "../pages/live-data.ts";
 import type { KeptWarm, ProxyStatus, ProxyTotals, Undecided } from "./ledger.ts";
 
 /** The bill and the unedited bill, for people. */
@@ -30,20 +31,11 @@ export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
 	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
 }
 
-const reasons: Readonly<Record<Undecided, string>> = {
-	signed: "signed",
-	held_out: "held out",
-	frozen: "after a refusal",
-	archive: "the archive cannot be written",
-	memory: "the memory cannot be written",
-	failed: "planning failed",
-};
-
 /** How many requests got no new decisions, and why; empty if none. */
 export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
 	const entries = Object.entries(undecided) as [Undecided, number][];
 	if (entries.length === 0) return [];
 	const sum = entries.reduce((total, [, count]) => total + count, 0);
-	const why = entries.map(([reason, count]) => `${reasons[reason]}: ${count}`).join(", ");
+	const why = entries.map(([reason, count]) => `${reasonName(reason)}: ${count}`).join(", ");
 	return [`${sum} requests without new decisions (${why})`];
 }

@@ -1,13 +1,15 @@
 import type { CacheTerms } from "../billing/terms.ts";
-import { billUnedited, estimatedBill, type RequestParts, tokensOf } from "../billing/unedited-bill.ts";
+import { billUnedited, estimatedBill, tokensOf } from "../billing/unedited-bill.ts";
 import { type Cleared, dollarsOf, inputBill, outputBill, promptTokens, type Usage } from "../billing/usage.ts";
-import { modelName } from "../figures/line.ts";
+import { modelName, programName } from "../figures/line.ts";
 import type { Figures } from "../figures/store.ts";
-import type { NoDecision, Why } from "../sending/decisions.ts";
+import type { NoDecision } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
-import type { EditedResult, RequestFacts } from "../sending/facts.ts";
-import { type BreakRecord, newBreakRecord, noteRequest } from "./break-record.ts";
+import type { RequestFacts } from "../sending/facts.ts";
+import { noteRequest } from "./break-record.ts";
+import { type Account, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
+import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {
@@ -46,6 +48,8 @@ export interface KeptWarm {
 	/** Answered, with their bill. */
 	readonly pings: number;
 	readonly billed: number;
+	/** US dollars of those whose model has a known price. */
+	readonly usd: number;
 	/** Without an answer that tells what they cost. */
 	readonly failed: number;
 }
@@ -53,7 +57,6 @@ export interface KeptWarm {
 const mostConversations = 200;
 /** Only the latest ones list their requests and results, so that the status stays small and quick to write. */
 export const mostDetailed = 20;
-const mostRequests = 2_000;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -67,9 +70,14 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
 	const counts = { requests: 0, edited: 0, passed: 0, sent_again: 0, threads: 0, failed: 0 };
 	const undecided: Partial<Record<Undecided, number>> = {};
+	const undecidedLast: Partial<Record<Undecided, number>> = {};
 	let frozen = 0;
 	const all = { edited: newSums(), held_out: newSums() };
-	const keptWarm = { pings: 0, billed: 0, failed: 0 };
+	const listeners = new Set<() => void>();
+	const entered = (): void => {
+		for (const listener of [...listeners]) listener();
+	};
+	const keptWarm = { pings: 0, billed: 0, usd: 0, failed: 0 };
 
 	const accountOf = ({ conversation, start }: RequestFacts, api: string): Account => {
 		const id = conversation ?? start;
@@ -90,20 +98,28 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 	const claimNothing = (account: Account): void => {
 		if (!account.isTold) return;
 		account.isTold = false;
-		const { requests, billed, billed_unedited } = account.sums;
+		const { requests, billed, billed_unedited, usd_saved, usd_untold_requests } = account.sums;
 		for (const sums of [account.sums, all.edited]) {
 			sums.billed_unedited = Math.max(0, sums.billed_unedited - billed_unedited);
 			sums.untold_requests += requests;
 			sums.untold_billed += billed;
+			sums.usd_saved -= usd_saved;
+			sums.usd_untold_requests += requests - usd_untold_requests;
 		}
 	};
 
 	return {
+		/** Calls back for each request and ping that is entered. Returns what ends that. */
+		onEntry(listener: () => void): () => void {
+			listeners.add(listener);
+			return () => void listeners.delete(listener);
+		},
 		fault: (kind: Fault) => {
 			faultCounts[kind] += 1;
 		},
 		withoutDecision: (reason: Undecided) => {
 			undecided[reason] = (undecided[reason] ?? 0) + 1;
+			undecidedLast[reason] = now();
 		},
 		count: (kind: keyof typeof counts) => {
 			counts[kind] += 1;
@@ -115,14 +131,18 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
 			if (answer === "failed") {
 				keptWarm.failed += 1;
+				entered();
 				return;
 			}
 			const { usage, terms } = answer;
 			const billed = inputBill(usage, terms);
+			const usd = dollarsOf(billed + outputBill(usage, terms), terms);
 			keptWarm.pings += 1;
 			keptWarm.billed += billed;
+			keptWarm.usd += usd ?? 0;
 			const model = terms.model === undefined ? undefined : modelName(terms.model);
-			figures?.add({ kind: "ping", model, billed, usd: dollarsOf(billed + outputBill(usage, terms), terms) });
+			figures?.add({ kind: "ping", model, billed, usd });
+			entered();
 		},
 		/**
 		 * Enters a request whose answer has ended. `usage` is the provider's; without it, the bill is estimated. Returns the
@@ -160,6 +180,11 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			if (account.wasEdited && raw.isUnexplained) claimNothing(account);
 			const { isTold } = account;
 			const billedUnedited = account.wasEdited ? raw.billed : billed;
+			const wholePrompt = Math.max(real ?? 0, tokensOf(unedited) * scale);
+			const usd = dollarsOf(billed + (usage ? outputBill(usage, terms) : 0), terms);
+			const usdUnedited = isTold
+				? dollarsOf(billedUnedited + (usage ? outputBill(usage, terms, wholePrompt) : 0), terms)
+				: undefined;
 			const sums = {
 				requests: 1,
 				tokens_sent: Math.round(real ?? counted),
@@ -171,6 +196,10 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				billed_unedited: isTold ? billedUnedited : 0,
 				untold_requests: isTold ? 0 : 1,
 				untold_billed: isTold ? 0 : billed,
+				usd: usd ?? 0,
+				unpriced_requests: usd === undefined ? 1 : 0,
+				usd_saved: usd === undefined || usdUnedited === undefined ? 0 : usdUnedited - usd,
+				usd_untold_requests: usd === undefined || usdUnedited === undefined ? 1 : 0,
 				uncached_requests: terms.caching === "never_read" ? 1 : 0,
 				reasoning_left_out: wasEdited ? facts.reasoningLeftOut : 0,
 				provider_cleared_results: cleared?.results ?? 0,
@@ -190,13 +219,10 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			account.model = facts.model === undefined ? account.model : shownName(facts.model);
 			account.last = now();
 			account.state = facts.why;
+			account.program = programName(figures?.program ?? program) ?? account.program;
 			const { tokens_sent: sent, tokens_left_out: leftOut } = sums;
-			if (account.points.length < mostRequests)
-				account.points.push([sent, leftOut, Math.round(billed), Math.round(billedUnedited)]);
+			notePoint(account, [sent, leftOut, Math.round(billed), Math.round(billedUnedited)], given.noDecision);
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
-			const output = usage ? outputBill(usage, terms) : 0;
-			const wholePrompt = Math.max(real ?? 0, tokensOf(unedited) * scale);
-			const outputUnedited = usage ? outputBill(usage, terms, wholePrompt) : 0;
 			figures?.add(
 				{
 					kind: "request",
@@ -207,8 +233,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 					left_out: sums.tokens_left_out,
 					billed,
 					unedited: isTold ? billedUnedited : undefined,
-					usd: dollarsOf(billed + output, terms),
-					usd_unedited: isTold ? dollarsOf(billedUnedited + outputUnedited, terms) : undefined,
+					usd,
+					usd_unedited: usdUnedited,
 					decisions: given.decisions ?? 0,
 					held_out: facts.why === "held_out" ? true : undefined,
 					undecided: given.noDecision,
@@ -216,6 +242,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				program,
 			);
 			if (broken) figures?.add(broken, program);
+			entered();
 			return { repeated: raw.repeated };
 		},
 		totals(): ProxyTotals {
@@ -239,153 +266,62 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				threads: counts.threads,
 			};
 		},
-		/** Plain JSON, without any text of a conversation. */
-		status: () => ({
-			started,
-			requests: { ...counts },
-			faults: { ...faultCounts },
-			/** Requests that got no new decisions, by the reason. */
-			undecided: { ...undecided },
-			/** Conversations that once got no new decisions after a refusal. */
-			frozen_conversations: frozen,
-			/** Pings that keep caches warm, and their bill, which is in no other figure. */
-			kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed) },
-			edited: figuresOf(all.edited),
-			held_out: figuresOf(all.held_out),
-			conversations: [...conversations].reverse().map(([id, account], index) => ({
-				id,
-				api: account.api,
-				model: account.model ?? null,
-				state: account.state,
-				first: account.first,
-				last: account.last,
-				...figuresOf(account.sums),
-				/** By request: tokens sent, tokens left out, billed, billed unedited (0 if that cannot be told). */
-				points: index < mostDetailed ? pointsOf(account) : [],
-				results: index < mostDetailed ? [...account.results.values()] : [],
-				/** Requests of which the provider read less from its cache than was sent before, and why. */
-				breaks: index < mostDetailed ? [...account.breaks.entries] : [],
-			})),
-		}),
+		/**
+		 * Plain JSON, without any text of a conversation. The latest conversations list their requests and results, or
+		 * `alone` does: a conversation by its id, else the one with most requests of those that are in use.
+		 */
+		status(alone?: string) {
+			const shown = [...conversations].reverse();
+			const chosen = alone === undefined ? undefined : chosenOf(conversations, alone);
+			const hasDetails = (id: string, index: number) => (alone === undefined ? index < mostDetailed : id === chosen);
+			return {
+				started,
+				requests: { ...counts },
+				faults: { ...faultCounts },
+				/** Requests that got no new decisions, by the reason; and when the latest was, in ms since 1970. */
+				undecided: { ...undecided },
+				undecided_last: { ...undecidedLast },
+				/** Conversations that once got no new decisions after a refusal. */
+				frozen_conversations: frozen,
+				/** Pings that keep caches warm, and their bill, which is in no other figure. */
+				kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed), usd: shownDollars(keptWarm.usd) },
+				edited: figuresOf(all.edited),
+				held_out: figuresOf(all.held_out),
+				conversations: shown.map(([id, account], index) => ({
+					id,
+					api: account.api,
+					program: account.program ?? null,
+					/** The last name of the folder in which the program was started, unless figures are private. */
+					folder: figures?.folder ?? null,
+					model: account.model ?? null,
+					state: account.state,
+					first: account.first,
+					last: account.last,
+					...figuresOf(account.sums),
+					/** By request: tokens sent, tokens left out, billed, billed unedited (0 if that cannot be told). */
+					points: hasDetails(id, index) ? pointsOf(account) : [],
+					/** The number of the first of them. */
+					first_point: account.sums.requests - account.points.length + 1,
+					undecided: hasDetails(id, index) ? account.undecided : [],
+					results: hasDetails(id, index) ? [...account.results.values()] : [],
+					/** Requests of which the provider read less from its cache than was sent before, and why. */
+					breaks: hasDetails(id, index) ? [...account.breaks.entries] : [],
+				})),
+			};
+		},
 	};
 }
 
 export type ProxyStatus = ReturnType<Ledger["status"]>;
 
-interface Account {
-	readonly api: string;
-	readonly first: number;
-	last: number;
-	model: string | undefined;
-	state: RequestFacts["why"];
-	readonly sums: Sums;
-	readonly points: (readonly [number, number, number, number])[];
-	/** By key, its last change. */
-	readonly results: Map<string, ResultEntry>;
-	wasEdited: boolean;
-	wasFrozen: boolean;
-	/** Tokens of the provider for each of ours, from the last request that was not edited. */
-	scale: number | undefined;
-	/** Whether the unedited bill of the requests is known. */
-	isTold: boolean;
-	/** The last request, unedited and as sent. */
-	before: RequestParts | undefined;
-	readonly breaks: BreakRecord;
-}
+const inUseMs = 10 * 60_000;
 
-interface ResultEntry {
-	readonly request: number;
-	readonly what: EditedResult["reason"];
-	readonly why: Why | "it is large";
-	readonly tool: string | null;
-	readonly ref: string | null;
-	readonly tokens_before: number;
-	readonly tokens_after: number;
-}
-
-function newAccount(api: string, at: number): Account {
-	const about = { api, first: at, last: at, model: undefined, state: "nothing_to_edit" } as const;
-	return {
-		...about,
-		sums: newSums(),
-		points: [],
-		results: new Map(),
-		wasEdited: false,
-		wasFrozen: false,
-		scale: undefined,
-		isTold: true,
-		before: undefined,
-		breaks: newBreakRecord(),
-	};
-}
-
-const newSums = () => ({
-	requests: 0,
-	tokens_sent: 0,
-	tokens_left_out: 0,
-	output_tokens: 0,
-	cache_read_tokens: 0,
-	cache_write_tokens: 0,
-	billed: 0,
-	billed_unedited: 0,
-	/** The requests whose unedited bill is unknown, and their bill. */
-	untold_requests: 0,
-	untold_billed: 0,
-	/** Requests priced without a cache, since the upstream never tells of tokens read from one. */
-	uncached_requests: 0,
-	/** Tokens of reasoning that was left out, counted in each request. */
-	reasoning_left_out: 0,
-	/** What the provider has cleared itself, as its answers say, counted in each request. */
-	provider_cleared_results: 0,
-	provider_cleared_tokens: 0,
-});
-
-type Sums = ReturnType<typeof newSums>;
-
-function addTo(sums: Sums, more: Sums): void {
-	for (const key of Object.keys(sums) as (keyof Sums)[]) sums[key] += more[key];
-}
-
-/** `billed_unedited` and `ratio` are those of the requests of which they can be told; null if there are none. */
-function figuresOf(sums: Sums) {
-	const { requests, billed, billed_unedited: unedited, untold_requests: untold, untold_billed: billedUntold } = sums;
-	const isTold = requests === 0 || untold < requests;
-	const ratio = unedited > 0 ? (billed - billedUntold) / unedited : 1;
-	return {
-		...sums,
-		billed: Math.round(billed),
-		untold_billed: Math.round(billedUntold),
-		billed_unedited: isTold ? Math.round(unedited) : null,
-		ratio: isTold ? Math.round(ratio * 1_000) / 1_000 : null,
-	};
-}
-
-function pointsOf({ points, isTold }: Account): Account["points"] {
-	return isTold ? points : points.map(([sent, leftOut, billed]) => [sent, leftOut, billed, 0]);
-}
-
-const longestName = 100;
-
-/** Names come from requests: they stay on one line, without characters that a terminal acts on, and have a limit. */
-function shownName(name: string): string {
-	const start = name.slice(0, longestName).toWellFormed();
-	const shown = start.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
-	return name.length > longestName ? `${shown}…` : shown;
-}
-
-function noteEdit(account: Account, result: EditedResult): void {
-	const { key, reason, why = "it pays", toolName, ref, tokensBefore, tokensAfter } = result;
-	if (account.results.get(key)?.what === reason) return;
-	account.results.delete(key);
-	account.results.set(key, {
-		request: account.sums.requests,
-		what: reason,
-		why: reason === "cut" ? "it is large" : why,
-		tool: toolName === undefined ? null : shownName(toolName),
-		ref: ref ?? null,
-		tokens_before: tokensBefore,
-		tokens_after: tokensAfter,
-	});
-	const [oldest] = account.results.keys();
-	if (account.results.size > mostRequests && oldest !== undefined) account.results.delete(oldest);
+function chosenOf(conversations: ReadonlyMap<string, Account>, id: string): string | undefined {
+	if (conversations.has(id)) return id;
+	const latest = Math.max(...[...conversations.values()].map(({ last }) => last));
+	const inUse = [...conversations].filter(([, { last }]) => last >= latest - inUseMs);
+	return inUse.reduce<(typeof inUse)[number] | undefined>(
+		(most, one) => (most && most[1].sums.requests > one[1].sums.requests ? most : one),
+		undefined,
+	)?.[0];
 }

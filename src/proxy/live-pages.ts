@@ -1,14 +1,16 @@
-import type { ServerResponse } from "node:http";
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
-import { escapeHtml, pageAsset, selfContainedPage } from "../pages/page.ts";
+import { livePage } from "../pages/live-page.ts";
+import { escapeHtml } from "../pages/page.ts";
 import { version } from "../version.ts";
-import { type Ledger, mostDetailed, type ProxyStatus } from "./ledger.ts";
+import type { Ledger, ProxyStatus } from "./ledger.ts";
 import { billText, frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 
 const base = "/palimpsest/";
-const secondsToRefresh = 5;
 
 /** No answer may be shown in a frame, stored, or guessed to be of another type. */
 const headers = {
@@ -17,13 +19,15 @@ const headers = {
 	"Cache-Control": "no-store",
 	"Referrer-Policy": "no-referrer",
 	"Cross-Origin-Resource-Policy": "same-origin",
-	"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
+	"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
 /**
- * Answers the proxy's own paths: `/palimpsest/` is a page that reloads every few seconds, without a script;
- * `/palimpsest/status` the same as JSON; `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that
- * the proxy runs; `/palimpsest/metrics`, if asked for, is for Prometheus. Resolves with false for others.
+ * Answers the proxy's own paths: `/palimpsest/` is a page that asks for `/palimpsest/status` again and again;
+ * `/palimpsest/status` has the figures as JSON, with `?conversation=ID` the requests of that conversation alone, and waits
+ * for the next entry where a client that knows the present figures prefers that;
+ * `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that the proxy runs; `/palimpsest/metrics`, if
+ * asked for, is for Prometheus. `answer` resolves with false for others.
  */
 export function livePages({
 	ledger,
@@ -34,8 +38,30 @@ export function livePages({
 	readonly archive: Archive | undefined;
 	readonly metrics?: ProxyMetrics | undefined;
 }) {
-	return async (method: string, path: string, response: ServerResponse): Promise<boolean> => {
-		const [pathname = ""] = path.split("?", 1);
+	/** Sends each answer that is held until a request is entered. */
+	const held = new Map<ServerResponse, () => void>();
+	const statusBody = (alone: string | undefined) => {
+		const body = `${JSON.stringify(ledger.status(alone))}\n`;
+		return { body, tag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
+	};
+	const hold = (response: ServerResponse, write: () => void, seconds: number): void => {
+		const end = (): void => {
+			clearTimeout(timer);
+			held.delete(response);
+			stop();
+		};
+		const send = (): void => {
+			end();
+			write();
+		};
+		const timer = setTimeout(send, 1_000 * seconds);
+		const stop = ledger.onEntry(send);
+		held.set(response, send);
+		response.on("close", end);
+	};
+	const answerPage = async (request: Pick<IncomingMessage, "method" | "url" | "headers">, response: ServerResponse) => {
+		const { method = "GET", url = "/" } = request;
+		const [pathname = "", query] = url.split("?", 2);
 		if (pathname !== "/palimpsest" && !pathname.startsWith(base)) return false;
 		const answer = (status: number, type: string, body: string, more: Readonly<Record<string, string>> = {}) => {
 			const length = Buffer.byteLength(body);
@@ -50,13 +76,32 @@ export function livePages({
 		};
 		if (method !== "GET" && method !== "HEAD")
 			return answer(405, "text/plain", "Expected GET.\n", { Allow: "GET, HEAD" });
+		// The page asks for what is beside it.
+		if (pathname === "/palimpsest") return answer(308, "text/plain", `${base}\n`, { Location: base });
 		const rest = pathname.slice(base.length);
 		if (rest === "healthz")
 			return answer(200, "application/json", `${JSON.stringify({ status: "ok", version, pid: process.pid })}\n`);
-		if (rest === "status") return answer(200, "application/json", `${JSON.stringify(ledger.status())}\n`);
+		if (rest === "status") {
+			const alone = new URLSearchParams(query).get("conversation") ?? undefined;
+			const known = request.headers["if-none-match"];
+			const write = () => {
+				const { body, tag } = statusBody(alone);
+				if (known !== tag) return answer(200, "application/json", body, { ETag: tag });
+				response.writeHead(304, { ...headers, ETag: tag }).end();
+				return true;
+			};
+			const seconds = secondsToWait(request);
+			if (seconds > 0 && known === statusBody(alone).tag) hold(response, write, seconds);
+			else write();
+			return true;
+		}
 		if (rest === "metrics" && metrics) return answer(200, "text/plain", await metrics.text());
-		if (rest === "")
-			return answer(200, "text/html", await statusPage(ledger.status()), { Refresh: String(secondsToRefresh) });
+		if (rest === "") {
+			const status = ledger.status("");
+			const { html, policy } = await livePage({ status, withoutScript: textOf(status) });
+			const restricted = { "Content-Security-Policy": `${policy}; frame-ancestors 'none'` };
+			return answer(200, "text/html", html, restricted);
+		}
 		const ref = /^originals\/(?<ref>[A-Za-z0-9-]{1,40})$/.exec(rest)?.groups?.ref;
 		if (ref === undefined || !archive) return answer(404, "text/plain", "Not found.\n");
 		try {
@@ -66,86 +111,48 @@ export function livePages({
 			return answer(404, "text/plain", `${error.message}\n`);
 		}
 	};
+	return {
+		answer: answerPage,
+		/** Whether an answer to this connection is held. */
+		holds: (socket: Socket) => Array.from(held.keys()).some((response) => response.socket === socket),
+		/** Sends the answers that are held, so that a page has the last figures. Resolves once they are sent. */
+		async end(): Promise<void> {
+			const sent = Array.from(held.keys(), (response) => new Promise((resolve) => response.on("close", resolve)));
+			for (const send of held.values()) send();
+			await Promise.all(sent);
+		},
+	};
 }
 
-async function statusPage(status: ProxyStatus): Promise<string> {
+const longestWait = 30;
+
+/** Of `Prefer: wait=20` (RFC 7240): for so many seconds the answer may wait for an entry. */
+function secondsToWait({ headers }: Pick<IncomingMessage, "headers">): number {
+	const [, seconds = "0"] = /^wait=(\d{1,3})$/.exec(String(headers.prefer ?? "")) ?? [];
+	return Math.min(longestWait, Number(seconds));
+}
+
+/** The figures for browsers that run no script. */
+function textOf(status: ProxyStatus): string {
 	const { edited, held_out: heldOut, requests, faults, undecided, kept_warm: keptWarm, conversations } = status;
-	const threads = requests.threads > 0 ? ` Threads passed: ${requests.threads}.` : "";
 	const faultText = Object.entries(faults).map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`);
-	const body = `<main>
-<h1>Palimpsest proxy</h1>
-<p>${requests.requests} requests, ${requests.edited} of them edited, since ${time(status.started)}. ${share(edited)}</p>
-<p>Sent again in another form: ${requests.sent_again}.${threads} Faults: ${faultText.join(", ")}.</p>
-${[...undecidedText(undecided), ...frozenText(status.frozen_conversations), ...keptWarmText(keptWarm)].map((text) => `<p>${text}.</p>`).join("")}
-${heldOut.requests > 0 ? `<p>Held out, never edited: ${heldOut.requests} requests, ${count(heldOut.tokens_sent)} tokens sent.</p>` : ""}
-${conversations.slice(0, mostDetailed).map(conversationText).join("\n")}
-</main>`;
-	const styles = [await pageAsset("page.css"), ownStyle];
-	return selfContainedPage({ title: "Palimpsest proxy", body, styles, scripts: [], data: null });
-}
-
-type Conversation = ProxyStatus["conversations"][number];
-
-function conversationText(one: Conversation): string {
-	const rows = one.results
-		.toReversed()
-		.map(
-			({ request, what, why, tool, ref, tokens_before, tokens_after }) =>
-				`<tr><td>${request}</td><td>${escapeHtml(tool ?? "")}</td><td>${what}: ${why}</td><td>${count(tokens_before)} → ${count(tokens_after)}</td><td>${
-					ref === null ? "" : `<a href="${base}originals/${escapeHtml(ref)}">${escapeHtml(ref)}</a>`
-				}</td></tr>`,
-		);
-	const table = `<table><thead><tr><th>request</th><th>tool</th><th>result</th><th>tokens</th><th>original</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
-	return `<section>
-<h2>${escapeHtml(one.model ?? one.api)} <small>${escapeHtml(one.id.slice(0, 8))}, ${one.state.replaceAll("_", " ")}, ${time(one.last)}</small></h2>
-<p>${one.requests} requests. ${share(one)}</p>
-${plot(
-	"Tokens of each request: sent, and unedited",
-	one.points.map(([sent = 0, leftOut = 0]) => [sent, sent + leftOut]),
-)}
-${one.ratio === null ? "" : plot("Billed in total: sent, and unedited", sums(one.points.map(([, , billed, unedited]) => [billed, unedited])))}
-${rows.length > 0 ? `<details><summary>${rows.length} results masked or cut</summary>${table}</details>` : ""}
-</section>`;
+	const lines = [
+		`${requests.requests} requests, ${requests.edited} of them edited, since ${time(status.started)}. ${share(edited)}`,
+		`Sent again in another form: ${requests.sent_again}. Faults: ${faultText.join(", ")}.`,
+		...[...undecidedText(undecided), ...frozenText(status.frozen_conversations), ...keptWarmText(keptWarm)].map(
+			(text) => `${text}.`,
+		),
+		...(heldOut.requests > 0 ? [`Held out, never edited: ${heldOut.requests} requests.`] : []),
+		...conversations.map(
+			(one) => `${one.model ?? one.api}, ${one.state.replaceAll("_", " ")}, ${time(one.last)}: ${share(one)}`,
+		),
+	];
+	return lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("\n");
 }
 
 function share(one: ProxyStatus["edited"]): string {
-	return `Tokens sent ${count(one.tokens_sent)}, left out ${count(one.tokens_left_out)}. Billed ${billText(one)}.`;
-}
-
-function sums(points: readonly (readonly [number, number])[]): [number, number][] {
-	let [billed, unedited] = [0, 0];
-	return points.map(([own, raw]) => {
-		billed += own;
-		unedited += raw;
-		return [billed, unedited];
-	});
-}
-
-const [width, height] = [640, 120];
-
-/** Two lines: the requests as sent, and dashed the unedited requests. */
-function plot(title: string, points: readonly (readonly [number, number])[]): string {
-	if (points.length < 2) return "";
-	const most = Math.max(1, ...points.flat());
-	const line = (which: 0 | 1) =>
-		points
-			.map((point, index) => {
-				const x = (index / (points.length - 1)) * width;
-				return `${x.toFixed(1)},${(height - (point[which] / most) * height).toFixed(1)}`;
-			})
-			.join(" ");
-	return `<figure><figcaption>${title} (up to ${count(most)})</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}"><polyline class="came" points="${line(1)}"/><polyline class="sent" points="${line(0)}"/></svg></figure>`;
-}
-
-const ownStyle = `main { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-figure { margin: 1rem 0; }
-svg { width: 100%; height: 7.5rem; border-bottom: 1px solid; }
-polyline { fill: none; stroke: currentColor; stroke-width: 2; vector-effect: non-scaling-stroke; }
-polyline.came { stroke-dasharray: 4 4; opacity: 0.6; }
-td { padding-right: 1rem; }`;
-
-function count(value: number): string {
-	return Math.round(value).toLocaleString("en");
+	const [sent, leftOut] = [one.tokens_sent, one.tokens_left_out].map((tokens) => tokens.toLocaleString("en"));
+	return `Tokens sent ${sent}, left out ${leftOut}. Billed ${billText(one)}.`;
 }
 
 function time(at: number): string {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { Archive } from "../archive/archive.ts";
 import { createCachingRecord } from "../billing/observed-caching.ts";
@@ -123,6 +124,11 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		running.underWay.add(work);
 		void work.finally(() => running.underWay.delete(work));
 	});
+	const sockets = new Set<Socket>();
+	server.on("connection", (socket: Socket) => {
+		sockets.add(socket);
+		socket.on("close", () => sockets.delete(socket));
+	});
 	// Codex tries a WebSocket first, and turns to plain requests at once after this answer.
 	server.on("upgrade", (_request, socket) => {
 		socket.on("error", () => {});
@@ -138,12 +144,14 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		settled,
 		async close() {
 			const closed = new Promise((resolve) => server.close(resolve));
-			server.closeAllConnections();
+			for (const socket of sockets) if (!running.pages.holds(socket)) socket.destroy();
 			running.keepWarm?.close();
 			for (const upstream of upstreams.values()) upstream.close();
-			await closed;
-			// The originals of the last results are being written.
+			// The originals of the last results are being written, and the last bill is entered.
 			await inTime(settled(), longestEndMs);
+			await inTime(running.pages.end(), longestEndMs);
+			server.closeAllConnections();
+			await closed;
 		},
 	};
 }
@@ -179,7 +187,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	if (refusal) return refuse(response, refusal);
 	const { method = "GET", url: path = "/", headers, rawHeaders } = request;
 	const { options, upstreams, ledger, pages } = running;
-	if (await pages(method, path, response)) return;
+	if (await pages.answer(request, response)) return;
 	const route = routeOf({ method, path, headers }, options.upstreams);
 	if (!route) return refuse(response, { status: 404, message: "This proxy has no upstream for this request." });
 	ledger.count("requests");

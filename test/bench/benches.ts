@@ -16,6 +16,7 @@ export const benches: readonly Bench[] = [
 	{ name: "truncate", run: async () => (await import("./truncate.ts")).truncate() },
 	{ name: "replay", run: async () => (await import("./replay.ts")).replay() },
 	{ name: "proxy", run: async () => (await import("./proxy.ts")).proxy(), needsNoPeers: true },
+	{ name: "live-page", run: async () => (await import("./live-page.ts")).livePage(), needsNoPeers: true },
 	{ name: "gateway", run: async () => (await import("./gateway.ts")).gateway(), needsNoPeers: true },
 	{ name: "stdio", run: async () => (await import("./stdio.ts")).stdio() },
 	{ name: "load", run: async () => (await import("./load.ts")).load() },

@@ -19,6 +19,14 @@ async function collect<One>(all: AsyncIterable<One>): Promise<One[]> {
 	return found;
 }
 
+it.each([
+	["all", "project"],
+	["private", undefined],
+	["none", undefined],
+] as const)("figures that keep %s name the folder %s to the live page", (keep, name) => {
+	expect(openFigures({ keep, projectFolder: "/a/project" }).folder).toBe(name);
+});
+
 describe("figures", () => {
 	it("are in a file for each day, which only the user can read, with program and project", async () => {
 		const folder = join(await scratchFolder(), "figures");

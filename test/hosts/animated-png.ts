@@ -1,4 +1,4 @@
-import { crc32 } from "node:zlib";
+import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 export interface Frame {
 	/** A PNG of the same size and kind as the others. */
@@ -38,10 +38,10 @@ export function joinFrames(frames: readonly Frame[]): Buffer {
 		delay.writeUInt16BE(milliseconds, 0);
 		delay.writeUInt16BE(1_000, 2);
 		parts.push(chunk("fcTL", Buffer.concat([words(sequence++, width, height, 0, 0), delay])));
-		for (const { type, data } of chunks) {
-			if (type !== "IDAT") continue;
-			parts.push(index === 0 ? chunk("IDAT", data) : chunk("fdAT", Buffer.concat([words(sequence++), data])));
-		}
+		const pixels = chunks.filter(({ type }) => type === "IDAT").map(({ data }) => data);
+		// A browser compresses quickly, not well.
+		const data = deflateSync(inflateSync(Buffer.concat(pixels)), { level: 9 });
+		parts.push(index === 0 ? chunk("IDAT", data) : chunk("fdAT", Buffer.concat([words(sequence++), data])));
 	}
 	return Buffer.concat([...parts, chunk("IEND", Buffer.alloc(0))]);
 }

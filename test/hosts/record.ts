@@ -13,8 +13,11 @@ import { quietEnvironment, sessionPrompt } from "./run-program.ts";
 // Records `palimpsest launch claude` and its live page as docs/launch.png: an animated PNG, which READMEs show.
 
 const script = { toolTurns: 34, fileChars: 12_000 };
-const size = { width: 960, height: 640 };
+const size = { width: 960, height: 832 };
+/** Wide enough for four figures side by side, and drawn as large as it is shown. */
+const pageSize = { viewport: { width: 1200, height: 840 }, deviceScaleFactor: 0.8 };
 const frameMs = 2_000;
+const model = "claude-sonnet-5";
 const command = "palimpsest launch claude";
 
 const program = programs.find(({ name }) => name === "claude");
@@ -29,10 +32,10 @@ const browser = await chromium.launch({
 	args: ["--no-sandbox", "--disable-gpu", "--no-first-run"],
 });
 try {
-	const project = join(home, "project");
+	const project = join(home, "webshop");
 	await writeProject(project, script);
 	const { environment } = program.configure({ origin: provider.origin, home, isAlone: false });
-	const parameters = program.parameters(sessionPrompt).map((word) => `'${word}'`);
+	const parameters = program.parameters(sessionPrompt, model).map((word) => `'${word}'`);
 	const line = [process.execPath, join(projectFolder, "dist/cli.js"), "launch", program.command, "--", ...parameters];
 	const env = { ...quietEnvironment(home, installed.binFolder), ...environment };
 	// `script` gives the program a terminal.
@@ -57,29 +60,25 @@ try {
 /** One picture every two seconds while the session runs, and one of its end that stays. */
 async function filmSession(browser: Browser, output: () => string, ended: Promise<unknown>) {
 	const stage = await (await browser.newContext({ viewport: size })).newPage();
-	const live = await (await browser.newContext({ viewport: { width: 1200, height: 600 } })).newPage();
+	const live = await (await browser.newContext(pageSize)).newPage();
 	const frames: Frame[] = [];
 	let isRunning = true;
 	void ended.then(() => {
 		isRunning = false;
 	});
-	let shown: Buffer | undefined;
 	const film = async (milliseconds: number) => {
+		const shown = live.url().startsWith("http") ? await live.screenshot() : undefined;
 		await stage.setContent(stageHtml(output(), shown));
 		frames.push({ png: await stage.screenshot(), milliseconds });
 	};
 	while (isRunning) {
 		const [url] = /http:\/\/127\.0\.0\.1:\d+\/palimpsest\//.exec(output()) ?? [];
-		if (url !== undefined) {
-			const isThere = await live.goto(url).then(
-				() => true,
-				() => false,
-			);
-			if (isThere) shown = await live.screenshot();
-		}
+		if (url !== undefined && live.url() !== url) await live.goto(url);
 		await film(frameMs);
 		await new Promise((resolve) => setTimeout(resolve, frameMs));
 	}
+	// The page says that the proxy has ended.
+	await live.locator("html[data-proxy=ended]").waitFor({ state: "attached" });
 	await film(5_000);
 	return chosenOf(frames);
 }

@@ -28,8 +28,8 @@ export interface Showing {
 	readonly scheme: "light" | "dark";
 }
 
-/** Starts one browser for the tests of a file, with a profile of its own, and shows pages from files in it. */
-export function startBrowser(): { show: (html: string, showing: Showing) => Promise<ShownPage> } {
+/** Starts one browser for the tests of a file, with a profile of its own, and shows pages in it: from HTML in a file, or by address. */
+export function startBrowser() {
 	let browser: Browser;
 	let folder: string;
 	let shown = 0;
@@ -44,23 +44,41 @@ export function startBrowser(): { show: (html: string, showing: Showing) => Prom
 		});
 	});
 	afterAll(() => browser?.close());
+	const visit = async (
+		url: string,
+		{
+			width,
+			scheme,
+			runsScripts = true,
+			prepare,
+		}: Showing & {
+			readonly runsScripts?: boolean;
+			/** Before the page is asked for. */
+			readonly prepare?: (page: Page) => Promise<unknown>;
+		},
+	): Promise<ShownPage> => {
+		const viewport = { width, height: 800 };
+		const context = await browser.newContext({ viewport, colorScheme: scheme, javaScriptEnabled: runsScripts });
+		const page = await context.newPage();
+		const [requests, complaints]: [string[], string[]] = [[], []];
+		page.on("request", (request) => requests.push(request.url()));
+		page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+		page.on("pageerror", (error) => complaints.push(`${error}`));
+		page.on("dialog", (dialog) => {
+			complaints.push(`dialog: ${dialog.message()}`);
+			void dialog.dismiss();
+		});
+		await prepare?.(page);
+		await page.goto(url);
+		return { page, requests, complaints };
+	};
 	return {
-		async show(html, { width, scheme }) {
+		visit,
+		async show(html: string, showing: Showing) {
 			shown += 1;
 			const file = join(folder, `page-${shown}.html`);
 			await writeFile(file, html);
-			const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: scheme });
-			const page = await context.newPage();
-			const [requests, complaints]: [string[], string[]] = [[], []];
-			page.on("request", (request) => requests.push(request.url()));
-			page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-			page.on("pageerror", (error) => complaints.push(`${error}`));
-			page.on("dialog", (dialog) => {
-				complaints.push(`dialog: ${dialog.message()}`);
-				void dialog.dismiss();
-			});
-			await page.goto(pathToFileURL(file).href);
-			return { page, requests, complaints };
+			return visit(pathToFileURL(file).href, showing);
 		},
 	};
 }

@@ -78,13 +78,13 @@ describe("a session with pauses, kept warm", () => {
 			requests.filter(({ usage }, index) => index > 0 && usage.cacheRead < usage.written).length;
 		expect(coldReads(cold.requests) - coldReads(kept.requests)).toBeGreaterThanOrEqual(2);
 		expect(kept.totals.billed).toBeLessThan(0.95 * cold.totals.billed);
-		expect(cold.status.kept_warm).toEqual({ pings: 0, billed: 0, failed: 0 });
+		expect(cold.status.kept_warm).toMatchObject({ pings: 0, billed: 0, failed: 0 });
 	});
 
 	it("has the bill of its pings in a line of its own, as the provider bills them", async () => {
 		const pings = pingsOf(kept);
 		const read = pings.reduce((sum, { usage }) => sum + usage.cacheRead * 0.05 + usage.uncached, 0);
-		expect(kept.status.kept_warm).toEqual({ pings: 5, billed: Math.round(read), failed: 0 });
+		expect(kept.status.kept_warm).toMatchObject({ pings: 5, billed: Math.round(read), failed: 0 });
 		expect(kept.status.edited.requests).toBe(kept.requests.length - pings.length);
 		expect(kept.status.edited.billed + kept.status.kept_warm.billed).toBeCloseTo(kept.totals.billed, -1);
 	});
@@ -99,7 +99,7 @@ describe("a session with pauses, kept warm", () => {
 		const thinking = { type: "enabled", budget_tokens: 2_000 };
 		const { played, status } = await play({ pauses, proxy: warm, thinking });
 		expect(played.isRight).toBe(true);
-		expect(status.kept_warm).toEqual({ pings: 0, billed: 0, failed: 0 });
+		expect(status.kept_warm).toMatchObject({ pings: 0, billed: 0, failed: 0 });
 	});
 });
 

@@ -110,7 +110,7 @@ describe("a ping", () => {
 		expect(ping?.rawHeaders).toEqual(["X-Api-Key", "sk-secret", "Anthropic-Beta", "a,b"]);
 		expect(renewed).toEqual(["c"]);
 		// At the read price of the model, 0.05, and the uncached tokens at 1.
-		expect(kept()).toEqual({ pings: 1, failed: 0, billed: 30_000 * 0.05 + 10 });
+		expect(kept()).toMatchObject({ pings: 1, failed: 0, billed: 30_000 * 0.05 + 10 });
 	});
 
 	it("comes twice in a pause, and never again until the next request", async () => {
@@ -163,7 +163,7 @@ describe("a ping", () => {
 		keepWarm.begin("c");
 		expect(pings[0]?.signal.aborted).toBe(true);
 		await passed;
-		expect(kept()).toEqual({ pings: 0, failed: 1, billed: 0 });
+		expect(kept()).toMatchObject({ pings: 0, failed: 1, billed: 0 });
 		await pass(60);
 		expect(pings).toHaveLength(1);
 	});
@@ -207,7 +207,7 @@ describe("a ping", () => {
 		rest();
 		await pass(60);
 		expect(pings).toHaveLength(1);
-		expect(kept()).toEqual({ pings: 1, failed: 0, billed: 30_000 * 1.25 + 10 });
+		expect(kept()).toMatchObject({ pings: 1, failed: 0, billed: 30_000 * 1.25 + 10 });
 		expect(renewed).toEqual(["c"]);
 	});
 
@@ -221,7 +221,7 @@ describe("a ping", () => {
 		await pass(60);
 		expect(pings).toHaveLength(1);
 		expect(renewed).toEqual([]);
-		expect(kept()).toEqual({ pings: 0, failed: 1, billed: 0 });
+		expect(kept()).toMatchObject({ pings: 0, failed: 1, billed: 0 });
 		expect(events).toEqual([
 			{
 				level: "info",

@@ -188,6 +188,9 @@ describe("a bill that cannot be told", () => {
 		expect(unknown?.points.map(([, , , unedited]) => unedited)).toEqual([0, 0, 0]);
 		expect(known).toMatchObject({ untold_requests: 0, ratio: expect.any(Number) });
 		expect(edited).toMatchObject({ requests: 5, untold_requests: 3, untold_billed: 9_750, ratio: known?.ratio });
+		expect(unknown).toMatchObject({ usd: expect.any(Number), usd_saved: null, usd_untold_requests: 3 });
+		expect(known?.usd_saved).toBeGreaterThan(0);
+		expect(edited).toMatchObject({ usd_saved: known?.usd_saved, usd_untold_requests: 3, unpriced_requests: 0 });
 		const { billed, billedUnedited, untoldRequests, untoldBilled } = ledger.totals();
 		expect([untoldRequests, untoldBilled, billed]).toEqual([3, 9_750, before.billed + 9_750]);
 		expect(billedUnedited).toBeCloseTo(before.billedUnedited, 6);

@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FigureLine, RequestLine } from "../../src/figures/line.ts";
 import { openFigures, readFigures } from "../../src/figures/store.ts";
+import type { ProxyStatus } from "../../src/proxy/ledger.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { sendSettled, startPlayed } from "./played.ts";
+import { sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
 
 /** The prompt caches of a provider that keeps its own accounts: each answer bills what this conversation has not sent before. */
@@ -64,6 +65,25 @@ describe("the figures of a proxy", () => {
 			new Set(["claude claude-sonnet-4-5"]),
 		);
 		expect(JSON.stringify(lines)).not.toContain("value");
+		const { edited, conversations } = (await statusOf(proxy)) as ProxyStatus;
+		const resumed = lines.slice(24);
+		const usd = resumed.reduce((all, line) => all + (line.usd as number), 0);
+		const saved = resumed.reduce((all, line) => all + (line.usd_unedited as number), 0) - usd;
+		expect([edited.usd, edited.usd_saved]).toEqual([expect.closeTo(usd, 4), expect.closeTo(saved, 4)]);
+		expect(conversations[0]).toMatchObject({ program: "claude", folder: "project", usd: edited.usd });
+	});
+
+	it("claim no dollars for a model whose price is unknown", async () => {
+		const session = await startPlayed();
+		const proxy = await session.start();
+		const { body, ...request } = requestOf("chat", turnsOf(3));
+		await sendSettled(proxy, {
+			...request,
+			body: (body as string).replace(/"model": ?"[^"]*"/, '"model":"my-own-model"'),
+		});
+		const { edited, conversations } = (await statusOf(proxy)) as ProxyStatus;
+		expect(conversations[0]?.model).toBe("my-own-model");
+		expect(edited).toMatchObject({ usd: null, unpriced_requests: 1, usd_saved: null, usd_untold_requests: 1 });
 	});
 
 	it("are estimates where the provider reports no usage", async () => {

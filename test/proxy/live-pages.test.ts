@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
+import { type LiveStatus, tilesOf } from "../../src/pages/live-data.ts";
 import { version } from "../../src/version.ts";
+import { hashOf, readPage } from "../pages/read-page.ts";
 import { early, play, sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
-import { send, startProxyTo, startUpstream } from "./upstream.ts";
+import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
 async function startUsed() {
 	const { archive, start } = await startPlayed({ policy: early });
@@ -20,19 +22,30 @@ async function startUsed() {
 }
 
 describe("the live page", () => {
-	it("shows the figures and links each masked result to its original", async () => {
+	it("shows the figures, and names each masked result with the address of its original", async () => {
 		const { url, turns, archive } = await startUsed();
 		const page = await send(url, { path: "/palimpsest/" });
 		expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
-		expect(page.headers.refresh).toBe("5");
-		const html = page.body.toString();
-		expect(html).toContain("claude-sonnet-4-5");
-		expect(html).toContain("masked: it pays");
+		const { data } = readPage(page.body.toString());
+		expect(tilesOf(data).map(({ value }) => value)).toContain("6");
 		const ref = archive.refOf(turns[0]?.output as string);
-		expect(html).toContain(`/palimpsest/originals/${ref}`);
+		expect(data.conversations[0]).toMatchObject({ model: "claude-sonnet-4-5", requests: 6 });
+		expect(data.conversations[0].results).toContainEqual(
+			expect.objectContaining({ what: "masked", why: "it pays", ref }),
+		);
 		const original = await send(url, { path: `/palimpsest/originals/${ref}` });
 		expect(original.headers["content-type"]).toBe("text/plain; charset=utf-8");
 		expect(original.body.toString()).toBe(turns[0]?.output);
+	});
+
+	it("shows figures without a script, too", async () => {
+		const { url } = await startUsed();
+		const html = (await send(url, { path: "/palimpsest/" })).body.toString();
+		const [, text = ""] = /<noscript>([\s\S]*)<\/noscript>/.exec(html) ?? [];
+		expect(text).toMatch(
+			/<p>6 requests, \d of them edited, since .* Tokens sent [\d,]+, left out [\d,]+\. Billed [\d,]+/,
+		);
+		expect(text).toContain("<p>claude-sonnet-4-5, edited, ");
 	});
 
 	it("says which requests got no new decisions, and why, as the status does", async () => {
@@ -44,18 +57,29 @@ describe("the live page", () => {
 		expect((await statusOf(proxy)).undecided).toEqual({ archive: 3 });
 		const html = (await send(proxy.url, { path: "/palimpsest/" })).body.toString();
 		expect(html).toContain("3 requests without new decisions (the archive cannot be written: 3)");
-		expect((await send((await startUsed()).url, { path: "/palimpsest/" })).body.toString()).not.toContain(
-			"without new decisions",
-		);
+		const decided = (await send((await startUsed()).url, { path: "/palimpsest/" })).body.toString();
+		expect(decided).not.toMatch(/\d requests without new decisions/);
 	});
 
-	it("runs no script", async () => {
+	it("runs its own scripts alone, which reach no other server", async () => {
 		const { url } = await startUsed();
 		const page = await send(url, { path: "/palimpsest/" });
-		const html = page.body.toString();
-		expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
-		expect(html).toContain("default-src 'none'");
-		expect(html).not.toMatch(/<script(?! type="application\/json")/);
+		const { scripts, styles, policy } = readPage(page.body.toString());
+		expect(page.headers["content-security-policy"]).toBe(`${policy}; frame-ancestors 'none'`);
+		const sources = (name: string) => new RegExp(`(?:^|; )${name} ([^;]*)`).exec(policy)?.[1];
+		const hashes = (texts: readonly string[]) => texts.map((text) => `'${hashOf(text)}'`).join(" ");
+		expect(sources("default-src")).toBe("'none'");
+		expect([sources("script-src"), scripts.length]).toEqual([hashes(scripts), 2]);
+		expect(sources("style-src")).toBe(hashes(styles));
+		expect(sources("connect-src")).toBe("'self'");
+		const { headers } = await send(url, { path: "/palimpsest/status" });
+		expect(headers["content-security-policy"]).toBe("default-src 'none'; frame-ancestors 'none'");
+	});
+
+	it("is asked for by one address, beside which the others are", async () => {
+		const { url } = await startUsed();
+		const { status, headers } = await send(url, { path: "/palimpsest" });
+		expect([status, headers.location]).toEqual([308, "/palimpsest/"]);
 	});
 
 	it("and the status hold no key, and no text of the conversation", async () => {
@@ -66,6 +90,56 @@ describe("the live page", () => {
 				expect(text).not.toContain(secret);
 			}
 		}
+	});
+
+	it("lists the requests of one conversation alone where it is asked to, and sends nothing that is known", async () => {
+		const { url, ...proxy } = await startUsed();
+		for (const [first, turns] of [["A second task.", 9] as const, ["A third one.", 1] as const]) {
+			const own = turnsOf(9, 3_000).map((turn) => ({ ...turn, id: `${turn.id}${turns}` }));
+			for (let count = 1; count <= turns; count += 1)
+				await sendSettled({ url, ...proxy }, requestOf("anthropic", own.slice(0, count), first));
+		}
+		const ask = (id: string, headers = {}) =>
+			send(url, { path: `/palimpsest/status?conversation=${encodeURIComponent(id)}`, headers });
+		const listed = async (id: string) => {
+			const { conversations } = JSON.parse((await ask(id)).body.toString()) as LiveStatus;
+			return conversations.flatMap((one) => (one.points.length > 0 ? [[one.id, one.points.length]] : []));
+		};
+		const { conversations } = (await statusOf({ url })) as LiveStatus;
+		expect(conversations.map(({ points }) => points.length)).toEqual([1, 9, 6]);
+		const [latest, busiest, first] = conversations.map(({ id }) => id);
+		expect(await listed(latest as string)).toEqual([[latest, 1]]);
+		expect(await listed(first as string)).toEqual([[first, 6]]);
+		for (const unknown of ["", "nothing"]) expect(await listed(unknown)).toEqual([[busiest, 9]]);
+
+		const { headers } = await ask("");
+		const again = await ask("", { "If-None-Match": headers.etag });
+		expect([again.status, again.body.length, again.headers["cache-control"]]).toEqual([304, 0, "no-store"]);
+		expect((await ask(latest as string, { "If-None-Match": headers.etag })).status).toBe(200);
+	});
+
+	it("tells who prefers to wait each request once it is entered, also the last one as the proxy ends", async () => {
+		const proxy = await startUsed();
+		const told: LiveStatus[] = [];
+		const ask = async (tag = "") => {
+			const headers = { "If-None-Match": tag, Prefer: "wait=20" };
+			const answer = await send(proxy.url, { path: "/palimpsest/status?conversation=", headers });
+			if (answer.status === 200) told.push(JSON.parse(answer.body.toString()));
+			return answer.headers.etag ?? "";
+		};
+		const asking = (async () => {
+			for (let tag = await ask(); ; ) tag = await ask(tag);
+		})().catch(() => {});
+		const requests = () => told.map(({ conversations }) => conversations[0]?.requests);
+		await until(() => told.length === 1);
+		const next = (count: number) =>
+			send(proxy.url, requestOf("anthropic", turnsOf(count, 6_000), "A task with <b>markup</b> & secret words."));
+		await next(7);
+		await until(() => told.length === 2);
+		await next(8);
+		await proxy.close();
+		await asking;
+		expect(requests()).toEqual([6, 7, 8]);
 	});
 
 	it("says that the proxy runs, which version, and in which process", async () => {

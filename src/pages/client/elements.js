@@ -43,29 +43,33 @@ export function byId(id) {
 /**
  * An item of a legend: a swatch like the mark in the plot, a name, and a value that changes.
  *
- * @param {{ readonly property: string, readonly filled?: boolean, readonly dash?: readonly number[], readonly strong?: boolean }} mark
+ * @param {{ readonly property: string, readonly filled?: boolean, readonly dash?: readonly number[], readonly strong?: boolean, readonly path?: string }} mark
+ *   `path` is the outline of a filled mark in a square of 14.
  * @param {string} name
  * @param {Node} [value]
  */
-export function legendItem({ property, filled = false, dash = [], strong = false }, name, value) {
-	const shape = filled
-		? svgElement("rect", { x: 1, y: 1, width: 12, height: 12, rx: 2, fill: "currentColor" })
-		: svgElement("line", {
-				x1: 0,
-				x2: 26,
-				y1: 7,
-				y2: 7,
-				stroke: "currentColor",
-				"stroke-width": strong ? 4 : 2.5,
-				"stroke-dasharray": dash.join(" "),
-			});
+export function legendItem({ property, filled = false, dash = [], strong = false, path }, name, value) {
+	const isSquare = filled || path !== undefined;
+	const shape = path
+		? svgElement("path", { d: path, fill: "currentColor" })
+		: filled
+			? svgElement("rect", { x: 1, y: 1, width: 12, height: 12, rx: 2, fill: "currentColor" })
+			: svgElement("line", {
+					x1: 0,
+					x2: 26,
+					y1: 7,
+					y2: 7,
+					stroke: "currentColor",
+					"stroke-width": strong ? 4 : 2.5,
+					"stroke-dasharray": dash.join(" "),
+				});
 	const swatch = svgElement(
 		"svg",
-		{ class: "mark", viewBox: filled ? "0 0 14 14" : "0 0 26 14", "aria-hidden": "true" },
+		{ class: "mark", viewBox: isSquare ? "0 0 14 14" : "0 0 26 14", "aria-hidden": "true" },
 		[shape],
 	);
 	swatch.style.color = `var(${property})`;
-	if (!filled) swatch.classList.add("line");
+	if (!isSquare) swatch.classList.add("line");
 	return element("li", strong ? { class: "strong" } : {}, [
 		swatch,
 		element("bdi", {}, [name]),

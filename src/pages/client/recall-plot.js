@@ -1,6 +1,7 @@
 import { formatShare } from "../replay-data.ts";
 import { byId, dataTable } from "./elements.js";
-import { axis, colourOf, lineOfPolicy, plotIn, spaceOfTicks } from "./plots.js";
+import { axis, colourOf, plotIn, spaceOfTicks } from "./plot.js";
+import { lineOfPolicy } from "./plots.js";
 
 /** @import { ReplayPageData } from "../replay-data.ts" */
 

@@ -1,6 +1,7 @@
 import { formatCount } from "../replay-data.ts";
 import { byId, element } from "./elements.js";
-import { contextPlot, costPlot, onSchemeChange, unpack } from "./plots.js";
+import { onSchemeChange } from "./plot.js";
+import { contextPlot, costPlot, unpack } from "./plots.js";
 import { recallPlot } from "./recall-plot.js";
 
 /** @import { ReplayPageData } from "../replay-data.ts" */

@@ -1,0 +1,118 @@
+import type { RequestParts } from "../billing/unedited-bill.ts";
+import type { NoDecision, Why } from "../sending/decisions.ts";
+import type { EditedResult, RequestFacts } from "../sending/facts.ts";
+import { type BreakRecord, newBreakRecord } from "./break-record.ts";
+import { newSums, type Sums } from "./request-sums.ts";
+
+/** What the ledger knows of a conversation. */
+export interface Account {
+	readonly api: string;
+	readonly first: number;
+	last: number;
+	program: string | undefined;
+	model: string | undefined;
+	state: RequestFacts["why"];
+	readonly sums: Sums;
+	/** Of the latest requests. */
+	readonly points: (readonly [number, number, number, number])[];
+	readonly undecided: Undeciding[];
+	/** By key, its last change. */
+	readonly results: Map<string, ResultEntry>;
+	wasEdited: boolean;
+	wasFrozen: boolean;
+	/** Tokens of the provider for each of ours, from the last request that was not edited. */
+	scale: number | undefined;
+	/** Whether the unedited bill of the requests is known. */
+	isTold: boolean;
+	/** The last request, unedited and as sent. */
+	before: RequestParts | undefined;
+	readonly breaks: BreakRecord;
+}
+
+/** Requests without new decisions, one after the other for the same reason. They count from 1. */
+export interface Undeciding {
+	readonly from: number;
+	to: number;
+	readonly why: NoDecision;
+	/** Of the latest, in ms since 1970. */
+	last: number;
+}
+
+export interface ResultEntry {
+	readonly request: number;
+	readonly what: EditedResult["reason"];
+	readonly why: Why | "it is large";
+	readonly tool: string | null;
+	readonly ref: string | null;
+	readonly tokens_before: number;
+	readonly tokens_after: number;
+}
+
+export function newAccount(api: string, at: number): Account {
+	const about = { api, first: at, last: at, program: undefined, model: undefined, state: "nothing_to_edit" } as const;
+	return {
+		...about,
+		sums: newSums(),
+		points: [],
+		undecided: [],
+		results: new Map(),
+		wasEdited: false,
+		wasFrozen: false,
+		scale: undefined,
+		isTold: true,
+		before: undefined,
+		breaks: newBreakRecord(),
+	};
+}
+
+/** The unedited bill is 0 where it is unknown. */
+export function pointsOf({ points, isTold }: Account): Account["points"] {
+	return isTold ? points : points.map(([sent, leftOut, billed]) => [sent, leftOut, billed, 0]);
+}
+
+const longestName = 100;
+
+/** Names come from requests: they stay on one line, without characters that a terminal acts on, and have a limit. */
+export function shownName(name: string): string {
+	const start = name.slice(0, longestName).toWellFormed();
+	const shown = start.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+	return name.length > longestName ? `${shown}…` : shown;
+}
+
+const mostRequests = 2_000;
+const mostUndecided = 200;
+
+/** Notes the latest request, which the sums have already. */
+export function notePoint(
+	{ points, undecided, sums, last }: Account,
+	point: Account["points"][number],
+	why: NoDecision | undefined,
+): void {
+	points.push(point);
+	if (points.length > mostRequests) points.shift();
+	if (!why) return;
+	const latest = undecided.at(-1);
+	if (latest?.why === why && latest.to === sums.requests - 1) {
+		latest.to = sums.requests;
+		latest.last = last;
+	} else undecided.push({ from: sums.requests, to: sums.requests, why, last });
+	if (undecided.length > mostUndecided) undecided.shift();
+}
+
+/** Notes how a result was sent with the latest request. */
+export function noteEdit(account: Account, result: EditedResult): void {
+	const { key, reason, why = "it pays", toolName, ref, tokensBefore, tokensAfter } = result;
+	if (account.results.get(key)?.what === reason) return;
+	account.results.delete(key);
+	account.results.set(key, {
+		request: account.sums.requests,
+		what: reason,
+		why: reason === "cut" ? "it is large" : why,
+		tool: toolName === undefined ? null : shownName(toolName),
+		ref: ref ?? null,
+		tokens_before: tokensBefore,
+		tokens_after: tokensAfter,
+	});
+	const [oldest] = account.results.keys();
+	if (account.results.size > mostRequests && oldest !== undefined) account.results.delete(oldest);
+}
