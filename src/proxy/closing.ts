@@ -32,8 +32,10 @@ function unedited(totals: ProxyTotals): string[] {
 }
 
 function figures(totals: ProxyTotals): string[] {
-	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited, untoldRequests, untoldBilled } = totals;
-	const ratio = billedUnedited > 0 ? (billed - untoldBilled) / billedUnedited : 1;
+	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited, untoldRequests, untoldBilled, keptWarm } =
+		totals;
+	// Pings that keep a cache warm are a cost of ours.
+	const ratio = billedUnedited > 0 ? (billed - untoldBilled + keptWarm.billed) / billedUnedited : 1;
 	return [
 		counted(requests, "request"),
 		`${number(tokensSent)} tokens sent`,

@@ -37,5 +37,5 @@ export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
 	if (entries.length === 0) return [];
 	const sum = entries.reduce((total, [, count]) => total + count, 0);
 	const why = entries.map(([reason, count]) => `${reasonName(reason)}: ${count}`).join(", ");
-	return [`${sum} requests without new decisions (${why})`];
+	return [`${sum} ${sum === 1 ? "request" : "requests"} without new decisions (${why})`];
 }

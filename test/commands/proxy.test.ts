@@ -148,7 +148,7 @@ describe("palimpsest proxy", () => {
 		await send(proxy.url, edited);
 		await until(() => upstream.received.length === 1);
 		const words = await runCli(["proxy", "status", "--port", proxy.port], { folder });
-		expect(words.text).toContain("1 requests without new decisions (held out: 1)");
+		expect(words.text).toContain("1 request without new decisions (held out: 1)");
 	});
 
 	it("killed between two requests, sends the same bytes when it is back, as does another one on its archive", async () => {

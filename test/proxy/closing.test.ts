@@ -58,8 +58,16 @@ describe("the closing line", () => {
 			/^2 requests, [\d,]+ tokens sent, 0 left out, billed 1\.00 × raw$/,
 		);
 		expect(await closingAfter([request], { options: { holdout: 1 } })).toMatch(
-			/, 1 requests without new decisions \(held out: 1\)$/,
+			/, 1 request without new decisions \(held out: 1\)$/,
 		);
+	});
+
+	it("counts pings that keep a cache warm as a cost", async () => {
+		const proxy = await startProxyTo("http://127.0.0.1:9");
+		const bill = { asked: 4, requests: 4, billed: 900, billedUnedited: 1_000, untoldBilled: 0, untoldRequests: 0 };
+		const totals = { ...proxy.totals(), ...bill, keptWarm: { pings: 2, billed: 300, failed: 0 } };
+		const line = closingText(totals, { address: proxy.url });
+		expect(line).toContain("billed 1.20 × raw, 2 pings kept caches warm (billed 300)");
 	});
 
 	it("tells of threads, and of an encoding that cannot be read", async () => {
