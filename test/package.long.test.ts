@@ -42,7 +42,7 @@ describe("the packed tarball", () => {
 	it("contains only the files a user needs", () => {
 		const paths = packed.files.map((file) => file.path);
 		const allowed =
-			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|dist\/THIRD-PARTY-LICENSES\.txt|docs\/[\w./-]+\.(md|png)|examples\/([\w-]+\.js|package\.json|trial\/[\w.\/-]+)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
+			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|dist\/THIRD-PARTY-LICENSES\.txt|docs\/[\w./-]+\.(md|png)|examples\/([\w-]+\.js|package\.json|trial\/[\w./-]+)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
 		expect(paths.filter((path) => !allowed.test(path))).toEqual([]);
 		const needed = [
 			"assets/replay.js",
