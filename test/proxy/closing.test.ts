@@ -65,7 +65,7 @@ describe("the closing line", () => {
 	it("counts pings that keep a cache warm as a cost", async () => {
 		const proxy = await startProxyTo("http://127.0.0.1:9");
 		const bill = { asked: 4, requests: 4, billed: 900, billedUnedited: 1_000, untoldBilled: 0, untoldRequests: 0 };
-		const totals = { ...proxy.totals(), ...bill, keptWarm: { pings: 2, billed: 300, failed: 0 } };
+		const totals = { ...proxy.totals(), ...bill, keptWarm: { pings: 2, billed: 300, usd: 0, failed: 0 } };
 		const line = closingText(totals, { address: proxy.url });
 		expect(line).toContain("billed 1.20 × raw, 2 pings kept caches warm (billed 300)");
 	});
