@@ -96,8 +96,8 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 		// Sonnet 4.5 costs 3 dollars for a million tokens of the input.
 		const { billed, billedOutput, requests } = provider.totals();
 		expect(Math.abs(report.spent_usd / (((billed + billedOutput) * 3) / 1e6) - 1)).toBeLessThan(0.01);
-		expect(requests).toBe(8 * (files + 2));
-		expect(raw?.mean.requests).toBe(files + 2);
+		expect(requests).toBe(8 * (files + 3));
+		expect(raw?.mean.requests).toBe(files + 3);
 		// What the raw arm sent has no placeholder; no arm has left its copy behind.
 		const texts = provider.requests.map(({ body }) => /\[(?:masked|Observation masked)/.test(body));
 		expect(texts.filter(Boolean).length).toBeGreaterThan(4);

@@ -17,6 +17,8 @@ export const noteCode: Next = (_, api, body): ScriptedAnswer => {
 		return { kind: "call", turn: calls + 1, tool: tool.name, input: argumentsFor(tool.schema, command) };
 	};
 	if (calls < files) return run(`cat file-${calls + 1}.txt`);
+	// A proxy plans beside the requests, which come at once here, and a busy machine takes its time.
+	if (calls === files) return run("sleep 1");
 	const code = /the code is (\w+)/.exec(shown)?.[1] ?? "unknown";
-	return calls === files ? run(`printf %s ${code} > answer.txt`) : { kind: "text", text: "Done." };
+	return calls === files + 1 ? run(`printf %s ${code} > answer.txt`) : { kind: "text", text: "Done." };
 };
