@@ -29,19 +29,30 @@ export async function keepNewEntries(
 	for (const entry of await readdir(folder, { withFileTypes: true })) {
 		if (!(entry.isFile() || entry.isDirectory()) || own.includes(entry.name)) continue;
 		const [from, to] = [path.join(folder, entry.name), path.join(real, entry.name)];
-		try {
-			// Another run may have made the same folder meanwhile. Its files stay, and new ones are added.
-			if (entry.isDirectory() && (await exists(to)))
-				await cp(from, to, { recursive: true, force: false, errorOnExist: true });
-			else await moveTo(from, to);
-		} catch {
-			left.push(entry.name);
-		}
+		if (!(await moveInto(from, to))) left.push(entry.name);
 	}
 	if (left.length === 0) return undefined;
 	const rest = await mkdtemp(`${folder}-left-`);
 	for (const name of left) await rename(path.join(folder, name), path.join(rest, name));
 	return rest;
+}
+
+/** Another run may have made the same folder meanwhile: its files stay, and new ones are added. Returns whether all were moved. */
+async function moveInto(from: string, to: string): Promise<boolean> {
+	try {
+		if (!(await exists(to)) || !(await lstat(from)).isDirectory()) {
+			await moveTo(from, to);
+			return true;
+		}
+		let isMoved = true;
+		for (const name of await readdir(from)) {
+			const isNew = !(await exists(path.join(to, name))) || (await lstat(path.join(from, name))).isDirectory();
+			isMoved = isNew && (await moveInto(path.join(from, name), path.join(to, name))) && isMoved;
+		}
+		return isMoved;
+	} catch {
+		return false;
+	}
 }
 
 /** The folder of temporary files may be on another disk. */
