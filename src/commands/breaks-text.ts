@@ -1,31 +1,20 @@
 import { adviceOn } from "../billing/break-advice.ts";
+import type { BreakSums } from "../figures/break-sums.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { whole } from "../operations/window-words.ts";
 import { shownName } from "./input-output.ts";
 
-interface CauseSums {
-	readonly cause: string;
-	readonly breaks: number;
-	readonly tokens: number;
-	readonly usd: number;
-	readonly unpriced_breaks: number;
-	/** MCP servers whose tools changed. */
-	readonly servers: readonly { readonly server: string; readonly breaks: number }[];
-}
-
 /** Lines of advice on the breaks of a cause: one for each MCP server whose tools changed, at most three. */
-export function adviceOnCause({ cause, servers }: Pick<CauseSums, "cause" | "servers">): string[] {
+export function adviceOnCause({ cause, servers }: Pick<BreakSums, "cause" | "servers">): string[] {
 	if (servers.length === 0) return [adviceOn({ cause })].flatMap((advice) => advice ?? []);
 	return servers.slice(0, 3).flatMap(({ server, breaks }) => adviceOn({ cause, server, times: breaks }) ?? []);
 }
 
 /** A table of causes, and the advice below it. `last` is in ms since 1970. */
-export function breaksText(
-	causes: readonly (CauseSums & { readonly advice: readonly string[]; readonly last?: number })[],
-): string {
+export function breaksText(causes: readonly (BreakSums & { readonly advice: readonly string[] })[]): string {
 	const isTimed = causes.every(({ last }) => last !== undefined);
-	const all = (of: (one: CauseSums) => number) => causes.reduce((sum, one) => sum + of(one), 0);
-	const cells = (one: Pick<CauseSums, "breaks" | "tokens" | "usd" | "unpriced_breaks">) => [
+	const all = (of: (one: BreakSums) => number) => causes.reduce((sum, one) => sum + of(one), 0);
+	const cells = (one: Pick<BreakSums, "breaks" | "tokens" | "usd" | "unpriced_breaks">) => [
 		whole(one.breaks),
 		whole(one.tokens),
 		one.unpriced_breaks === one.breaks ? "–" : one.usd.toFixed(2),

@@ -1,5 +1,6 @@
 import { type RecordedBreak, recordedBreaks } from "../billing/recorded-breaks.ts";
 import { PalimpsestError } from "../errors.ts";
+import { sumBreaks } from "../figures/break-sums.ts";
 import { readConversation } from "../formats/detect.ts";
 import { modelOnRecord } from "../formats/model.ts";
 import { ratesOfSession } from "../operations/replay-rates.ts";
@@ -53,7 +54,7 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 		);
 	if (leftOut !== undefined) say(leftOut);
 	const all = sessions.flatMap(({ breaks }) => breaks);
-	const causes = causesOf(all).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
+	const causes = sumBreaks(all).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
 	const formats = [...new Set(sessions.map(({ format }) => format))].sort().map((format) => {
 		const own = sessions.filter((one) => one.format === format);
 		return { format, sessions: own.length, ...figuresOf(own) };
@@ -93,25 +94,6 @@ function figuresOf(sessions: readonly Session[]) {
 		/** `null` where no cache broke. */
 		attributed_share: breaks.length === 0 ? null : 1 - unknown / breaks.length,
 	};
-}
-
-function causesOf(breaks: readonly RecordedBreak[]) {
-	const causes = [...new Set(breaks.map(({ cause }) => cause))].map((cause) => {
-		const own = breaks.filter((one) => one.cause === cause);
-		const sum = (of: (one: RecordedBreak) => number) => own.reduce((all, one) => all + of(one), 0);
-		const servers = own.flatMap((one) => one.servers);
-		return {
-			cause,
-			breaks: own.length,
-			tokens: sum(({ tokens }) => tokens),
-			usd: sum(({ usd = 0 }) => usd),
-			unpriced_breaks: own.filter(({ usd }) => usd === undefined).length,
-			servers: [...new Set(servers)].map((server) => {
-				return { server, breaks: servers.filter((one) => one === server).length };
-			}),
-		};
-	});
-	return causes.sort((one, other) => other.usd - one.usd || other.tokens - one.tokens);
 }
 
 function fileText({ file, breaks }: Session): string[] {

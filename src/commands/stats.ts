@@ -1,4 +1,5 @@
-import { startBreakSums } from "../figures/break-sums.ts";
+import { sumBreaks } from "../figures/break-sums.ts";
+import type { BreakLine } from "../figures/line.ts";
 import { readFigures } from "../figures/store.ts";
 import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
 import { alignColumns } from "../operations/report-text.ts";
@@ -35,11 +36,11 @@ async function printBreaks({
 	readonly since: number;
 	readonly json: boolean | undefined;
 }): Promise<void> {
-	const sums = startBreakSums();
-	for await (const line of readFigures({ since })) sums.add(line);
-	const causes = sums.end().map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
-	if (json)
-		printJson({ days, causes: causes.map(({ last, ...sum }) => ({ ...sum, last: new Date(last).toISOString() })) }, 2);
+	const found: BreakLine[] = [];
+	for await (const line of readFigures({ since })) if (line.kind === "break") found.push(line);
+	const causes = sumBreaks(found).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
+	const timed = causes.map(({ last = 0, ...sum }) => ({ ...sum, last: new Date(last).toISOString() }));
+	if (json) printJson({ days, causes: timed }, 2);
 	else if (causes.length === 0) show(`No cache broke in ${periodOf(days)}, as far as the proxy has seen.\n`);
 	else show(`Cache breaks in ${periodOf(days)}\n\n${breaksText(causes)}`);
 }

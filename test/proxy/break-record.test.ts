@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { type FigureLine, readLine } from "../../src/figures/line.ts";
 import { openFigures, readFigures } from "../../src/figures/store.ts";
+import type { LiveBreak } from "../../src/pages/live-data.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
 import { refusalOfPairing } from "../support/pairing-rules.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -14,15 +15,6 @@ import { requestOf, type SessionApi, sessionApis, type Turn, turnsOf } from "./s
 import type { Received } from "./upstream.ts";
 
 type Json = Record<string, unknown>;
-
-interface Break {
-	readonly request: number;
-	readonly cause: string;
-	readonly detail: string;
-	readonly tokens: number;
-	readonly usd: number | null;
-	readonly advice: string | null;
-}
 
 const apis: Readonly<Record<SessionApi, Api>> = {
 	anthropic: "anthropic",
@@ -133,7 +125,7 @@ const settings: Readonly<Record<SessionApi, Json>> = {
 
 const otherModels = { anthropic: "claude-opus-4-1", chat: "gpt-4.1", responses: "gpt-4.1", gemini: "gemini-2.5-flash" };
 
-const breaksOf = async (proxy: RunningProxy): Promise<Break[]> => (await statusOf(proxy)).conversations[0].breaks;
+const breaksOf = async (proxy: RunningProxy): Promise<LiveBreak[]> => (await statusOf(proxy)).conversations[0].breaks;
 
 describe.each(sessionApis)("the cache breaks of a conversation (%s)", (api) => {
 	it("have the cause that was provoked, in turn", async () => {
@@ -150,7 +142,7 @@ describe.each(sessionApis)("the cache breaks of a conversation (%s)", (api) => {
 			provoked.push(cause);
 			const found = await breaksOf(proxy);
 			expect(found.map((one) => one.cause)).toEqual(provoked);
-			return found.at(-1) as Break;
+			return found.at(-1) as LiveBreak;
 		};
 
 		const model = await provoke("model", () => agent.change({ model: otherModels[api] }));
