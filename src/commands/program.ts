@@ -8,8 +8,7 @@ import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
 import { addFiguresCommands, withFigures } from "./figures-options.ts";
 import { addGatewayCommand } from "./gateway-options.ts";
-import { addPolicyCommands } from "./policy-options.ts";
-import { addSetupCommands } from "./setup-options.ts";
+import { addPolicyCommands, addSetupCommands } from "./setup-options.ts";
 import { addTrialCommand } from "./trial-options.ts";
 import {
 	aboveZero,

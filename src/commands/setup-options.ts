@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addArchiving } from "./usage.ts";
+import { addArchiving, addCommand } from "./usage.ts";
 
 /** The command line loads this file for its help. */
 export function addSetupCommands(program: Command): void {
@@ -29,4 +29,21 @@ export function addSetupCommands(program: Command): void {
 		.option("--http <host:port>", "address for serve --http (default 127.0.0.1:8765)")
 		.option("--json", "as JSON")
 		.action(async (options) => (await import("./doctor.ts")).doctor(options));
+}
+
+export function addPolicyCommands(program: Command): void {
+	const policy = program.command("policy").description("Show or check the policy.");
+	const commands = () => import("./policy.ts");
+	addCommand(policy, "show", "Print the policy in force.").action(async (options) =>
+		(await commands()).showPolicy(options),
+	);
+	const command = (signature: string, description: string) => policy.command(signature).description(description);
+	command("presets [name]", "List the presets, or print one.").action(async (name) =>
+		(await commands()).showPresets(name),
+	);
+	command("schema", "Print the JSON Schema of a policy.").action(async () => (await commands()).showPolicySchema());
+	command("reference", "Print the reference page.").action(async () => (await commands()).showPolicyReference());
+	addCommand(policy, "check [file]", "Check a policy file, or the configuration.").action(async (file, options) =>
+		(await commands()).checkPolicy(file, options),
+	);
 }
