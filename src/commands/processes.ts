@@ -44,7 +44,7 @@ export async function startOf(
 
 /**
  * Waits for a child that leads a process group, for so many seconds at most or until `signal`. Then the whole group gets SIGTERM,
- * and SIGKILL five seconds later; what a child that has ended leaves of its group is killed at once.
+ * and SIGKILL five seconds later; processes that an ended child leaves in its group are killed at once.
  */
 export async function endInTime(
 	child: ChildProcess,

@@ -89,7 +89,7 @@ function planOfMasks(preset: string, policy: Policy, conversation: CountedConver
 	return outcomeOf(edits, { preset, policy, conversation, momentOf });
 }
 
-/** What the guard does where masking is off or not enough. */
+/** The guard's outcome, where masking is off or not enough. */
 function guardOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
 	const { meter, measurement, scale, contextWindow } = conversation;
 	const { guard } = policy;

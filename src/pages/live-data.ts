@@ -209,7 +209,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a request got no new decisions. */
 export const reasonName = (reason: string): string => reasons[reason] ?? inWords(reason);
 
-/** What is to be known of the proxy as a whole, with its name: the refusals, faults and pings, and what is left out of the sums. */
+/** The figures of the proxy as a whole, with their names: refusals, faults and pings, and the requests that no sum has. */
 export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 	const { requests, faults, undecided, undecided_last: last, kept_warm: pings, held_out: heldOut, edited } = status;
 	const undecidedText = Object.entries(undecided).map(
