@@ -1,13 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { afterAll } from "vitest";
+import { onTestFinished } from "vitest";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-const mounted: string[] = [];
-afterAll(() => {
-	for (const folder of mounted) spawnSync("umount", ["--lazy", folder]);
-});
-
-/** A file system of its own, in memory; `undefined` where this user may not mount one. */
+/** A file system in memory, until the test ends; `undefined` where this user may not mount one. */
 export async function mountSmallDisk(kilobytes: number): Promise<string | undefined> {
 	if (process.platform !== "linux") return undefined;
 	const folder = await scratchFolder();
@@ -16,7 +11,8 @@ export async function mountSmallDisk(kilobytes: number): Promise<string | undefi
 		process.stderr.write("Skipped: no file system can be mounted here, so that no disk can be filled.\n");
 		return undefined;
 	}
-	mounted.push(folder);
+	// Not by a hook of this module: test files that share their modules would have one hook between them.
+	onTestFinished(() => void spawnSync("umount", ["--lazy", folder]));
 	return folder;
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { startProxy } from "../../src/proxy/server.ts";
 import { policyOf } from "../support/policy-of.ts";
 
@@ -15,11 +15,6 @@ export interface Received {
 }
 
 type Answer = (received: Received, response: ServerResponse) => void;
-
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-	for (const close of closing.splice(0).reverse()) await close();
-});
 
 /** A provider on loopback that logs every request. It is gone after the test. */
 export async function startUpstream(answer: Answer = (_, response) => response.end("{}")) {
@@ -44,9 +39,9 @@ export async function startUpstream(answer: Answer = (_, response) => response.e
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	const close = () => {
 		server.closeAllConnections();
-		return new Promise((resolve) => server.close(resolve));
+		return new Promise<void>((resolve) => server.close(() => resolve()));
 	};
-	closing.push(close);
+	onTestFinished(close);
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	return { url, received, left, connections: () => connections, close };
 }
@@ -67,7 +62,7 @@ export async function startProxyTo(url: string, options: Partial<ProxyOptions> =
 		if (!isClosed) await proxy.close();
 		isClosed = true;
 	};
-	closing.push(close);
+	onTestFinished(close);
 	return { ...proxy, close, url: `http://127.0.0.1:${proxy.port}` };
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 
 /** What a request held. */
 export interface SeenRequest {
@@ -26,12 +26,6 @@ export interface ChatServer {
 	readonly open: () => number;
 	readonly close: () => Promise<void>;
 }
-
-const running: ChatServer[] = [];
-
-afterEach(async () => {
-	await Promise.all(running.splice(0).map((server) => server.close()));
-});
 
 /** A chat-completions endpoint on a socket of this machine that behaves as told, one behaviour after the other; the last repeats. */
 export async function startChatServer(...behaviours: readonly Behaviour[]): Promise<ChatServer> {
@@ -64,7 +58,7 @@ export async function startChatServer(...behaviours: readonly Behaviour[]): Prom
 				server.closeAllConnections();
 			}),
 	};
-	running.push(started);
+	onTestFinished(started.close);
 	return started;
 }
 
