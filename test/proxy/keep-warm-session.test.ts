@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import { closingText } from "../../src/proxy/closing.ts";
 import { claudePrices } from "../support/claude-models.ts";
@@ -56,13 +56,16 @@ const warm = { keepWarm: "until_closed" } as const;
 const pauses = { 12: 8, 20: 13, 24: 40 };
 
 describe("a session with pauses, kept warm", () => {
-	let kept: Awaited<ReturnType<typeof play>>;
-	beforeAll(async () => {
-		kept = await play({ pauses, proxy: warm });
-	});
-	const pingsOf = ({ requests }: typeof kept) => requests.filter(({ body }) => JSON.parse(body).max_tokens === 1);
+	let played: ReturnType<typeof play> | undefined;
+	const playWarm = () => {
+		played ??= play({ pauses, proxy: warm });
+		return played;
+	};
+	const pingsOf = ({ requests }: Pick<Awaited<ReturnType<typeof play>>, "requests">) =>
+		requests.filter(({ body }) => JSON.parse(body).max_tokens === 1);
 
 	it("reads after a pause what it would write again, and costs less with its pings", async () => {
+		const kept = await playWarm();
 		const cold = await play({ pauses, proxy: {} });
 		expect(kept.played).toMatchObject({ isRight: true, errors: [], repairs: 0 });
 		expect(kept.totals.refused).toBe(cold.totals.refused);
@@ -82,6 +85,7 @@ describe("a session with pauses, kept warm", () => {
 	});
 
 	it("has the bill of its pings in a line of its own, as the provider bills them", async () => {
+		const kept = await playWarm();
 		const pings = pingsOf(kept);
 		const read = pings.reduce((sum, { usage }) => sum + usage.cacheRead * 0.05 + usage.uncached, 0);
 		expect(kept.status.kept_warm).toMatchObject({ pings: 5, billed: Math.round(read), failed: 0 });
