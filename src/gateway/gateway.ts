@@ -90,9 +90,14 @@ export function createGateway(options: GatewayOptions) {
 	let addedName: string = recallNames.usual;
 	let isAdded = false;
 	const addsTool = options.recall === "tool" && archive !== undefined;
+	/** No text has more characters than its message has bytes, and no token is shorter than a byte. */
+	const longestWhole = options.maxTokens ?? policy.truncate.max_tokens ?? policy.truncate.max_chars;
+	/** Lines that the host has got, and whose answers are not yet read. */
+	let passed: Buffer[] = [];
 
 	return {
 		fromHost(line: Buffer): void {
+			readPassed();
 			const read = readLine(line);
 			const kept = read?.messages.filter(({ message }) => passesToServer(message, line.length));
 			if (!read || !kept || kept.length === read.messages.length) toServer(line, read);
@@ -103,20 +108,23 @@ export function createGateway(options: GatewayOptions) {
 			}
 		},
 		fromServer(line: Buffer): void {
-			const read = open.size + own.size === 0 ? undefined : readLine(line);
-			// Another answer would be taken for that of our tool.
-			if (read?.messages.some(({ message }) => message.kind === "response" && own.has(keyOf(message.id)))) return;
-			const answers = (read?.messages ?? []).flatMap(({ path, message }) => {
-				if (message.kind !== "response") return [];
-				const request = open.get(keyOf(message.id));
-				open.delete(keyOf(message.id));
-				return request ? [{ path, result: message.result, request }] : [];
-			});
-			const changes = answers.flatMap((answer) => changeOf(answer, line.length) ?? []);
-			toHost.line(read && changes.length > 0 ? edited(line, read, changes) : line);
+			if (open.size + own.size === 0) toHost.line(line);
+			else if (passesUnchanged(line)) {
+				// The host works on it while it is read here.
+				toHost.line(line);
+				passed.push(line);
+				queueMicrotask(readPassed);
+			} else {
+				const read = readLine(line);
+				// Another answer would be taken for that of our tool.
+				if (read?.messages.some(({ message }) => message.kind === "response" && own.has(keyOf(message.id)))) return;
+				const changes = changesOf(read, line.length);
+				toHost.line(read && changes.length > 0 ? edited(line, read, changes) : line);
+			}
 		},
 		/** Answers every request that still waits: no answer will come. */
 		end(reason: string): void {
+			readPassed();
 			const waiting = [...open.values(), ...own.values()];
 			for (const { id } of waiting) toHost.line(errorLine(id, { code: connectionClosed, message: reason }));
 			open.clear();
@@ -124,12 +132,39 @@ export function createGateway(options: GatewayOptions) {
 		},
 		/** The server cannot be asked this. */
 		refuse(id: RequestId, message: string, code = connectionClosed): void {
+			readPassed();
 			if (open.delete(keyOf(id))) toHost.line(errorLine(id, { code, message }));
 		},
-		isOpen: (id: RequestId) => open.has(keyOf(id)),
+		isOpen(id: RequestId): boolean {
+			readPassed();
+			return open.has(keyOf(id));
+		},
 		/** As the server has listed it. */
 		toolNamed: (name: string) => tools.get(name),
 	};
+
+	function passesUnchanged(line: Buffer): boolean {
+		if (line.length > longestWhole || own.size > 0) return false;
+		for (const { asked } of open.values()) if (asked.kind === "tool_list") return false;
+		return true;
+	}
+
+	function readPassed(): void {
+		const lines = passed;
+		passed = [];
+		for (const line of lines) changesOf(readLine(line), line.length);
+	}
+
+	/** Of the answers in a line, whose requests are no longer open. */
+	function changesOf(read: ReadLine | undefined, bytes: number): Promise<Change>[] {
+		const answers = (read?.messages ?? []).flatMap(({ path, message }) => {
+			if (message.kind !== "response") return [];
+			const request = open.get(keyOf(message.id));
+			open.delete(keyOf(message.id));
+			return request ? [{ path, result: message.result, request }] : [];
+		});
+		return answers.flatMap((answer) => changeOf(answer, bytes) ?? []);
+	}
 
 	/** Remembers requests, and answers those that are for the gateway. */
 	function passesToServer(message: Message, bytes: number): boolean {
@@ -219,9 +254,7 @@ export function createGateway(options: GatewayOptions) {
 	): Promise<Change> | undefined {
 		const { request } = answer;
 		const name = nameOf(asked);
-		// No text has more characters than its message has bytes, and no token is shorter than a byte.
-		const most = options.maxTokens ?? policy.truncate.max_tokens ?? policy.truncate.max_chars;
-		if (bytes <= most || ownTools.test(name)) {
+		if (bytes <= longestWhole || ownTools.test(name)) {
 			note(request, { outcome: outcomeOf(result), bytesOut: bytes, result });
 			return undefined;
 		}

@@ -284,6 +284,40 @@ describe("a call of the added tool", () => {
 	});
 });
 
+describe("a small result", () => {
+	const small = (id: number) => ({ jsonrpc: "2.0", id, result: textResult("short") });
+
+	it("ends its request at once, though it is read after the host has got it", async () => {
+		const { fromHost, fromServer, gateway, lines, ended } = inMemoryGateway();
+		for (const id of [1, 2, 3]) fromHost({ jsonrpc: "2.0", ...call(id, "a") });
+		fromServer(small(1));
+		expect(ended).toEqual([]);
+		expect([1, 2].map(gateway.isOpen)).toEqual([false, true]);
+		fromServer(small(2));
+		gateway.refuse(2, "No answer came.");
+		fromServer(small(3));
+		gateway.end("The server ended.");
+		expect(lines().map((line) => JSON.parse(line))).toEqual([1, 2, 3].map(small));
+		expect(ended.map(({ request }) => request)).toEqual([1, 2, 3]);
+	});
+
+	it("ends no later request with its id", async () => {
+		const { fromHost, fromServer, ended, answer } = inMemoryGateway();
+		fromHost({ jsonrpc: "2.0", ...call(1, "first") });
+		fromServer(small(1));
+		expect(textIn(await answer(call(1, "second"), textResult(long))).length).toBeLessThan(long.length);
+		expect(ended.map(({ tool }) => tool)).toEqual(["first", "second"]);
+	});
+
+	it("is read without another message", async () => {
+		const { fromHost, fromServer, ended } = inMemoryGateway();
+		fromHost({ jsonrpc: "2.0", ...call(1, "a") });
+		fromServer(small(1));
+		await Promise.resolve();
+		expect(ended).toHaveLength(1);
+	});
+});
+
 describe("the end of the server", () => {
 	it("answers the requests that still wait, and no others", async () => {
 		const { fromHost, fromServer, gateway, lines, toHost } = inMemoryGateway();
