@@ -53,9 +53,19 @@ interface OpenRequest {
 export type Gateway = ReturnType<typeof createGateway>;
 
 interface Answer {
+	/** Of the message. */
 	readonly path: Path;
 	readonly result: JsonObject | undefined;
 	readonly request: OpenRequest;
+}
+
+/** A result that may be cut, at its own path, and the request that asked for it. */
+interface Cuttable {
+	readonly path: Path;
+	readonly result: JsonObject;
+	readonly request: OpenRequest;
+	/** Of its message. */
+	readonly bytes: number;
 }
 
 /** The edits of an answer. `onWritten` gets the bytes of the message with all edits. */
@@ -78,14 +88,15 @@ const longestName = 128;
 
 /**
  * Passes the messages between a host and a server, to the byte. It reads the answers to `tools/list`, `tools/call`,
- * `tasks/result` and `resources/read`, changes them in place, and answers calls of the tool that it adds.
+ * `resources/read` and those with the result of a task, changes them in place, and answers calls of the tool that it adds.
  */
 export function createGateway(options: GatewayOptions) {
 	const { policy, archive, choice, toHost, toServer, log, onCallEnd } = options;
 	const open = new Map<string, OpenRequest>();
 	/** Calls of the added tool. */
 	const own = new Map<string, OpenRequest>();
-	const tasks = new Map<string, Asked>();
+	/** The calls that run as tasks. */
+	const tasks = new Map<string, OpenRequest>();
 	const tools = new Map<string, JsonObject>();
 	let addedName: string = recallNames.usual;
 	let isAdded = false;
@@ -108,7 +119,7 @@ export function createGateway(options: GatewayOptions) {
 			}
 		},
 		fromServer(line: Buffer): void {
-			if (open.size + own.size === 0) toHost.line(line);
+			if (open.size + own.size + tasks.size === 0) toHost.line(line);
 			else if (passesUnchanged(line)) {
 				// The host works on it while it is read here.
 				toHost.line(line);
@@ -155,15 +166,19 @@ export function createGateway(options: GatewayOptions) {
 		for (const line of lines) changesOf(readLine(line), line.length);
 	}
 
-	/** Of the answers in a line, whose requests are no longer open. */
+	/** Of the answers in a line, whose requests are no longer open, and of the states of tasks. */
 	function changesOf(read: ReadLine | undefined, bytes: number): Promise<Change>[] {
-		const answers = (read?.messages ?? []).flatMap(({ path, message }) => {
+		return (read?.messages ?? []).flatMap(({ path, message }) => {
+			if (message.kind === "notification" && message.method === "notifications/tasks") {
+				const { params } = message;
+				const request = tasks.get(String(params.taskId));
+				return cutState(params, { path: [...path, "params"], request, bytes }) ?? [];
+			}
 			if (message.kind !== "response") return [];
 			const request = open.get(keyOf(message.id));
 			open.delete(keyOf(message.id));
-			return request ? [{ path, result: message.result, request }] : [];
+			return (request && changeOf({ path, result: message.result, request }, bytes)) ?? [];
 		});
-		return answers.flatMap((answer) => changeOf(answer, bytes) ?? []);
 	}
 
 	/** Remembers requests, and answers those that are for the gateway. */
@@ -208,59 +223,68 @@ export function createGateway(options: GatewayOptions) {
 	}
 
 	/** `undefined` for an answer that passes as it is. */
-	function changeOf(answer: Answer, bytes: number): Promise<Change> | undefined {
-		const { result, request } = answer;
-		const asked = request.asked.kind === "task" ? tasks.get(request.asked.taskId) : request.asked;
-		if (asked === undefined || asked.kind === "other") return undefined;
+	function changeOf({ path: message, result, request: answered }: Answer, bytes: number): Promise<Change> | undefined {
+		const { asked } = answered;
+		const request = asked.kind === "task" ? tasks.get(asked.taskId) : answered;
+		if (request === undefined || asked.kind === "other") return undefined;
 		if (result === undefined) {
-			if (asked.kind === "call") note(request, { outcome: "error", bytesOut: bytes });
+			if (request.asked.kind === "call") note(request, { outcome: "error", bytesOut: bytes });
 			return undefined;
 		}
-		if (asked.kind === "tool_list") return changeToolList(result, { ...answer, isFirstPage: asked.isFirstPage });
-		rememberTask(result, asked);
-		return cut(result, { answer, asked, bytes });
+		const path = [...message, "result"];
+		if (asked.kind === "tool_list") return changeToolList(result, { path, isFirstPage: asked.isFirstPage });
+		if (asked.kind === "task" && asked.inState) return cutState(result, { path, request, bytes });
+		rememberTask(result, request);
+		return cut({ path, result, request, bytes });
 	}
 
-	function rememberTask(result: JsonObject, asked: Asked): void {
-		const taskId = idAt(objectOf(result.task), "taskId");
+	/** The state of a task that has ended holds its result. */
+	function cutState(
+		state: JsonObject,
+		{ path, request, bytes }: Pick<Cuttable, "path" | "bytes"> & { readonly request: OpenRequest | undefined },
+	): Promise<Change> | undefined {
+		const { result } = state;
+		if (request === undefined || !isJsonObject(result)) return undefined;
+		return cut({ path: [...path, "result"], result, request, bytes });
+	}
+
+	/** A call that runs as a task is answered by it: in `task` up to revision 2025-11-25. */
+	function rememberTask(result: JsonObject, request: OpenRequest): void {
+		const taskId = idAt(result.resultType === "task" ? result : objectOf(result.task), "taskId");
 		if (taskId === undefined) return;
-		tasks.set(taskId, asked);
+		tasks.set(taskId, request);
 		const [oldest = ""] = tasks.keys();
 		if (tasks.size > mostTasks) tasks.delete(oldest);
 	}
 
 	function changeToolList(
 		result: JsonObject,
-		{ path, isFirstPage }: Pick<Answer, "path"> & { readonly isFirstPage: boolean },
+		{ path, isFirstPage }: { readonly path: Path; readonly isFirstPage: boolean },
 	): Promise<Change> | undefined {
 		if (isFirstPage) tools.clear();
 		for (const [name, tool] of listedTools(result)) tools.set(name, tool);
-		const isLastPage = result.nextCursor === undefined;
-		const at = [...path, "result"];
+		addedName = tools.has(recallNames.usual) ? recallNames.otherwise : recallNames.usual;
+		// Some servers write null where there is no other page.
+		const isLastPage = (result.nextCursor ?? undefined) === undefined;
 		if (!addsTool || !isLastPage) {
-			const edits = planToolList(result, { path: at, choice });
+			const edits = planToolList(result, { path, choice });
 			return edits.length === 0 ? undefined : Promise.resolve({ edits });
 		}
-		addedName = tools.has(recallNames.usual) ? recallNames.otherwise : recallNames.usual;
 		isAdded = true;
 		return import("./own-recall.ts").then(({ recallDefinition }) => ({
-			edits: planToolList(result, { path: at, choice, added: recallDefinition(addedName) }),
+			edits: planToolList(result, { path, choice, added: recallDefinition(addedName) }),
 		}));
 	}
 
-	function cut(
-		result: JsonObject,
-		{ answer, asked, bytes }: { readonly answer: Answer; readonly asked: Asked; readonly bytes: number },
-	): Promise<Change> | undefined {
-		const { request } = answer;
-		const name = nameOf(asked);
+	function cut({ path, result, request, bytes }: Cuttable): Promise<Change> | undefined {
+		const name = nameOf(request.asked);
 		if (bytes <= longestWhole || ownTools.test(name)) {
 			note(request, { outcome: outcomeOf(result), bytesOut: bytes, result });
 			return undefined;
 		}
 		const noteEnd = (report?: CallEnd["report"]) => (bytesOut: number) =>
 			note(request, { outcome: outcomeOf(result), bytesOut, ...(report ? { report } : { result }) });
-		return planEdits(result, { answer, asked, name }).then(
+		return planEdits(result, { path, asked: request.asked, name }).then(
 			({ edits, chars, keepsStructure }) => {
 				if (keepsStructure) noteStructure(name, chars.before);
 				if (chars.after < chars.before) options.onCut?.(chars);
@@ -277,7 +301,7 @@ export function createGateway(options: GatewayOptions) {
 
 	async function planEdits(
 		result: JsonObject,
-		{ answer, asked, name }: { readonly answer: Answer; readonly asked: Asked; readonly name: string },
+		{ path, asked, name }: { readonly path: Path; readonly asked: Asked; readonly name: string },
 	) {
 		const { planCut } = await import("./cut-result.ts");
 		const { maxTokens, owner } = options;
@@ -285,7 +309,6 @@ export function createGateway(options: GatewayOptions) {
 		const { outputSchema } = tools.get(name) ?? {};
 		const shared = { policy, maxTokens, owner, name, focus, recall: recallOf(asked) };
 		const answered = { ...shared, outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined };
-		const path = [...answer.path, "result"];
 		if (archive === undefined) return planCut(result, path, { ...answered, archive });
 		return archive.use((opened) => planCut(result, path, { ...answered, archive: opened }));
 	}
@@ -337,10 +360,7 @@ const outcomeOf = ({ isError }: JsonObject) => (isError === true ? "error" : "ok
 
 const keyOf = (id: RequestId) => JSON.stringify(id);
 
-function nameOf(asked: Asked): string {
-	if (asked.kind === "call") return asked.tool;
-	return asked.kind === "task" ? "tasks/result" : "resources/read";
-}
+const nameOf = (asked: Asked) => (asked.kind === "call" ? asked.tool : "resources/read");
 
 export function errorLine(id: RequestId, error: { readonly code: number; readonly message: string }): Buffer {
 	return Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, error }));

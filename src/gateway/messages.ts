@@ -62,8 +62,8 @@ export type Asked =
 	| { readonly kind: "call"; readonly tool: string; readonly focus: string }
 	| { readonly kind: "resource"; readonly uri: string }
 	| { readonly kind: "tool_list"; readonly isFirstPage: boolean }
-	/** The result of a call that runs as a task (revision 2025-11-25). */
-	| { readonly kind: "task"; readonly taskId: string }
+	/** The result of a call that runs as a task; `inState`: it is a member of the task's state (revision 2026-07-28). */
+	| { readonly kind: "task"; readonly taskId: string; readonly inState: boolean }
 	| { readonly kind: "other" };
 
 export function askedBy({ method, params }: Pick<Message & { kind: "request" }, "method" | "params">): Asked {
@@ -75,7 +75,8 @@ export function askedBy({ method, params }: Pick<Message & { kind: "request" }, 
 		case "tools/list":
 			return { kind: "tool_list", isFirstPage: params.cursor === undefined };
 		case "tasks/result":
-			return { kind: "task", taskId: String(params.taskId) };
+		case "tasks/get":
+			return { kind: "task", taskId: String(params.taskId), inState: method === "tasks/get" };
 		default:
 			return { kind: "other" };
 	}

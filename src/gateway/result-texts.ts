@@ -29,6 +29,6 @@ const isPage = ({ uri }: JsonObject) => typeof uri === "string" && uri.startsWit
 /** The characters of a result: of its texts, and of its structured content as JSON. */
 export function charsOf(result: JsonObject): number {
 	const { structuredContent } = result;
-	const structured = isJsonObject(structuredContent) ? compactJson(structuredContent).length : 0;
+	const structured = structuredContent === undefined ? 0 : compactJson(structuredContent).length;
 	return textsOf(result, []).reduce((sum, { text }) => sum + text.length, structured);
 }

@@ -1,4 +1,4 @@
-import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { compactJson, type JsonObject } from "../conversation/json.ts";
 import { type Path, valueAt } from "../conversation/paths.ts";
 import { fairShares } from "../hosts/hook-answers.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
@@ -32,7 +32,7 @@ export async function planStructured(
 	},
 ): Promise<StructuredCut> {
 	const { path, check, schema, cut } = how;
-	if (!isJsonObject(content)) return unchanged;
+	if (typeof content !== "object" && typeof content !== "string") return unchanged;
 	const json = compactJson(content);
 	// No token is shorter than a byte, and no character is longer than three.
 	if (json.length * (check.unit === "chars" ? 1 : 3) <= check.most || check.fits(json)) return unchanged;
@@ -84,7 +84,7 @@ interface Place {
 }
 
 /** In order. No recursion and no path for each value, since the depth is untrusted. */
-function longStrings(content: JsonObject): { readonly at: Path; readonly text: string }[] {
+function longStrings(content: unknown): { readonly at: Path; readonly text: string }[] {
 	const found: { readonly at: Path; readonly text: string }[] = [];
 	const open: Place[] = [{ value: content, key: "", parent: undefined }];
 	for (let place = open.pop(); place; place = open.pop()) {
@@ -106,19 +106,19 @@ function pathOf(place: Place): Path {
 }
 
 async function fits(
-	content: JsonObject,
+	content: unknown,
 	schema: JsonObject,
 	{ edits, path }: { readonly edits: readonly ValueEdit[]; readonly path: Path },
 ): Promise<boolean> {
 	const { fitsOutputSchema } = await import("../mcp/output-schema.ts");
 	try {
-		const cut = structuredClone(content);
+		const cut = structuredClone({ content });
 		for (const edit of edits) {
-			const at = edit.path.slice(path.length);
+			const at = ["content", ...edit.path.slice(path.length)];
 			const holder = valueAt(cut, at.slice(0, -1)) as Record<string | number, unknown>;
 			holder[at.at(-1) as string | number] = edit.replacement;
 		}
-		return fitsOutputSchema(cut, schema);
+		return fitsOutputSchema(cut.content, schema);
 	} catch (error) {
 		// Nested too deep to be copied.
 		if (error instanceof RangeError || error instanceof DOMException) return false;

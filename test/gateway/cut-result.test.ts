@@ -102,7 +102,7 @@ describe("structured content", () => {
 		additionalProperties: false,
 	});
 
-	async function structured(content: Json, outputSchema?: Json) {
+	async function structured(content: unknown, outputSchema?: Json) {
 		const { answer, logged } = inMemoryGateway();
 		const tool = { name: "search", inputSchema: { type: "object" }, ...(outputSchema && { outputSchema }) };
 		await answer({ id: 1, method: "tools/list" }, { tools: [tool] });
@@ -133,6 +133,14 @@ describe("structured content", () => {
 		const { content, events } = await structured({ text: long }, schema({ text }));
 		expect((content.text as string) !== long).toBe(isCut);
 		expect(events).toEqual(isCut ? [] : ["structure_kept"]);
+	});
+
+	it("may be a list or a text, as revision 2026-07-28 has it", async () => {
+		const [list] = (await structured([long, 1], { type: "array" })).content as unknown as string[];
+		const text = (await structured(long, { type: "string" })).content as unknown as string;
+		expect(text).toBe(list);
+		expect(text.length).toBeLessThanOrEqual(16_500);
+		expect(refIn(text)).not.toBe("");
 	});
 
 	it("stays where cutting strings is not enough, and the log says so", async () => {

@@ -143,6 +143,25 @@ describe("a large result of a call", () => {
 		expect(text).toContain("4711-XK");
 	});
 
+	it("is cut in the state of a task of revision 2026-07-28, which is polled or sent", async () => {
+		const { answer, fromServer, lines, toHost, ended } = inMemoryGateway();
+		const task = { taskId: "t-1", ttlMs: null };
+		await answer(call(1, "search", { query: "invoice number" }), { resultType: "task", ...task, status: "working" });
+		const get = (id: number) => ({ id, method: "tasks/get", params: { taskId: "t-1" } });
+		const working = { resultType: "complete", ...task, status: "working" };
+		expect(await answer(get(2), working)).toEqual(working);
+		const completed = { ...task, status: "completed", result: textResult(long) };
+		fromServer({ jsonrpc: "2.0", method: "notifications/tasks", params: completed });
+		await toHost.settled();
+		const sent = JSON.parse(lines().at(-1) ?? "{}").params;
+		const polled = await answer(get(3), { resultType: "complete", ...completed });
+		expect(polled).toEqual({ resultType: "complete", ...sent });
+		expect(sent).toMatchObject({ ...task, status: "completed" });
+		expect(textIn(sent.result).length).toBeLessThanOrEqual(16_000);
+		expect(textIn(sent.result)).toContain("4711-XK");
+		expect(ended.map(({ tool }) => tool)).toEqual(["search", "search", "search"]);
+	});
+
 	it("is cut in a batch of answers, beside one that stays", async () => {
 		const { fromHost, fromServer, lines, toHost } = inMemoryGateway();
 		fromHost(JSON.stringify([1, 2].map((id) => ({ jsonrpc: "2.0", ...call(id, "search") }))));
@@ -199,6 +218,15 @@ describe("the list of tools", () => {
 		);
 		expect(namesOf(second)).toEqual(["b", "palimpsest_recall_original"]);
 		expect(second.ttlMs).toBe(5);
+	});
+
+	it("gains the tool where the server writes null for no other page, by a name that the server does not have", async () => {
+		const { answer, toServer } = inMemoryGateway();
+		const only = await answer({ id: 1, method: "tools/list" }, { tools: [tool("recall_original")], nextCursor: null });
+		expect(namesOf(only)).toEqual(["recall_original", "palimpsest_recall_original"]);
+		await answer({ id: 2, method: "tools/list" }, { tools: [tool("recall_original")], nextCursor: "p2" });
+		await answer(call(3, "recall_original"), textResult("mine"));
+		expect(toServer.at(-1)).toContain('"recall_original"');
 	});
 
 	it("gains no tool if nothing is archived", async () => {
