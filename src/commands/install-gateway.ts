@@ -1,3 +1,4 @@
+import { PalimpsestError } from "../errors.ts";
 import { type EnteredServer, enteredServers, unwrapServer, wrapServer } from "../hosts/gateway-entries.ts";
 import type { ServerStart, WritableHost } from "../hosts/host.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
@@ -22,16 +23,38 @@ export function withGateways(text: string, { host, gateway, start, options }: Wr
 	for (const { name, kind } of chosen) if (kind in unwrappable) say(`left ${name} as it is: ${unwrappable[kind]}`);
 	const own = servers.find(({ kind }) => kind === "own");
 	const all = [...(own ? ownServerOptions(own, options) : []), ...options];
-	return chosen
-		.filter(({ kind }) => kind === "command")
-		.reduce((left, { name }) => wrapServer(left, { host, name, start, options: all }), text);
+	const wrap = (left: string, name: string) => wrapServer(left, { host, name, start, options: all });
+	return changeEach(text, { servers: chosen.filter(({ kind }) => kind === "command"), gateway, change: wrap });
 }
 
 /** The configuration of a host in which no server, or none of those that are named, starts behind the gateway. */
 export function withoutGateways(text: string, { host, gateway }: Pick<Wrapping, "host" | "gateway">): string {
-	return chosenServers(enteredServers(text, host), gateway)
-		.filter(({ kind }) => kind === "gateway")
-		.reduce((left, { name }) => unwrapServer(left, { host, name }), text);
+	const servers = chosenServers(enteredServers(text, host), gateway).filter(({ kind }) => kind === "gateway");
+	return changeEach(text, { servers, gateway, change: (left, name) => unwrapServer(left, { host, name }) });
+}
+
+/** An entry that cannot be changed is refused if it is named; else it stays, and the others are changed. */
+function changeEach(
+	text: string,
+	{
+		servers,
+		gateway,
+		change,
+	}: {
+		readonly servers: readonly EnteredServer[];
+		readonly gateway: GatewayOption;
+		readonly change: (text: string, name: string) => string;
+	},
+): string {
+	return servers.reduce((left, { name }) => {
+		try {
+			return change(left, name);
+		} catch (error) {
+			if (gateway !== true || !(error instanceof PalimpsestError)) throw error;
+			say(error.message);
+			return left;
+		}
+	}, text);
 }
 
 const unwrappable: Partial<Record<EnteredServer["kind"], string>> = {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { PalimpsestError } from "../errors.ts";
 import { applySplices, type Splice } from "../json-text/edit.ts";
 import type { Span } from "../json-text/locate.ts";
-import { entryInJson, readSettings, refusedSettings, spansAt, withValue } from "../json-text/settings.ts";
+import { entryInJson, readSettings, spansAt, withValue } from "../json-text/settings.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { valueAt } from "../policy/errors.ts";
 import type { ServerStart, WritableHost } from "./host.ts";
@@ -84,31 +85,50 @@ export function wrapServer(
 	return checked(text, [replaced, insertion(command.end, member)], { host, name, entry: after });
 }
 
-/** Takes `wrapServer` back. Throws `invalid_json`. */
+/** Takes `wrapServer` back, also where a person has changed the entry or written it. Throws `invalid_json`. */
 export function unwrapServer(text: string, { host, name }: Named): string {
 	const { entry, command, list } = placesOf(text, { host, name });
 	const { args: given, ...others } = entry;
-	const args = listOf(given);
-	if (!list) throw refusedSettings(`\`${name}\` has no list of arguments`);
-	if (Array.isArray(entry.command)) {
-		const last = entry.command.indexOf("--");
-		const splice = { start: list.span.start + 1, end: behind(text, list.items, last), replacement: "" };
-		return checked(text, [splice], { host, name, entry: { ...entry, command: entry.command.slice(last + 1) } });
+	const inOneList = Array.isArray(entry.command);
+	const words = inOneList ? listOf(entry.command) : listOf(given);
+	const at = serverAt(words);
+	const [server, ...args] = words.slice(at);
+	if (!list || typeof server !== "string") throw refusedEntry(name, "it has no command behind the gateway");
+	if (args.length === 0 && /^https?:/i.test(server)) throw refusedEntry(name, "it has an address behind the gateway");
+	if (inOneList) {
+		const splice = {
+			start: list.span.start + 1,
+			end: behind(text, { name, items: list.items, index: at - 1 }),
+			replacement: "",
+		};
+		return checked(text, [splice], { host, name, entry: { ...entry, command: [server, ...args] } });
 	}
-	const dashes = args.indexOf("--");
-	const at = dashes === -1 ? args.length - 1 : dashes + 1;
 	const place = list.items[at] as Span;
 	const replaced = { ...command, replacement: text.slice(place.start, place.end) };
-	const original = { ...others, command: args[at] };
-	if (dashes === -1) {
-		const member = /^(?:,\s*"args"\s*:\s*|\s*args\s*=\s*)$/.test(text.slice(command.end, list.span.start));
-		if (!member) throw refusedSettings(`the arguments of \`${name}\` are no longer behind its command`);
+	const between = text.slice(command.end, list.span.start);
+	// Without `--`, there were no arguments.
+	if (words[at - 1] !== "--" && args.length === 0 && /^(?:,\s*"args"\s*:\s*|\s*args\s*=\s*)$/.test(between)) {
 		const splice = { start: command.end, end: list.span.end, replacement: "" };
-		return checked(text, inOrder(replaced, splice), { host, name, entry: original });
+		return checked(text, inOrder(replaced, splice), { host, name, entry: { ...others, command: server } });
 	}
-	const splice = { start: list.span.start + 1, end: behind(text, list.items, at), replacement: "" };
-	const after = { ...original, args: args.slice(at + 1) };
-	return checked(text, inOrder(replaced, splice), { host, name, entry: after });
+	const splice = {
+		start: list.span.start + 1,
+		end: behind(text, { name, items: list.items, index: at }),
+		replacement: "",
+	};
+	return checked(text, inOrder(replaced, splice), { host, name, entry: { ...others, command: server, args } });
+}
+
+/** Where the command is in the words that start the gateway: behind `--`, or behind the options. */
+function serverAt(words: readonly unknown[]): number {
+	let at = words.indexOf("gateway") + 1;
+	while (at < words.length - 1) {
+		const word = String(words[at]);
+		if (word === "--") return at + 1;
+		if (!word.startsWith("-")) break;
+		at += word === "--no-recall" || word.includes("=") ? 1 : 2;
+	}
+	return at;
 }
 
 interface Named {
@@ -124,7 +144,9 @@ function placesOf(text: string, { host, name }: Named) {
 		return host.format === "json" ? spansAt(text, [...key, member]) : tomlSpans(text, key, member);
 	};
 	const command = spans("command");
-	if (!found || !command) throw refusedSettings(`\`${key.join(".")}\` has no command that can be changed in place`);
+	if (found && Object.hasOwn(found.entry, "args") && !Array.isArray(found.entry.args))
+		throw refusedEntry(name, "its `args` are not a list");
+	if (!found || !command) throw refusedEntry(name, "its command cannot be changed in place");
 	return {
 		entry: found.entry,
 		command: command.span,
@@ -137,11 +159,14 @@ const insertion = (at: number, replacement: string): Splice => ({ start: at, end
 const inOrder = (...splices: readonly Splice[]) => splices.toSorted((a, b) => a.start - b.start);
 
 /** Where the item after one begins, with the blanks before it. */
-function behind(text: string, items: readonly Span[], index: number): number {
+function behind(
+	text: string,
+	{ name, items, index }: { readonly name: string; readonly items: readonly Span[]; readonly index: number },
+): number {
 	const { end } = items[index] as Span;
 	if (items[index + 1] === undefined) return end;
 	const comma = /^\s*,/.exec(text.slice(end));
-	if (!comma) throw refusedSettings("a comment is between the arguments of a server");
+	if (!comma) throw refusedEntry(name, "a comment is between its arguments");
 	return end + comma[0].length;
 }
 
@@ -155,5 +180,10 @@ function checked(
 	const read = (one: string) => (host.format === "json" ? readSettings(one) : readToml(one, "it is not valid TOML"));
 	const wanted = withValue(read(text), [...host.key.slice(0, -1), name], entry);
 	if (isDeepStrictEqual(comparable(read(after)), comparable(wanted))) return after;
-	throw refusedSettings(`the command of \`${name}\` cannot be changed on its own where it is`);
+	throw refusedEntry(name, "its command cannot be changed on its own where it is");
+}
+
+function refusedEntry(name: string, reason: string): PalimpsestError {
+	const message = `The entry of \`${name}\` cannot be changed: ${reason}. It was left unchanged.`;
+	return new PalimpsestError("invalid_json", message);
 }

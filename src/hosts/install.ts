@@ -71,7 +71,7 @@ export function hostStates(host: ServerHost, where: HostSurroundings): Promise<r
 
 async function findState(host: ServerHost, file: string): Promise<Omit<HostState, "file">> {
 	try {
-		const text = (await readIfThere(file))?.toString("utf8");
+		const text = (await readIfThere(file))?.toString("utf8").replace(/^\uFEFF/, "");
 		if (text === undefined) return { state: "no file", servers: [] };
 		if (!isWritable(host)) return { state: text.includes("palimpsest") ? "installed" : "not installed", servers: [] };
 		const entry = serverEntry(text, host);

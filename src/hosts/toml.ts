@@ -24,7 +24,8 @@ interface ValueSpans {
 	readonly items: readonly Span[];
 }
 
-const text = /"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;
+/** On one line. */
+const text = /"(?!"")(?:[^"\\\n]|\\.)*"|'(?!'')[^'\n]*'/y;
 const between = /(?:[\s,]|#[^\n]*)*/y;
 
 /** Where a string or a list of strings is in the table under a header such as [mcp_servers.name]; `undefined` for other forms. */

@@ -45,6 +45,15 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		expect(await readFile(file, "utf8")).toBe(text);
 	});
 
+	it("leaves an entry that cannot be changed, changes the others, and reads a file with a byte order mark", async () => {
+		const odd = { command: "x", args: "y" };
+		await writeFile(file, `\uFEFF${entered({ odd, small })}`);
+		const { code, lines } = await run("install", "claude-desktop", "--gateway");
+		expect([code, lines[0]]).toEqual([0, expect.stringContaining("The entry of `odd` cannot be changed")]);
+		expect((await run("install", "--list")).text).toMatch(/claude-desktop +not installed .*gateway: small\n/);
+		expect((await run("install", "claude-desktop", "--gateway", "odd")).code).not.toBe(0);
+	});
+
 	it("names the servers, and refuses unknown ones", async () => {
 		await writeFile(file, entered({ small, bare: { command: "x" } }));
 		await run("install", "claude-desktop", "--gateway", "bare");

@@ -90,8 +90,38 @@ describe("an entry behind the gateway", () => {
 	});
 
 	it.each([
+		[
+			"options and no --",
+			["gateway", "--only", "a", "--no-recall", "--log=json", "npx", "-y", "x"],
+			["npx", "-y", "x"],
+		],
+		["arguments and no --", ["gateway", "npx", "x", "--", "y"], ["npx", "x", "--", "y"]],
+		["more options and arguments", ["gateway", "--max-tokens", "300", "--", "npx", "x"], ["npx", "x"]],
+	])("comes back if a person has written it: one with %s", (_what, words, [command, ...args]) => {
+		const text = JSON.stringify({ mcpServers: { fs: { command: "palimpsest", args: words } } });
+		expect(entryIn(unwrapServer(text, { host: desktop, name: "fs" }))).toEqual({ command, args });
+		const inOneList = JSON.stringify({ mcp: { fs: { command: ["palimpsest", ...words] } } });
+		const back = readSettings(unwrapServer(inOneList, { host: opencode, name: "fs" })).mcp;
+		expect(back).toEqual({ fs: { command: [command, ...args] } });
+	});
+
+	it.each([
+		["an address behind the gateway", { command: "palimpsest", args: ["gateway", "https://example.org/mcp"] }],
+		["no command behind the gateway", { command: "palimpsest", args: ["gateway"] }],
+	])("stays if it has %s", (reason, entry) => {
+		const text = JSON.stringify({ mcpServers: { fs: entry } });
+		expect(() => unwrapServer(text, { host: desktop, name: "fs" })).toThrow(reason);
+	});
+
+	it("stays if its arguments are no list", () => {
+		const text = '{"mcpServers":{"fs":{"command":"node","args":null}}}';
+		expect(() => wrap(text, desktop)).toThrow("its `args` are not a list");
+	});
+
+	it.each([
 		["an inline table", 'mcp_servers = { fs = { command = "node" } }'],
 		["dotted keys", '[mcp_servers]\nfs.command = "node"\n'],
+		["a text of several lines", '[mcp_servers.fs]\ncommand = """node"""\n'],
 	])("is refused in TOML where its place is not known: %s", (_what, text) => {
 		expect(() => wrap(text, codex)).toThrow(/It was left unchanged/);
 	});
