@@ -2,16 +2,21 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Readable, Writable } from "node:stream";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ServerStart } from "../hosts/host.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import { version } from "../version.ts";
 
 /** The ways in which a host starts us: a server, a hook's command line in a shell, or a module that a plugin file imports. */
 export type EnteredStart =
-	| ({ readonly kind: "server" } & ServerStart)
+	| ({ readonly kind: "server" } & OwnStart)
 	| { readonly kind: "hook"; readonly line: string }
 	| { readonly kind: "module"; readonly file: string };
+
+/** `cwd`: absent for the folder of the host's choice. */
+interface OwnStart extends ServerStart {
+	readonly cwd?: string;
+}
 
 /** Reads the entry of any host; `undefined` for an address, and where the host fills in variables (`${…}`). */
 export function entryStart(entry: unknown): EnteredStart | undefined {
@@ -20,19 +25,20 @@ export function entryStart(entry: unknown): EnteredStart | undefined {
 	if (typeof command !== "string") return undefined;
 	const variables = entry.env ?? entry.environment;
 	const env = Object.entries(isJsonObject(variables) ? variables : {}).map(([name, value]) => [name, String(value)]);
-	return { kind: "server", command, args: args.map(String), env: Object.fromEntries(env) };
+	const { cwd } = entry;
+	const start = { command, args: args.map(String), env: Object.fromEntries(env) };
+	return { kind: "server", ...start, ...(typeof cwd === "string" && cwd !== "" && { cwd }) };
 }
 
 /** Why it does not start, in a few words; `undefined` if it does. Starts it once, as the host does, and ends it. */
 export async function startProblem(start: EnteredStart): Promise<string | undefined> {
 	if (start.kind === "module") return existsSync(start.file) ? undefined : `there is no ${start.file}`;
-	const cwd = homedir();
 	try {
 		if (start.kind === "server") {
-			return await problemOf(spawnServer(start, cwd), { input: line(initialize), isDone: isInitialized });
+			return await problemOf(spawnServer(start), { input: line(initialize), isDone: isInitialized });
 		}
 		// An event of no tool, to which every hook of ours answers nothing.
-		const child = spawn(start.line, { cwd, stdio: ["pipe", "pipe", "ignore"], shell: true });
+		const child = spawn(start.line, { cwd: homedir(), stdio: ["pipe", "pipe", "ignore"], shell: true });
 		return await problemOf(child, { input: "{}" });
 	} catch {
 		// An empty name, or a character that no command has.
@@ -42,29 +48,38 @@ export async function startProblem(start: EnteredStart): Promise<string | undefi
 
 /** The tools of a server, which is started once; or why it does not start, in a few words. */
 export async function toolsOffered(
-	start: ServerStart,
+	start: OwnStart,
 ): Promise<{ readonly tools: number } | { readonly problem: string }> {
 	let tools = 0;
 	const isDone = (output: string): boolean => {
 		const answer = output
 			.split("\n")
 			.slice(0, -1)
-			.find((one) => /"id"\s*:\s*2\b/.test(one));
-		if (answer === undefined) return false;
-		tools = listOf(objectOf(objectOf(JSON.parse(answer)).result).tools).length;
-		return true;
+			.map(messageIn)
+			.find(({ id }) => id === 2);
+		tools = listOf(objectOf(answer?.result).tools).length;
+		return answer !== undefined;
 	};
 	const input = [initialize, { jsonrpc: "2.0", method: "notifications/initialized" }, listTools].map(line).join("");
 	try {
-		const problem = await problemOf(spawnServer(start, homedir()), { input, isDone });
+		const problem = await problemOf(spawnServer(start), { input, isDone });
 		return problem === undefined ? { tools } : { problem };
 	} catch {
 		return { problem: "it cannot be run" };
 	}
 }
 
-function spawnServer({ command, args, env }: ServerStart, cwd: string) {
+function spawnServer({ command, args, env, cwd = homedir() }: OwnStart) {
 	return spawn(command, args, { cwd, stdio: ["pipe", "pipe", "ignore"], env: { ...process.env, ...env } });
+}
+
+/** A server may write other lines. */
+function messageIn(line: string): JsonObject {
+	try {
+		return /"id"\s*:\s*2\b/.test(line) ? objectOf(JSON.parse(line)) : {};
+	} catch {
+		return {};
+	}
 }
 
 const line = (message: object) => `${JSON.stringify(message)}\n`;

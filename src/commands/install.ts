@@ -171,7 +171,7 @@ async function changeFiles(what: {
 		const { before, after } = change;
 		if (before === after) say(`${file}: nothing to change`);
 		else {
-			show(`${shownName(file)}\n${withoutCredentials(lineDifference(before, after))}`);
+			show(`${shownName(file)}\n${withoutSecrets(lineDifference(before, after))}`);
 			const backup = dryRun ? undefined : await carryOutChange(file, change);
 			const kept = backup === undefined ? "" : `; the old file is ${backup}`;
 			if (dryRun) say("nothing was written (--dry-run)");
@@ -186,6 +186,15 @@ function lineDifference(before = "", after = ""): string {
 	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
 	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });
 	return hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
+}
+
+/** A text of the settings by a name that says that it is secret: `"GITHUB_TOKEN": "…"`, `api_key = "…"`. */
+const secretValue =
+	/((?:key|token|secret|passw(?:or)?d|credentials?|authorization)["']?\s*[:=]\s*)("(?:[^"\\\n]|\\.)+"|'[^'\n]+')/gi;
+
+/** The lines around a change may hold keys, and what a terminal shows is copied to others. */
+function withoutSecrets(lines: string): string {
+	return withoutCredentials(lines.replace(secretValue, '$1"…"'));
 }
 
 async function list(options: InstallOptions): Promise<void> {

@@ -34,6 +34,8 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		await writeFile(file, text);
 		const installed = await run("install", "claude-desktop", "--gateway");
 		expect(installed.lines.join("\n")).toContain("left web as it is: it is an address");
+		expect(installed.text).toContain('"KEY":"…"');
+		expect(installed.text).not.toContain("secret");
 		const servers = await read();
 		expect(servers.small).toEqual({ ...small, args: [builtCli, "gateway", "--", process.execPath, smallServer] });
 		expect(servers.bare).toEqual({ command: process.execPath, args: [builtCli, "gateway", "x"] });
@@ -72,7 +74,8 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 	});
 
 	it("makes an entry that starts, as doctor says", async () => {
-		await writeFile(file, entered({ small }));
+		const cwd = path.dirname(smallServer);
+		await writeFile(file, entered({ small: { ...small, args: [path.basename(smallServer)], cwd } }));
 		await run("install", "claude-desktop", "--gateway");
 		const { text } = await run("doctor", "--http", "127.0.0.1:0", "--archive", "none");
 		expect(text).toMatch(/gateway +claude-desktop small: \d+ tools/);
