@@ -37,16 +37,45 @@ export function sharedUpstreams(addresses: readonly Address[], origin: string) {
 	return { upstreams, pointed };
 }
 
-/** The value of an option in the arguments of a user: `-m NAME`, `--model NAME`, `--model=NAME`. The last one counts. */
+/** The last value of an option in the arguments of a user. */
 export function optionIn(given: readonly string[], ...names: readonly string[]): string | undefined {
-	return optionsIn(given, ...names).at(-1);
+	return optionsGiven(given, ...names).at(-1)?.value;
 }
 
-export function optionsIn(given: readonly string[], ...names: readonly string[]): string[] {
-	return given.flatMap((word, index) => {
-		const name = names.find((one) => word === one || word.startsWith(`${one}=`));
-		return (name && (word === name ? given[index + 1] : word.slice(name.length + 1))) ?? [];
-	});
+interface GivenOption {
+	readonly value: string;
+	/** The place of its first word, and how many words it has. */
+	readonly at: number;
+	readonly words: 1 | 2;
+}
+
+/** The options of these names among the arguments before `--`: `-m VALUE`, `-mVALUE`, `--model VALUE`, `--model=VALUE`. */
+export function optionsGiven(given: readonly string[], ...names: readonly string[]): readonly GivenOption[] {
+	const options = beforeDashes(given);
+	const found: GivenOption[] = [];
+	let at = 0;
+	while (at < options.length) {
+		const option = optionAt(options, at, names);
+		if (option) found.push(option);
+		at += option?.words ?? 1;
+	}
+	return found;
+}
+
+function optionAt(given: readonly string[], at: number, names: readonly string[]): GivenOption | undefined {
+	const word = given[at] as string;
+	if (names.includes(word)) {
+		const value = given[at + 1];
+		return value === undefined ? undefined : { value, at, words: 2 };
+	}
+	const name = names.find((one) => word.startsWith(one.startsWith("--") ? `${one}=` : one));
+	return name === undefined ? undefined : { value: word.slice(name.length).replace(/^=/, ""), at, words: 1 };
+}
+
+/** Those that may be options. */
+export function beforeDashes(given: readonly string[]): readonly string[] {
+	const end = given.indexOf("--");
+	return end === -1 ? given : given.slice(0, end);
 }
 
 /** The proxy's address with the version that ends the address of the provider: programs append the paths of their requests. */
@@ -63,9 +92,9 @@ export function refusedLaunch(title: string, reason: string): PalimpsestError {
 	return new PalimpsestError("invalid_argument", `${title} cannot be started behind a proxy: ${reason}.`);
 }
 
-/** The arguments of a user without an option and its value. */
-export function withoutOption(given: readonly string[], name: string): readonly string[] {
-	return given.filter((word, index) => word !== name && !word.startsWith(`${name}=`) && given[index - 1] !== name);
+/** The arguments of a user without some of these options. */
+export function withoutOptions(given: readonly string[], options: readonly GivenOption[]): readonly string[] {
+	return given.filter((_, index) => !options.some(({ at, words }) => index >= at && index < at + words));
 }
 
 export function textOf(value: unknown): string | undefined {

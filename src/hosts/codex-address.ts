@@ -2,13 +2,15 @@ import path from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { objectOf } from "../json-text/value.ts";
 import {
+	beforeDashes,
 	laidOver,
 	nothingSet,
 	optionIn,
-	optionsIn,
+	optionsGiven,
 	providers,
 	refusedLaunch,
 	textOf,
+	withoutOptions,
 	withVersionOf,
 } from "./base-url.ts";
 import type { HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
@@ -29,11 +31,15 @@ export function ownFolder({ homeFolder, environment }: Pick<HostSurroundings, "h
 export async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const { environment, parameters: given } = where;
 	const config = await settingsOf(where);
-	const local = given.includes("--oss") ? (optionIn(given, "--local-provider") ?? "a local one") : undefined;
+	const local = beforeDashes(given).includes("--oss")
+		? (optionIn(given, "--local-provider") ?? "a local one")
+		: undefined;
 	const name = local ?? textOf(config.model_provider) ?? "openai";
 	const byChatGpt = await isSignedInWithChatGpt(where, config);
 	const custom = isJsonObject(config.model_providers) ? config.model_providers[name] : undefined;
 	if (isJsonObject(custom)) {
+		if (name.includes("."))
+			throw refusedLaunch("Codex", `no flag can name its provider ${name}, which has a point in its name. Rename it`);
 		const usual = byChatGpt && custom.requires_openai_auth === true ? backend : providers.openai;
 		const upstream = textOf(custom.base_url) ?? usual;
 		const set = { [`model_providers.${name}.base_url`]: withVersionOf(upstream, where.origin) };
@@ -56,17 +62,27 @@ function pointed(
 	upstream: string,
 	set: Readonly<Record<string, string | boolean>>,
 ): Pointing {
+	const keys = Object.keys(set);
 	const parameters = Object.entries(set).flatMap(([key, value]) => ["-c", `${key}=${JSON.stringify(value)}`]);
 	// Of two settings of a key the last one counts, and theirs come behind ours.
-	const isOurs = (word: string | undefined) => Object.keys(set).some((key) => word?.startsWith(`${key}=`));
-	const kept = given.filter((word, index) => {
-		if (configFlags.includes(word)) return !isOurs(given[index + 1]);
-		return !(configFlags.includes(given[index - 1] ?? "") && isOurs(word));
-	});
-	return { ...nothingSet, upstreams: { openai: upstream }, parameters, ownParameters: kept };
+	const theirs = optionsGiven(given, ...configFlags).map((option) => ({ ...option, key: keyOf(option.value) }));
+	const whole = theirs.find(({ key }) => keys.some((one) => one.startsWith(`${key}.`)));
+	if (whole !== undefined) {
+		const reason = `-c ${whole.key}=… sets a whole table. Set its members one by one, as in -c ${keys[0]}=…`;
+		throw refusedLaunch("Codex", reason);
+	}
+	const replaced = theirs.filter(({ key }) => keys.includes(key));
+	return {
+		...nothingSet,
+		upstreams: { openai: upstream },
+		parameters,
+		ownParameters: withoutOptions(given, replaced),
+	};
 }
 
 const configFlags = ["-c", "--config"];
+
+const keyOf = (setting: string) => (/^[^=]*/.exec(setting)?.[0] ?? "").trim();
 
 /** Its file, the profile over it, and the settings of the command line over both. */
 async function settingsOf(where: LaunchSurroundings): Promise<JsonObject> {
@@ -75,7 +91,7 @@ async function settingsOf(where: LaunchSurroundings): Promise<JsonObject> {
 	const profile = optionIn(where.parameters, "-p", "--profile") ?? textOf(config.profile);
 	const inFile = profile === undefined ? {} : await settingsIn(path.join(folder, `${profile}.config.toml`));
 	const ofProfile = objectOf(objectOf(config.profiles)[profile ?? ""]);
-	const flags = await Promise.all(optionsIn(where.parameters, ...configFlags).map(settingOf));
+	const flags = await Promise.all(optionsGiven(where.parameters, ...configFlags).map(({ value }) => settingOf(value)));
 	return [ofProfile, inFile, ...flags].reduce(laidOver, config);
 }
 
@@ -83,7 +99,7 @@ async function settingsOf(where: LaunchSurroundings): Promise<JsonObject> {
 async function settingOf(flag: string): Promise<JsonObject> {
 	const [, key = "", value = ""] = /^([^=]*)=(.*)$/s.exec(flag) ?? [];
 	const { parse } = await import("smol-toml");
-	for (const written of [value, JSON.stringify(value)]) {
+	for (const written of [value, JSON.stringify(value.trim())]) {
 		try {
 			return parse(`${key} = ${written}`);
 		} catch {

@@ -4,11 +4,12 @@ import {
 	type Address,
 	nothingSet,
 	optionIn,
+	optionsGiven,
 	refusedLaunch,
 	sharedUpstreams,
 	textAt,
 	versioned,
-	withoutOption,
+	withoutOptions,
 } from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing } from "./host.ts";
 import { settingsIn } from "./settings-file.ts";
@@ -50,7 +51,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		...nothingSet,
 		upstreams,
 		parameters: ["--config", path.join(folder, file)],
-		ownParameters: withoutOption(given, "--config"),
+		ownParameters: withoutOptions(given, optionsGiven(given, "--config")),
 		files: { [file]: JSON.stringify(copy) },
 	};
 }

@@ -6,10 +6,11 @@ import {
 	laidOver,
 	nothingSet,
 	optionIn,
+	optionsGiven,
 	refusedLaunch,
 	sharedUpstreams,
 	textAt,
-	withoutOption,
+	withoutOptions,
 } from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing } from "./host.ts";
 import { settingsIn } from "./settings-file.ts";
@@ -52,7 +53,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		...nothingSet,
 		upstreams,
 		parameters: ["--settings", path.join(folder, file)],
-		ownParameters: withoutOption(given, "--settings"),
+		ownParameters: withoutOptions(given, optionsGiven(given, "--settings")),
 		files: { [file]: JSON.stringify(laidOver(own, { customModels })) },
 	};
 }

@@ -120,8 +120,8 @@ const ownNames = ["127.0.0.1", "localhost", "::1"];
 export function exceptingLoopback(environment: Environment): { readonly NO_PROXY: string; readonly no_proxy: string } {
 	const withOwn = (list: string): string => {
 		const names = list.split(/[\s,]+/).filter((name) => name !== "");
-		// Some programs know it alone only.
-		if (names.length === 1 && names[0] === "*") return "*";
+		// Some programs know it without blanks alone.
+		if (names.includes("*")) return names.length === 1 ? "*" : list;
 		const missing = ownNames.filter((name) => !names.includes(name));
 		return [...(names.length > 0 ? [list.replace(/[\s,]+$/, "")] : []), ...missing].join(",");
 	};

@@ -72,6 +72,24 @@ describe("the provider of Codex", () => {
 		expect([parameters, given]).toEqual([baseUrl(`${origin}/v1`), ["hi"]]);
 	});
 
+	it("is that of the command line in every spelling of a flag, and of none behind --", async () => {
+		await config(`${mine}[profiles.night]\nmodel_provider = "mine"\n`);
+		for (const given of [["-cmodel_provider=mine"], ["-c=model_provider = mine"], ["-pnight"], ["-p=night"]])
+			expect((await point(given)).upstreams).toEqual({ openai: "https://mine.example/v1" });
+		const behind = ["exec", "--", "-c", "model_provider=mine"];
+		const { upstreams, ownParameters } = await point(behind);
+		expect([upstreams, ownParameters]).toEqual([{ openai: "https://api.openai.com/v1" }, behind]);
+		for (const flag of ["--config=", "-c", "-c="])
+			expect((await point([`${flag} openai_base_url = "https://x.example"`, "hi"])).ownParameters).toEqual(["hi"]);
+	});
+
+	it("is refused where a flag would win over ours, or none can name it", async () => {
+		const table = ["-c", 'model_providers={n={base_url="https://n.example"}}', "-c", "model_provider=n"];
+		await expect(point(table)).rejects.toEqual(refusal(/-c model_providers=… sets a whole table/));
+		await config('model_provider = "a.b"\n[model_providers."a.b"]\nbase_url = "https://mine.example"\n');
+		await expect(point()).rejects.toEqual(refusal(/its provider a\.b/));
+	});
+
 	it("is refused where it has no address", async () => {
 		await config('model_provider = "ollama"\n');
 		await expect(point()).rejects.toEqual(refusal(/its provider is ollama/));

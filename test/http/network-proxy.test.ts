@@ -93,7 +93,7 @@ describe("what a program behind our proxy leaves out", () => {
 	it.each([
 		[{}, own, own],
 		[{ NO_PROXY: "*" }, "*", "*"],
-		[{ NO_PROXY: " * ", no_proxy: "a,*" }, "*", "a,*,127.0.0.1,localhost,::1"],
+		[{ NO_PROXY: " * ", no_proxy: "a,*" }, "*", "a,*"],
 		[{ no_proxy: "corp.example, *" }, "corp.example, *", "corp.example, *"],
 		[{ NO_PROXY: "corp.example" }, `corp.example,${own}`, `corp.example,${own}`],
 		[{ no_proxy: "corp.example" }, `corp.example,${own}`, `corp.example,${own}`],
