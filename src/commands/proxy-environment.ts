@@ -17,7 +17,7 @@ export async function proxyEnvironment({
 	const { environment } = await anyProgram("", usualVariables, {}).point({
 		platform: process.platform,
 		homeFolder: homedir(),
-		environment: process.env,
+		environment: {},
 		origin,
 		folder: "",
 		parameters: [],
