@@ -22,21 +22,23 @@ export function anyProgram(
 ): LaunchedProgram {
 	const set = variables.map(readVariable);
 	const point = async ({ environment, origin }: LaunchSurroundings): Promise<Pointing> => {
-		const before: { [Name in UpstreamApi]?: string } = {};
-		for (const { name } of set) {
+		const own: { [Name in UpstreamApi]?: string } = {};
+		for (const { name, api } of set) {
 			const value = environment[name];
-			if (!value) continue;
-			const api = apiNamedIn(name);
-			if (api === undefined && Object.keys(upstreams).length === 0)
+			if (!value || (api && upstreams[api] !== undefined)) continue;
+			if (api !== undefined && (own[api] ?? value) === value) own[api] = value;
+			else if (api !== undefined) throw unknownUpstream(name, "holds another address than a variable of the same API");
+			else if (Object.keys(upstreams).length === 0)
 				throw unknownUpstream(name, "holds an address, and its name says no API");
-			if (api === undefined || upstreams[api] !== undefined) continue;
-			if ((before[api] ?? value) !== value)
-				throw unknownUpstream(name, "holds another address than a variable of the same API");
-			before[api] = value;
 		}
+		const isNamed = (api: string) => set.some((one) => one.api === undefined || one.api === api);
+		const usual = Object.entries(providers).filter(([api]) => isNamed(api));
+		const all: Pointing["upstreams"] = { ...Object.fromEntries(usual), ...own, ...upstreams };
+		const without = set.find(({ api }) => api !== undefined && all[api] === undefined);
+		if (without) throw unknownUpstream(without.name, "holds no address, and its cloud has no usual one");
 		return {
 			...nothingSet,
-			upstreams: { ...providers, ...before, ...upstreams },
+			upstreams: all,
 			environment: Object.fromEntries(set.map(({ name, template }) => [name, template.replaceAll("{proxy}", origin)])),
 		};
 	};
@@ -46,13 +48,13 @@ export function anyProgram(
 
 function readVariable(variable: string) {
 	const [, name, template] = /^(\w+)=(.+)$/.exec(variable) ?? [];
-	if (name !== undefined && template?.includes("{proxy}")) return { name, template };
+	if (name !== undefined && template?.includes("{proxy}")) return { name, template, api: apiNamedIn(name) };
 	const message = "Expected --env as NAME=URL with {proxy} in it, such as OPENAI_BASE_URL={proxy}/v1.";
 	throw new PalimpsestError("invalid_argument", message);
 }
 
 function unknownUpstream(name: string, reason: string): PalimpsestError {
-	const message = `${name} ${reason}. Name the provider, such as --upstream openai=URL, or unset ${name}.`;
+	const message = `${name} ${reason}. Name the provider, such as --upstream openai=URL.`;
 	return new PalimpsestError("invalid_argument", message);
 }
 

@@ -28,8 +28,13 @@ describe("a variable that held an address", () => {
 		["GOOGLE_GEMINI_BASE_URL", "gemini"],
 	])("%s names the upstream of %s", async (name, api) => {
 		const { upstreams, environment } = await point({ [name]: "https://own.example/v1" });
-		expect(upstreams).toMatchObject({ [api]: "https://own.example/v1" });
+		// No request goes to another provider with the key of this one.
+		expect(upstreams).toEqual({ [api]: "https://own.example/v1" });
 		expect(environment).toEqual({ [name]: `${origin}/v1` });
+	});
+
+	it("needs --upstream for a cloud, which has no usual address", async () => {
+		await expect(point({ ANTHROPIC_VERTEX_BASE_URL: "" })).rejects.toThrow(/Name the provider/);
 	});
 
 	it.each([
