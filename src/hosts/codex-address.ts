@@ -1,4 +1,5 @@
 import path from "node:path";
+import { parseEnv } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { objectOf } from "../json-text/value.ts";
 import {
@@ -14,7 +15,7 @@ import {
 	withVersionOf,
 } from "./base-url.ts";
 import type { HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
-import { settingsIn } from "./settings-file.ts";
+import { settingsIn, textIn } from "./settings-file.ts";
 
 /** Where requests of a ChatGPT sign-in go. Source: `to_api_provider` in codex-rs/model-provider-info of https://github.com/openai/codex. */
 const backend = "https://chatgpt.com/backend-api/codex";
@@ -48,7 +49,9 @@ export async function point(where: LaunchSurroundings): Promise<Pointing> {
 	if (name !== "openai")
 		throw refusedLaunch("Codex", `its provider is ${name}, whose address cannot be set. Choose another one`);
 	// With this sign-in, Codex asks its backend for an address where the path is that of the backend. Ours has none.
-	const usual = byChatGpt ? backend : environment.OPENAI_BASE_URL || providers.openai;
+	// Its own file of variables wins over the shell. Source: `load_dotenv` in codex-rs/arg0.
+	const variables = { ...environment, ...parseEnv((await textIn(path.join(ownFolder(where), ".env"))) ?? "") };
+	const usual = byChatGpt ? backend : variables.OPENAI_BASE_URL || providers.openai;
 	const upstream = textOf(config.openai_base_url) ?? usual;
 	const set = { openai_base_url: withVersionOf(upstream, where.origin) };
 	return pointed(where, upstream, byChatGpt ? { ...set, ...uncompressed } : set);

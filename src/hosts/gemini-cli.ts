@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { parseEnv } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
@@ -7,7 +8,7 @@ import { isOn, nothingSet, providers, refusedLaunch, textAt } from "./base-url.t
 import { type HookContext, readToolEvent, type ToolEvent } from "./hook-answers.ts";
 import { type Host, inBoth, type LaunchSurroundings, type Pointing, usualServer } from "./host.ts";
 import { lastText, outputIn, type Place, replaceUsage } from "./session-usage.ts";
-import { settingsIn } from "./settings-file.ts";
+import { projectEnvFile, settingsIn, textIn } from "./settings-file.ts";
 
 export const geminiCli: Host = {
 	name: "gemini-cli",
@@ -81,8 +82,11 @@ function shownText(content: unknown): string | undefined {
 }
 
 /** Source: https://github.com/google-gemini/gemini-cli, `createContentGenerator` and `validateAuthMethod`. */
-async function point({ homeFolder, projectFolder = ".", environment, origin }: LaunchSurroundings): Promise<Pointing> {
-	const files = [homeFolder, projectFolder].map((at) => path.join(at, ".gemini", "settings.json"));
+async function point(where: LaunchSurroundings): Promise<Pointing> {
+	const { projectFolder = ".", origin } = where;
+	const home = where.environment.GEMINI_CLI_HOME || where.homeFolder;
+	const environment = await variablesOf({ ...where, homeFolder: home });
+	const files = [home, projectFolder].map((at) => path.join(at, ".gemini", "settings.json"));
 	const settings = await Promise.all(files.map(settingsIn));
 	const chosen = settings.map((one) => textAt(one, ["security", "auth", "selectedType"]));
 	const signIn =
@@ -110,6 +114,26 @@ async function point({ homeFolder, projectFolder = ".", environment, origin }: L
 		upstreams: { gemini: environment.GOOGLE_GEMINI_BASE_URL || providers.gemini },
 		environment: { GOOGLE_GEMINI_BASE_URL: origin },
 	};
+}
+
+const addressVariables = ["GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT"];
+
+/** The shell's variables win over the first `.env` on the way up, or else the user's own. Source: `loadEnvironment`. */
+async function variablesOf(where: LaunchSurroundings): Promise<LaunchSurroundings["environment"]> {
+	const { homeFolder, environment } = where;
+	const ofProject = await projectEnvFile(where, ".gemini");
+	const ofUser = [path.join(homeFolder, ".gemini", ".env"), path.join(homeFolder, ".env")];
+	for (const file of ofProject === undefined ? ofUser : [ofProject]) {
+		const text = await textIn(file);
+		if (text === undefined) continue;
+		const set = parseEnv(text);
+		const name = addressVariables.find((one) => set[one] && environment[one] === undefined);
+		if (name === undefined || ofProject === undefined) return { ...set, ...environment };
+		// Whether it trusts the folder is not known here, and a foreign folder must not choose who gets the key.
+		const reason = `${file} names ${name}, which counts only in a folder that it trusts. Set ${name} in the environment`;
+		throw refusedLaunch(geminiCli.title, reason);
+	}
+	return environment;
 }
 
 function readText(file: string): string | undefined {

@@ -14,7 +14,7 @@ import {
 	textOf,
 } from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing, UpstreamApi } from "./host.ts";
-import { settingsIn, textIn } from "./settings-file.ts";
+import { projectEnvFile, settingsIn, textIn } from "./settings-file.ts";
 
 export const qwenCode: Host = {
 	name: "qwen-code",
@@ -124,7 +124,7 @@ async function settingsOf(where: LaunchSurroundings) {
 
 /** The shell's variables win over the first `.env` on the way up, that over those of the home folder, and all over the settings. */
 async function variablesOf(where: LaunchSurroundings, merged: JsonObject) {
-	const found = await firstEnvFile(where);
+	const found = await projectEnvFile(where, ".qwen");
 	const ofHome = [path.join(ownFolder(where), ".env"), path.join(where.homeFolder, ".env")];
 	const texts = await Promise.all([...ofHome.reverse(), ...(found === undefined ? [] : [found])].map(textIn));
 	const { env } = merged;
@@ -132,16 +132,6 @@ async function variablesOf(where: LaunchSurroundings, merged: JsonObject) {
 	return Object.assign({}, isJsonObject(env) ? env : {}, ...ofFiles, where.environment) as Readonly<
 		Record<string, string | undefined>
 	>;
-}
-
-async function firstEnvFile({ projectFolder = ".", homeFolder }: LaunchSurroundings): Promise<string | undefined> {
-	for (let at = path.resolve(projectFolder); at !== homeFolder; at = path.dirname(at)) {
-		for (const file of [path.join(at, ".qwen", ".env"), path.join(at, ".env")]) {
-			if ((await textIn(file)) !== undefined) return file;
-		}
-		if (at === path.dirname(at)) return undefined;
-	}
-	return undefined;
 }
 
 function typeOfVariables(variables: Readonly<Record<string, string | undefined>>): string | undefined {

@@ -1,4 +1,6 @@
+import path from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { HostSurroundings } from "./host.ts";
 
 const mostBytes = 32 * 1024 * 1024;
 
@@ -15,6 +17,20 @@ export async function settingsIn(file: string): Promise<JsonObject> {
 /** The text of a file; `undefined` for one that is absent or cannot be read. */
 export async function textIn(file: string): Promise<string | undefined> {
 	return readText(file).catch(() => undefined);
+}
+
+/** The first file of variables on the way up to the user's folder: `.env`, or before it that in a folder of the program's. */
+export async function projectEnvFile(
+	{ projectFolder = ".", homeFolder }: Pick<HostSurroundings, "projectFolder" | "homeFolder">,
+	ownFolder: string,
+): Promise<string | undefined> {
+	for (let at = path.resolve(projectFolder); at !== homeFolder; at = path.dirname(at)) {
+		for (const file of [path.join(at, ownFolder, ".env"), path.join(at, ".env")]) {
+			if ((await textIn(file)) !== undefined) return file;
+		}
+		if (at === path.dirname(at)) return undefined;
+	}
+	return undefined;
 }
 
 /** Rejects where `settingsIn` has nothing. */

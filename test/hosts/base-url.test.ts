@@ -272,6 +272,17 @@ describe("Gemini CLI", () => {
 		await expect(point("gemini", { GOOGLE_GENAI_USE_VERTEXAI: "true" })).rejects.toEqual(refusal(/vertex-ai/));
 	});
 
+	it("has the address of the user's own file of variables, and none of a folder's", async () => {
+		await settings("mine/.gemini/settings.json", { security: { auth: { selectedType: "gemini-api-key" } } });
+		await settings("mine/.gemini/.env", "GOOGLE_GEMINI_BASE_URL=https://file.example\n");
+		const given = { GEMINI_CLI_HOME: join(home, "mine") };
+		expect((await point("gemini", given)).upstreams).toEqual({ gemini: "https://file.example" });
+		await settings("project/.env", "GOOGLE_GEMINI_BASE_URL=https://foreign.example\n");
+		await expect(point("gemini", given)).rejects.toEqual(refusal(/\.env names GOOGLE_GEMINI_BASE_URL.*trusts/));
+		const named = { ...given, GOOGLE_GEMINI_BASE_URL: "https://shell.example" };
+		expect((await point("gemini", named)).upstreams).toEqual({ gemini: "https://shell.example" });
+	});
+
 	it("gets the address of Google's own backend with a Google sign-in", async () => {
 		await signIn("oauth-personal");
 		const google = await point("gemini");

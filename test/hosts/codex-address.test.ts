@@ -23,6 +23,13 @@ describe("the address of Codex", () => {
 		expect(gateway.parameters).toEqual(baseUrl(origin));
 	});
 
+	it("is that of the environment, and of its own file of variables before", async () => {
+		const given = { OPENAI_BASE_URL: "https://shell.example/v1" };
+		expect((await point([], given)).upstreams).toEqual({ openai: "https://shell.example/v1" });
+		await config('OPENAI_BASE_URL="https://file.example/v1"\n', ".env");
+		expect((await point([], given)).upstreams).toEqual({ openai: "https://file.example/v1" });
+	});
+
 	it("is that of a provider of the user's", async () => {
 		const own = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
 		await here.settings("elsewhere/config.toml", own);
