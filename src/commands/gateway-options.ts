@@ -6,7 +6,8 @@ import { aboveZero, addArchiving, repeatable } from "./usage.ts";
 export function addGatewayCommand(program: Command): void {
 	const stands = "Stand between a host and another MCP server, and shorten its large results.";
 	addArchiving(program, "gateway <server> [parameters...]", stands)
-		.usage("[options] (-- <command> [parameters...] | <url>)")
+		.usage("[options] ([--] <command> [parameters...] | <url>)")
+		.passThroughOptions()
 		.option(
 			"--max-tokens <count>",
 			"limit of a result in tokens (default: 4000, or the limit of truncate in the configuration)",

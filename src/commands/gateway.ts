@@ -32,7 +32,7 @@ export async function gateway(
 	options: GatewayCommandOptions,
 ): Promise<void> {
 	const shared = await gatewayOptions(options, [server, ...parameters]);
-	const url = parameters.length === 0 && /^https?:\/\//i.test(server) ? new URL(server) : undefined;
+	const url = parameters.length === 0 && /^https?:\/\//i.test(server) ? addressOf(server) : undefined;
 	if (url === undefined && options.header) refuseUsage("expected --header with the URL of a server");
 	const streams = { input: process.stdin, output: process.stdout };
 	if (url) {
@@ -43,6 +43,13 @@ export async function gateway(
 	} else process.exitCode = await serveCommand(server, parameters, { streams, shared });
 	shared.archive?.end();
 	process.stdin.destroy();
+}
+
+function addressOf(text: string): URL {
+	const url = URL.canParse(text) ? new URL(text) : refuseUsage("expected the URL of a server");
+	if (url.username !== "" || url.password !== "")
+		refuseUsage("expected a URL without a user and a password: give them by --header Authorization=VARIABLE");
+	return url;
 }
 
 /** The exit code of the server, or why it cannot be started, as a shell says it. */

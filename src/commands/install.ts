@@ -101,7 +101,7 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 	const command = local || isCheckout() ? enteredCommand() : undefined;
 	const start = serverStart({ platform: process.platform, command });
 	if (!isWritable(host)) {
-		const line = [start.command, ...start.args, "gateway", "--", "COMMAND", "ARGUMENTS"].join(" ");
+		const line = [start.command, ...start.args, "gateway", "COMMAND", "ARGUMENTS"].join(" ");
 		say(
 			`change ${files.join(", ")} by hand, since its comments would be lost if we did. The command of a server: ${line}`,
 		);

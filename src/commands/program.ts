@@ -58,6 +58,8 @@ export function createProgram(): Command {
 	const program = new Command("palimpsest")
 		.description("Keeps the context of tool-calling agents small without breaking it.")
 		.version(version)
+		// The gateway has a command with options of its own.
+		.enablePositionalOptions()
 		.addHelpText("after", examples)
 		// Commander quotes unknown options and values unchanged.
 		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutCredentials(withoutControls(text))) })

@@ -61,27 +61,27 @@ export function wrapServer(
 	{ host, name, start, options }: Named & { readonly start: ServerStart; readonly options: readonly string[] },
 ): string {
 	const { entry, command, list } = placesOf(text, { host, name });
-	const before = [...start.args, "gateway", ...options];
+	const words = wordsOf(entry);
+	const isInOneList = Array.isArray(entry.command);
+	// An empty list of arguments is told from none by a `--`. Some programs that read a host's file take it for their own.
+	const isMarked = words[0]?.startsWith("-") || (!isInOneList && words.length === 1);
+	const added = [...start.args, "gateway", ...options, ...(list && isMarked ? ["--"] : [])];
 	const raw = text.slice(command.start, command.end);
-	const words = (all: readonly string[]) => all.map((word) => JSON.stringify(word)).join(", ");
+	const written = (all: readonly string[]) => all.map((word) => JSON.stringify(word)).join(", ");
 	const comma = list?.items.length === 0 ? "" : ",";
 	const replaced = { ...command, replacement: JSON.stringify(start.command) };
-	if (Array.isArray(entry.command)) {
-		const added = [start.command, ...before, "--"];
-		const splice = insertion(command.start + 1, words(added) + comma);
-		return checked(text, [splice], { host, name, entry: { ...entry, command: [...added, ...entry.command] } });
+	if (isInOneList) {
+		const all = [start.command, ...added];
+		const splice = insertion(command.start + 1, written(all) + comma);
+		return checked(text, [splice], { host, name, entry: { ...entry, command: [...all, ...words] } });
 	}
-	const moved = String(entry.command);
+	const after = { ...entry, command: start.command, args: [...added, ...words] };
 	if (list) {
-		const splice = insertion(list.span.start + 1, `${words([...before, "--"])}, ${raw}${comma}`);
-		const args = [...before, "--", moved, ...listOf(entry.args)];
-		const after = { ...entry, command: start.command, args };
+		const splice = insertion(list.span.start + 1, `${written(added)}, ${raw}${comma}`);
 		return checked(text, inOrder(replaced, splice), { host, name, entry: after });
 	}
-	// Without `--`, there were no arguments.
-	const all = `[${words(before)}, ${raw}]`;
+	const all = `[${written(added)}, ${raw}]`;
 	const member = host.format === "json" ? `, "args": ${all}` : `\nargs = ${all}`;
-	const after = { ...entry, command: start.command, args: [...before, moved] };
 	return checked(text, [replaced, insertion(command.end, member)], { host, name, entry: after });
 }
 
@@ -106,7 +106,6 @@ export function unwrapServer(text: string, { host, name }: Named): string {
 	const place = list.items[at] as Span;
 	const replaced = { ...command, replacement: text.slice(place.start, place.end) };
 	const between = text.slice(command.end, list.span.start);
-	// Without `--`, there were no arguments.
 	if (words[at - 1] !== "--" && args.length === 0 && /^(?:,\s*"args"\s*:\s*|\s*args\s*=\s*)$/.test(between)) {
 		const splice = { start: command.end, end: list.span.end, replacement: "" };
 		return checked(text, inOrder(replaced, splice), { host, name, entry: { ...others, command: server } });

@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
 import { modes, newerClient } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";
+import { runCli } from "../support/run-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { httpServer } from "./http-server.ts";
 
@@ -114,6 +115,15 @@ describe("a server over HTTP", () => {
 		await once(child.stdout, "data");
 		child.kill("SIGTERM");
 		expect(await ended).toEqual([0, null]);
+	});
+
+	it.each([
+		["https://", "expected the URL of a server"],
+		["http://me:pa55word@127.0.0.1/mcp", "expected a URL without a user and a password"],
+	])("is refused as %s", async (address, reason) => {
+		const { code, lines } = await runCli(["gateway", address], { folder: await scratchFolder() });
+		expect([code, lines[0]]).toEqual([2, expect.stringContaining(reason)]);
+		expect(lines.join()).not.toContain("pa55");
 	});
 
 	it("that is not there answers with an error", async () => {

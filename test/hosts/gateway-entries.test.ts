@@ -39,7 +39,7 @@ describe("an entry behind the gateway", () => {
 		const text = `{\n  "mcpServers": {"other": {"command":"x"}, "fs": ${entry}},\n "more": 1e3 }`;
 		const wrapped = wrap(text, desktop);
 		const { command, args, ...others } = entryIn(wrapped);
-		expect([command, ...(args ?? [])]).toEqual(["npx", ...before, "--", ...words]);
+		expect([command, ...(args ?? [])]).toEqual(["npx", ...before, ...(words.length === 1 ? ["--"] : []), ...words]);
 		const { command: _command, args: _args, ...same } = entryIn(text);
 		expect(others).toEqual(same);
 		expect(enteredServers(wrapped, desktop).map(({ kind }) => kind)).toEqual(["command", "gateway"]);
@@ -68,7 +68,7 @@ describe("an entry behind the gateway", () => {
 	it("may have its command in one list with the arguments", () => {
 		const text = '{"mcp": {"fs": {"type": "local", "command": [ "node", "x" ], "enabled": true}}}';
 		const wrapped = wrap(text, opencode);
-		expect(JSON.parse(wrapped).mcp.fs.command).toEqual(["npx", ...before, "--", "node", "x"]);
+		expect(JSON.parse(wrapped).mcp.fs.command).toEqual(["npx", ...before, "node", "x"]);
 		expect(unwrapServer(wrapped, { host: opencode, name: "fs" })).toBe(text);
 	});
 
