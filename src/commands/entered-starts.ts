@@ -52,11 +52,9 @@ export async function toolsOffered(
 ): Promise<{ readonly tools: number } | { readonly problem: string }> {
 	let tools = 0;
 	const isDone = (output: string): boolean => {
-		const answer = output
-			.split("\n")
-			.slice(0, -1)
-			.map(messageIn)
-			.find(({ id }) => id === 2);
+		const answers = output.split("\n").slice(0, -1).map(messageIn);
+		// Behind the gateway, an error also says that the server has ended.
+		const answer = answers.find(({ id, error }) => id === 2 && (error === undefined || hasNoTools(error)));
 		tools = listOf(objectOf(answer?.result).tools).length;
 		return answer !== undefined;
 	};
@@ -72,6 +70,8 @@ export async function toolsOffered(
 function spawnServer({ command, args, env, cwd = homedir() }: OwnStart) {
 	return spawn(command, args, { cwd, stdio: ["pipe", "pipe", "ignore"], env: { ...process.env, ...env } });
 }
+
+const hasNoTools = (error: unknown) => objectOf(error).code === -32_601;
 
 /** A server may write other lines. */
 function messageIn(line: string): JsonObject {

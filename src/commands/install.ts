@@ -223,6 +223,7 @@ function isOnlyPlugin(plugin: PluginHost | undefined): boolean {
 
 function findHost(name: string): ServerHost {
 	const known = [...serverHosts, ...onlyPlugins].map((host) => host.name);
+	if (onlyPlugins.some((host) => host.name === name)) refuseUsage(`${name} has no MCP servers in a file that is known`);
 	return serverHosts.find((host) => host.name === name) ?? refuseUnknown("host", name, known);
 }
 

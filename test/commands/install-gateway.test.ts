@@ -80,10 +80,13 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		const { text } = await run("doctor", "--http", "127.0.0.1:0", "--archive", "none");
 		// An option behind the command is its own.
 		expect(text).toMatch(/gateway +claude-desktop small: 1\d tools/);
-		await writeFile(file, entered({ gone: { command: "/no/such" } }));
+		const ends = { command: process.execPath, args: ["-e", "process.exit(3)"] };
+		await writeFile(file, entered({ gone: { command: "/no/such" }, ends }));
 		await run("install", "claude-desktop", "--gateway");
 		expect((await run("doctor", "--http", "127.0.0.1:0")).text).toMatch(
-			/FAILED +gateway +claude-desktop gone: fails \(it ended with exit code 127\)/,
+			/FAILED +gateway +claude-desktop gone: fails \(it ended with exit code 127\), claude-desktop ends: .* exit code 3\)/,
 		);
+		const refused = await run("install", "pi", "--gateway");
+		expect([refused.code, refused.lines[0]]).toEqual([2, expect.stringContaining("pi has no MCP servers")]);
 	});
 });
