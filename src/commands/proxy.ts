@@ -10,7 +10,7 @@ import { anyProgram } from "../hosts/any-program.ts";
 import type { LaunchedProgram } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
 import { ownCommandLine, shellWord } from "../hosts/own-command.ts";
-import { isLoopback } from "../http/address.ts";
+import { hostInUrl, isLoopback } from "../http/address.ts";
 import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
@@ -51,7 +51,8 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 
 /** `palimpsest proxy`: runs until a signal ends it. */
 export async function proxy(options: ProxyCommandOptions): Promise<void> {
-	const { host = "127.0.0.1", port = defaultPort, holdout, log: kind = "text" } = options;
+	const { port = defaultPort, holdout, log: kind = "text" } = options;
+	const host = (options.host ?? "127.0.0.1").replace(/^\[(.*)\]$/, "$1");
 	if (!isLoopback(host)) {
 		const message = `Expected --host to be on loopback; got ${JSON.stringify(host)}. This proxy has neither TLS nor a token, and serving other machines needs both: put a server that has them in front of it.`;
 		throw new PalimpsestError("invalid_argument", message);
@@ -70,6 +71,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
 			figures: openFigures({ keep: keptFigures(policy, options) }),
+			host,
 			port,
 			upstreams,
 			policy,
@@ -82,7 +84,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			log,
 		});
 		await warnIfUnusable(archive, { options, log });
-		const url = `http://127.0.0.1:${running.port}`;
+		const url = `http://${hostInUrl(host)}:${running.port}`;
 		// Before the announcement, whose readers may end the proxy.
 		const ended = untilSignal();
 		const data = { event: "listening", url, archive: archive?.location ?? "none" };

@@ -23,7 +23,9 @@ import { createProxyMetrics } from "./metrics.ts";
 import { checkUpstreams, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 
 interface ProxyOptions {
-	/** On loopback; 0 takes a free one. */
+	/** On loopback. Absent: 127.0.0.1. */
+	readonly host?: string | undefined;
+	/** 0 takes a free one. */
 	readonly port: number;
 	/** Base URLs. A request for another API is refused. */
 	readonly upstreams: Upstreams;
@@ -134,7 +136,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		socket.on("error", () => {});
 		socket.end("HTTP/1.1 426 Upgrade Required\r\nUpgrade: HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 	});
-	const port = await listen(server, { host: "127.0.0.1", port: options.port });
+	const port = await listen(server, { host: options.host ?? "127.0.0.1", port: options.port });
 	const settled = async (): Promise<void> => {
 		while (running.underWay.size > 0) await Promise.allSettled(running.underWay);
 	};

@@ -22,9 +22,9 @@ async function startCommand(folder: string, ...options: readonly string[]) {
 	child.stderr.on("data", (piece: Buffer) => {
 		stderr += piece;
 	});
-	await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(stderr) || child.exitCode !== null, 20_000);
-	const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(stderr)?.[1] ?? "";
-	return { child, port, url: `http://127.0.0.1:${port}`, stderr: () => stderr };
+	await until(() => /http:\/\/127\.0\.0\.\d:\d+/.test(stderr) || child.exitCode !== null, 20_000);
+	const [url = "", port = ""] = /http:\/\/127\.0\.0\.\d:(\d+)/.exec(stderr) ?? [];
+	return { child, port, url, stderr: () => stderr };
 }
 
 /** As `early` of the proxy's tests: its options, and a wait for what is planned beside the requests. */
@@ -203,6 +203,14 @@ describe("palimpsest proxy", () => {
 		const { code, lines } = await runCli(["proxy", "--port", "0", ...options], { folder });
 		expect(code).not.toBe(0);
 		expect(lines.join("\n")).toContain(words);
+	});
+
+	it.skipIf(process.platform === "darwin")("listens at the address of --host", async () => {
+		const folder = await scratchFolder();
+		const proxy = await startCommand(folder, "--host", "127.0.0.2");
+		expect(proxy.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
+		const { text } = await runCli(["proxy", "status"], { folder });
+		expect(text).toContain(`${proxy.url}/palimpsest/ (process ${proxy.child.pid},`);
 	});
 
 	it("says before it serves that its archive cannot be used", async () => {
