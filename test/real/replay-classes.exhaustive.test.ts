@@ -51,11 +51,16 @@ describe.skipIf(!hasRealData)("the classes of prices on the development set", as
 	for (const model of hasRealData ? classes : []) reports.set(model, await reportOf(model));
 	const all = [...reports];
 
-	it("README has what the command prints", () => {
+	it("the page on replay has what the command prints for two models", () => {
 		const models = all.slice(0, 2).map(([model, report]) => {
 			return { model, report: { ...report, policies: inReadme.map((name) => of(report, name)) } };
 		});
-		expect(read("README.md")).toContain(modelsText(models));
+		expect(read("docs/replay.md")).toContain(modelsText(models));
+	});
+
+	it("README has the bills and faults of its policies at the prices of each model", () => {
+		const rows = inReadme.map((name) => row([name, ...all.map(([, report]) => shown(of(report, name)))]));
+		expect(read("README.md")).toContain(rows.join(""));
 	});
 
 	it("the page of evidence has these bills, faults and price steps", () => {
