@@ -236,7 +236,7 @@ function breakOnResume(now: SeenRequest, compared: Comparison): CacheBreak | und
 }
 
 function pauseText(pause: number | undefined, { lifetime }: CacheTerms): string {
-	const lives = `the cache lives ${minutes(lifetime)}`;
+	const lives = `the cache lasts ${minutes(lifetime)}`;
 	return pause === undefined ? lives : `${minutes(pause)} since the last request; ${lives}`;
 }
 

@@ -128,7 +128,7 @@ function causeOf(
 	if (seconds > lifetime)
 		return {
 			cause: "pause",
-			detail: `${duration(seconds)} since the call before; the cache lives ${duration(lifetime)}`,
+			detail: `${duration(seconds)} since the call before; the cache lasts ${duration(lifetime)}`,
 		};
 	const compacted = event("compaction");
 	if (compacted || (!before.isSent && now.isSent))
@@ -170,7 +170,7 @@ function reasoningLeftOut({ now, turn }: Between, { messages }: Transcript): Fou
 	// Anthropic may find no entry there, and then reads the tools and the system prompt alone.
 	const least = now.isClaude ? 0 : turn.usage.inputTokens * (1 - errorShare) - leastTokens;
 	if (!hasReasoned || now.usage.cachedTokens < least) return undefined;
-	return { cause: "reasoning", detail: "that of the last turn was left out" };
+	return { cause: "reasoning", detail: "the reasoning of the last turn was left out" };
 }
 
 /** OpenAI keeps its cache on several machines, so less may be read than what came before that reasoning. */

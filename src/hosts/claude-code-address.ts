@@ -28,7 +28,7 @@ export async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointi
 	const flag = environmentIn(own ?? {});
 	const variables: Variables = { ...environment, ...files, ...flag, ...managed };
 	if (variables.ANTHROPIC_UNIX_SOCKET)
-		throw refusedLaunch(title, "ANTHROPIC_UNIX_SOCKET is set, which takes its requests past any address. Unset it");
+		throw refusedLaunch(title, "ANTHROPIC_UNIX_SOCKET is set, so its requests use no address. Unset it");
 	const { upstreams, set } = addresses(variables, where);
 	const ofSettings: Variables = { ...files, ...flag, ...managed };
 	// Those of the settings would replace those that we set.
@@ -78,7 +78,8 @@ interface Addresses {
 
 function addresses(variables: Variables, { origin, firstParty }: LaunchSurroundings): Addresses {
 	for (const name of ["CLAUDE_CODE_USE_ANTHROPIC_AWS", "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD"])
-		if (isYes(variables[name])) throw refusedLaunch(title, `${name} is set, and the proxy does not know that service`);
+		if (isYes(variables[name]))
+			throw refusedLaunch(title, `${name} is set, and the proxy does not support that service`);
 	const [useBedrock, useFoundry, useMantle, useVertex] = ["BEDROCK", "FOUNDRY", "MANTLE", "VERTEX"].map((name) =>
 		isYes(variables[`CLAUDE_CODE_USE_${name}`]),
 	);

@@ -193,7 +193,7 @@ function planFollowUp(given: {
 }): { readonly edits: readonly InsertEdit[]; readonly report: FollowUpReport } {
 	const { source, response, locale, meter } = given;
 	if (!source.format.write.appends) {
-		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`;
+		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}) (its program writes the messages). Leave \`last_response\` out.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const broken_calls = response.calls.filter((call) => !call.isUsable).length;

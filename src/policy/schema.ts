@@ -223,7 +223,7 @@ const truncate = section("Cutting one large text, and large results in the guard
 	),
 	command_chars: absentOr(
 		largeNumber,
-		"The same for what a command prints that runs something, lists files or writes, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
+		"The same for the output of commands that run something, list files or write, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
 	),
 	max_tokens: absentOr(
 		largeNumber.min(1),

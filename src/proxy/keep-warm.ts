@@ -112,7 +112,7 @@ export function createKeepWarm(what: {
 		ledger.pinged("failed");
 		// A request of the conversation ended it.
 		if (held.get(conversation) !== one) return;
-		const message = `A ping to keep the cache warm failed (${reason}); this pause gets no other.`;
+		const message = `A ping to keep the cache warm failed (${reason}); no other follows in this pause.`;
 		log?.({ level: "info", message, data: { event: "ping_failed" } });
 		forget(conversation);
 	};

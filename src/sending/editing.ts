@@ -220,7 +220,7 @@ async function inPath<Written, Planned>(
 	return planned;
 }
 
-const tooLong = new Error("The plan takes too long for the path of a request.");
+const tooLong = new Error("The plan takes too long for a request to wait.");
 
 function workedMs(): number {
 	const { user, system } = process.cpuUsage();

@@ -13,7 +13,7 @@ import {
 import { liveConversation, liveStatus } from "./live-fixture.ts";
 
 describe("the large figures", () => {
-	it("are those of the sums, with the pings as a cost", () => {
+	it("come from the sums, with the pings as a cost", () => {
 		const one = liveConversation(24);
 		const tiles = tilesOf(liveStatus([one]));
 		const [usd, saved] = [one.usd as number, one.usd_saved as number];
@@ -35,7 +35,7 @@ describe("the large figures", () => {
 		const untold = { usd_saved: null, usd_untold_requests: 24, billed_unedited: null, untold_requests: 24 };
 		const [dollars, , ratio] = tilesOf(liveStatus([one], { edited: { ...one, ...untold } }));
 		for (const tile of [dollars, ratio])
-			expect(tile).toMatchObject({ value: "unknown", detail: "the bill without edits cannot be told" });
+			expect(tile).toMatchObject({ value: "unknown", detail: "the bill without edits is unknown" });
 		const some = tilesOf(liveStatus([one], { edited: { ...one, usd_untold_requests: 3 } }));
 		expect(some[0]?.detail).toMatch(/^paid \$[\d.]+, \$0\.018 of it for pings; unknown for 3 requests$/);
 	});
