@@ -24,7 +24,7 @@ describe("what an upstream is seen to do", () => {
 		["repeats no more than 4 000 tokens", answered(0, 4_000)],
 		["repeats nothing, since the cache had expired", answered(0, 0)],
 		["was not to be cached", answered(0, 9_000, false)],
-	])("does not hang on a request that %s", (_, request) => {
+	])("does not depend on a request that %s", (_, request) => {
 		expect(learnt(...Array.from({ length: 9 }, () => request))).toEqual(nothingObserved);
 	});
 
@@ -52,7 +52,7 @@ describe("what an upstream is seen to do", () => {
 			expect(record.of(api, model)).toEqual(nothingObserved);
 	});
 
-	it("is remembered for so many models only, since names come from requests", () => {
+	it("is remembered for a limited number of models, since names come from requests", () => {
 		const record = createCachingRecord();
 		record.learn("openai", "first", answered(1, 0));
 		for (let count = 0; count < 600; count += 1) record.learn("openai", `model ${count}`, answered(1, 0));

@@ -80,7 +80,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(stale.lines).toEqual([expect.stringMatching(/^palimpsest: \[stale_edit\] /)]);
 	});
 
-	it("hides old results without asking anybody", async () => {
+	it("hides old results without a model", async () => {
 		const { code, text, lines } = await compact(conversationNamed("hidden"), [], asking());
 		expect(code).toBe(0);
 		expect(text.match(/Observation masquée/g)).toHaveLength(7);

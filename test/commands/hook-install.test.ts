@@ -246,7 +246,7 @@ it("refuses a limit that the hook would refuse in every call", async () => {
 	expect(await isThere(settings)).toBe(false);
 });
 
-it("shows changed lines with three lines around them, whatever ends the lines of the file", async () => {
+it("shows changed lines with three lines around them, for every kind of line end", async () => {
 	const between = Array.from({ length: 9 }, (_, index) => `    "Event${index}": [],`);
 	const hooks = ['    "PostToolUse": [],', ...between, '    "SessionStart": []'];
 	await writeFile(settings, ["{", '  "hooks": {', ...hooks, "  }", "}"].join("\r\n"));

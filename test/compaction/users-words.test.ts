@@ -140,7 +140,7 @@ describe("what hosts put into a person's text", () => {
 describe("by message, the words of a person", () => {
 	const textsOf = (messages: readonly unknown[]) => usersTexts(readConversation({ messages }, "auto"));
 
-	it("are those of users alone, and a summary's those below it", () => {
+	it("come from users alone, and for a summary from the text below it", () => {
 		const framed = frameSummary({ summary: "They said hello.", locale: "en", words: ["Task.", "Never push."] });
 		const bare = frameSummary({ summary: "They said hello.", locale: "fr" });
 		expect(

@@ -102,7 +102,7 @@ describe("a draft", () => {
 		expect(made.plan().map(({ kind }) => kind)).toEqual(["insert", "replace"]);
 	});
 
-	it("knows the sizes of messages and what is saved, with what is fixed", () => {
+	it("has the sizes of messages and the savings, fixed edits included", () => {
 		const made = draft();
 		expect(made.saved()).toEqual(size(0, 0, 0));
 		made.add(replace([0, "a"], { before: size(100, 50, 3), after: size(10, 5, 1) }));
@@ -150,7 +150,7 @@ describe("totals", () => {
 		expect([totalsOf([insert("message")]).added, totalsOf([insert("part")]).added]).toEqual([1, 0]);
 	});
 
-	it("tell which edits take a message out", () => {
+	it("say which edits remove a message", () => {
 		const taken = (kind: "replace" | "insert" | "remove", reason: Edit["reason"]) =>
 			takesMessageOut({ ...replace([0]), kind, reason } as Edit);
 		expect([taken("remove", "drop"), taken("insert", "drop"), taken("replace", "summary")]).toEqual([true, true, true]);

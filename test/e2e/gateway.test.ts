@@ -191,7 +191,7 @@ describe("a server behind the gateway", () => {
 });
 
 describe.each(modes)("a client of the newer SDK in mode %j", (mode) => {
-	it("reaches a server of its era, whose large results are cut", async () => {
+	it("reaches a server of its era, and large results are cut", async () => {
 		const { cwd, env } = await environmentOf({});
 		const parameters = parametersOf({ options: ["--max-tokens", "500"], server: [process.execPath, builtCli] });
 		const client = newerClient(mode);

@@ -29,7 +29,7 @@ describe("a list of tools", () => {
 		[[], ["a", "b", "c", "z"]],
 		[["c"], ["c", "z"]],
 		[["none"], ["z"]],
-	])("holds those of --only %j and the added one", (only, names) => {
+	])("holds the tools of --only %j and the added one", (only, names) => {
 		const { tools: left } = JSON.parse(edited(text, { ...all, only }, { name: "z" }));
 		expect(left.map(({ name }: { name: string }) => name)).toEqual(names);
 	});

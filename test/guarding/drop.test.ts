@@ -137,7 +137,7 @@ describe("planDrop", () => {
 		expect(dropped(inTurn, 10, { keep_last_messages: 2 })).toEqual([1]);
 	});
 
-	it("keeps the results of calls that the task makes, and calls whose result is no longer sent", () => {
+	it("keeps the results of calls that the task makes, and calls with a result that is no longer sent", () => {
 		const asking = messageOf({ role: "user", calls: [{ id: "a", name: "ls" }] });
 		const chat = transcriptOf(asking, answering("a"), plain("assistant"), plain("user"));
 		expect(dropped(chat, 1_000, { pin_task: true })).toEqual([2]);

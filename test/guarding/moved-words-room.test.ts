@@ -165,7 +165,7 @@ describe("the message of the words", () => {
 		}
 	});
 
-	it("is one of several values, whose others go with it", () => {
+	it("is one of several values, and the others go with it", () => {
 		const paths = [[2], [20]];
 		const edits = edited({ fields: { 2: { paths } } });
 		expect(edits.slice(0, 4)).toEqual(["remove drop 1", "replace summary 2", "remove summary 2", "remove drop 3"]);

@@ -102,7 +102,7 @@ describe("locateValues", () => {
 		expect(textAt(text, path)).toBe(expected);
 	});
 
-	it("begins where it is told to, and ends after the value", () => {
+	it("begins at the given place, and ends after the value", () => {
 		const tree = pathTree([["a"]]);
 		expect(locateValues('xx {"a":1} {"a":2}', 2, tree)).toEqual({ start: 3, end: 10 });
 		expect(nodeAt(tree, ["a"])).toMatchObject({ span: { start: 8, end: 9 } });

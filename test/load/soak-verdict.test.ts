@@ -55,7 +55,7 @@ it.each<[string, SoakLine[]]>([
 	expect(broken(lines)).toEqual([what]);
 });
 
-it("judges nothing of which the system does not tell", () => {
+it("judges only figures that the system provides", () => {
 	const nothing = { resident: undefined, descriptors: undefined, threads: undefined };
 	const claims = judgeSoak(linesOf(() => nothing, nothing));
 	expect(claims.flatMap(({ what, holds }) => (holds === undefined ? [what] : []))).toEqual([

@@ -59,7 +59,7 @@ describe("readHistory", () => {
 	});
 });
 
-describe("masking a conversation whose model binds its reasoning", () => {
+describe("masking a conversation with bound reasoning", () => {
 	const never = Number.POSITIVE_INFINITY;
 	const mask: NonNullable<PolicyLayer["mask"]> = {
 		window_turns: 2,
@@ -98,7 +98,7 @@ describe("masking a conversation whose model binds its reasoning", () => {
 		expect(firstMasking(asking, { share: 1 })).toBe(start);
 	});
 
-	it("acts where the cache is lost or the context is over the budget, whatever it loses", () => {
+	it("acts where the cache is lost or the context is over the budget, at any loss of reasoning", () => {
 		expect(firstMasking(turns, { share: 1, coldAt: new Set([31]) })).toBe(31);
 		expect(firstMasking(turns, { share: 1, budget: 30_000 })).toBeLessThan(firstMasking(turns, { share: 1 }));
 	});

@@ -98,7 +98,7 @@ describe("findIdentifiers", () => {
 		expect(found(`x ${text} y`)).toEqual(expected);
 	});
 
-	it("keeps signs within an identifier, and tells a number of letters from a hash", () => {
+	it("keeps signs within an identifier, and distinguishes letters from a hash", () => {
 		expect(found("-a/b?c=d.ts")).toEqual(["path a/b?c=d.ts"]);
 		expect(found(".,:totalPrice")).toEqual(["name totalPrice"]);
 		expect(found("a=b/c.ts")).toEqual(["path a=b/c.ts"]);

@@ -58,7 +58,7 @@ describe("A command is known by its program", () => {
 	});
 });
 
-describe("Text within a script is no command", () => {
+describe("Text within a script is not a command", () => {
 	it.each<[string, TargetKind]>([
 		["echo 'npm test; ls'", "other"],
 		['echo "a \\" && npm test"', "other"],

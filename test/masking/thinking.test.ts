@@ -64,7 +64,7 @@ describe("affectedThinking", () => {
 		]);
 	});
 
-	it("finds thoughts of a message in front of which another is put, and those after an item put into their list", () => {
+	it("finds thoughts of a message after an inserted message, and thoughts after an item inserted into their list", () => {
 		const put = (message: number, path: readonly (string | number)[], inserts: "message" | "part") => {
 			const insert = { kind: "insert", reason: "summary", before: noSize, after: noSize, value: {} } as const;
 			return affectedBy([{ ...insert, message, path, inserts }]);

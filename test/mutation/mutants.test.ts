@@ -16,7 +16,7 @@ const mutant: Mutant = {
 };
 
 describe("a mutant", () => {
-	it("is named after its place, whose lines and columns begin with 1", () => {
+	it("is named after its place, with lines and columns from 1 on", () => {
 		expect(nameOf(mutant)).toBe("src/masking/mask.ts:3:5-3:10 EqualityOperator a <= b");
 	});
 

@@ -69,7 +69,7 @@ describe("a strategy of the user", () => {
 		expect(outcome.conversation).toEqual(change(session as never));
 	});
 
-	it("is told the window, the reserve and the tokens", async () => {
+	it("gets the window, the reserve and the tokens", async () => {
 		const given: unknown[] = [];
 		const strategy: CompactionStrategy = {
 			compact(context) {

@@ -31,7 +31,7 @@ describe("the strategy of a call", () => {
 			})(),
 			"own",
 		],
-	])("may be %s, whose name is reported", async (_, strategy, name) => {
+	])("may be %s, and its name is reported", async (_, strategy, name) => {
 		expect(await strategyOfCall({ named: strategy, policy, answer: none })).toEqual({
 			kind: "external",
 			name,

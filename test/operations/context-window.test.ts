@@ -30,7 +30,7 @@ describe("the tokens that a caller gives", () => {
 });
 
 describe("the window", () => {
-	it("is that of the caller, else of the policy, else of the model, else the assumed one", async () => {
+	it("comes from the caller, else the policy, else the model, else it is assumed", async () => {
 		const known = (layer: PolicyLayer, contextWindow?: number, model?: string) =>
 			knownContextWindow({ policy: policyOf(layer), contextWindow, model });
 		const override = { guard: { context_window_override: 5_000 } };

@@ -49,7 +49,7 @@ describe("the model of a call", () => {
 		modelOfCall(named, document, policyOf(model === undefined ? {} : { guard: { model } }));
 	const messages = [{ role: "user", content: "Go." }];
 
-	it("is the one that is named, else that of the request body, else the policy's", () => {
+	it("is the named one, else the request body's, else the policy's", () => {
 		expect(of({ model: "a", messages }, "b", "c")).toBe("b");
 		expect(of({ model: "a", modelId: "d", messages }, undefined, "c")).toBe("a");
 		expect(of({ modelId: "d", messages }, undefined, "c")).toBe("d");

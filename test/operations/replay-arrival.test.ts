@@ -27,8 +27,8 @@ async function figures(names: string, ...quoted: readonly number[]) {
 	return replay.report().policies;
 }
 
-describe("a conversation whose results are cut as they arrive", () => {
-	it("has the results that were over the limit within it, and tells which strings are gone", () => {
+describe("a conversation with results that are cut as they arrive", () => {
+	it("has the results over the limit cut to it, and lists the removed strings", () => {
 		const arrived = startArrivals(readConversation(conversation(0)))(
 			policyOf({ truncate: { max_chars: 2_000, strategy: "auto" } }),
 		);
@@ -45,7 +45,7 @@ describe("a conversation whose results are cut as they arrive", () => {
 		expect(lines.some((line) => arrived?.hides(1, "lines", line))).toBe(false);
 	});
 
-	it("is the same for policies that cut alike, and absent for one that cuts nothing", () => {
+	it("is the same for policies with the same cuts, and absent for one without cuts", () => {
 		const arrivedUnder = startArrivals(readConversation(conversation(0)));
 		const layer = { truncate: { max_chars: 2_000 } };
 		expect(arrivedUnder(policyOf(layer))).toBe(arrivedUnder(policyOf({ ...layer, mask: { window_turns: 3 } })));

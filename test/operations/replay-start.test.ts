@@ -104,7 +104,7 @@ describe("the figures", () => {
 		[2, "stride:4:2"],
 		[3, "break_even:2"],
 		[4, "balanced:high"],
-	])("of policy %i, %s, equal those of masking every prefix separately", async (index, name) => {
+	])("of policy %i, %s, equal the figures of masking every prefix separately", async (index, name) => {
 		const all: { naive: Awaited<ReturnType<typeof naively>>; figures: PolicyFigures }[] = [];
 		for (const [place, one] of conversations.entries()) {
 			const naive = await naively(messagesOf(one.conversation), index);
@@ -168,7 +168,7 @@ describe("the figures", () => {
 		expect(named(policies, "terse").input_tokens).toBeLessThan(named(policies, "wordy").input_tokens);
 	});
 
-	it("of the offline benchmark equal those of one masking", async () => {
+	it("of the offline benchmark equal the figures of one masking", async () => {
 		for (const [index, one] of conversations.entries()) {
 			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
 			expect(report.files[index]).toMatchObject({

@@ -203,7 +203,7 @@ describe("the result of each preset on a conversation", () => {
 		["a window that fits after masking", 12_000],
 		["a window that fits only after dropping", 9_500],
 		["a window that always overflows", 8_200],
-	])("is that of mask when that is enough, else that of guard: %s", async (_what, contextWindow) => {
+	])("comes from mask when that is enough, else from guard: %s", async (_what, contextWindow) => {
 		const conversation = { messages: [...agentConversation(25), ...workingConversation().messages.slice(2)] };
 		const archive = await openArchive({ where: "memory" });
 		for (const given of [undefined, archive]) {

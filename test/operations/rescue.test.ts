@@ -64,7 +64,7 @@ describe("rescueConversation", () => {
 		expect(counted.report.tokens.after).toBeLessThan(40_000);
 	});
 
-	it("knows that the usage has a result once that Gemini CLI records twice", async () => {
+	it("counts a result once in the usage that Gemini CLI records twice", async () => {
 		const result = (id: string) => [
 			{ functionResponse: { id, name: "read_file", response: { output: outputOf(id, 80) } } },
 		];

@@ -161,7 +161,7 @@ describe("the proxy by itself", () => {
 		expect(clock.waiting()).toBe(0);
 	});
 
-	it("takes a program whose connection is closed for one that has left", async () => {
+	it("takes a program with a closed connection for one that has ended", async () => {
 		const { clock, upstream, agent, proxy } = await ask();
 		agent.destroy();
 		// The proxy reads the end of that connection before a request on another.

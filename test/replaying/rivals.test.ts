@@ -44,7 +44,7 @@ describe("clear:TRIGGER:KEEP:AT_LEAST", () => {
 });
 
 describe("last:N:EVERY", () => {
-	it("keeps the last N observations at each call, of which the task is the first", () => {
+	it("keeps the last N observations at each call, and counts the task as the first", () => {
 		const found = resultsWhenMasked(read(agent(6, 100)), { kind: "last", keep: 2, every: 1 });
 		expect(found).toEqual([3, 4, 5, 6, undefined, undefined]);
 	});
