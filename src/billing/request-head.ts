@@ -32,7 +32,7 @@ const mostTools = 500;
 export const billingHeader = "x-anthropic-billing-header:";
 
 /**
- * Reads the head of a request in any of the APIs. Breakpoints are no part of it, since moving one changes no prompt. The
+ * Reads the head of a request in any of the APIs. Breakpoints are not part of it, since moving one changes no prompt. The
  * tools of the head before are taken over if they are the same.
  */
 export function headOf(

@@ -34,7 +34,7 @@ interface UneditedBill {
 	readonly billed: number;
 	/** Tokens that were sent before and again, in those of the provider; 0 if its cache had expired. */
 	readonly repeated: number;
-	/** Whether the bill hangs on a loss of the cache of which no cause is known. */
+	/** Whether the bill depends on a loss of the cache without a known cause. */
 	readonly isUnexplained: boolean;
 }
 

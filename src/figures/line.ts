@@ -59,7 +59,7 @@ export interface ResultLine extends Origin {
 	readonly chars_after: number;
 }
 
-/** A request of which the provider read less from its cache than had been sent before. */
+/** A request with less read from the provider's cache than was sent before. */
 export interface BreakLine extends Origin {
 	readonly kind: "break";
 	readonly model?: string | undefined;

@@ -37,7 +37,7 @@ export interface GatewayOptions {
 	/** `read` are the messages of the line; absent if it is not JSON. */
 	readonly toServer: (line: Buffer, read?: ReadLine) => void;
 	readonly log: Log;
-	/** Absent if nobody reads it. */
+	/** Absent if it has no reader. */
 	readonly onCallEnd?: OnCallEnd | undefined;
 	/** Gets the characters of a result that is cut. */
 	readonly onCut?: ((chars: { readonly before: number; readonly after: number }) => void) | undefined;
@@ -207,7 +207,7 @@ export function createGateway(options: GatewayOptions) {
 		note(request, { outcome: code === undefined ? "ok" : "error", code, report, bytesOut: line.length });
 	}
 
-	/** `undefined` for an answer that passes as it is. */
+	/** `undefined` for an answer that passes unchanged. */
 	function changeOf(answer: Answer, bytes: number): Promise<Change> | undefined {
 		const { result, request } = answer;
 		const asked = request.asked.kind === "task" ? tasks.get(request.asked.taskId) : request.asked;

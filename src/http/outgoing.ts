@@ -53,7 +53,7 @@ export function openConnection(
 	const ways = [wayWith(trustFile(network.NODE_EXTRA_CA_CERTS))];
 	let trustsSystem = false;
 
-	/** Whether there is a way that trusts more. Node knows its own authorities alone, and the system's cost time. */
+	/** Whether a way that trusts more is left. Node has its own authorities alone, and loading the system's takes time. */
 	const hasOther = (used: Way | undefined): boolean => {
 		if (used === ways.at(-1) && !trustsSystem) {
 			trustsSystem = true;

@@ -72,7 +72,7 @@ export function startReasoning(reasoning: BoundReasoning | undefined, messages: 
 			const { role, results } = messages[message] as Message;
 			if (role === "user" && results.length === 0) turnStart = message;
 		},
-		/** Makes the reasoning after a message invalid, and tells of which messages, and how many tokens. */
+		/** Makes the reasoning after a message invalid. Returns its messages and tokens. */
 		invalidate(after: number, leave: (message: number, own: number) => void): void {
 			for (let message = places.at(-1); message !== undefined && message > after; message = places.at(-1)) {
 				const own = valid[message] as number;

@@ -42,7 +42,7 @@ export interface ServerOptions {
 	readonly findProxy?: ToolContext["findProxy"];
 }
 
-/** The tools, resources and prompts of a server, in every era of the protocol. Only the binder of an era knows an SDK. */
+/** The tools, resources and prompts of a server, in every era of the protocol. Only the binder of an era uses an SDK. */
 export function createOffer(options: ServerOptions) {
 	const { policySource, archive, compaction, allowedPaths = [], sharesFiles } = options;
 	const offered = (options.tools ?? tools).filter((tool) => archive || tool !== recallOriginal);

@@ -127,7 +127,7 @@ const truncateForms = {
 	},
 };
 
-/** Hosts show either the structured content of an answer or its blocks, the first of which repeats that. */
+/** Hosts show either the structured content of an answer or its blocks. The first block repeats that content. */
 function shownOf(answer: Answer): readonly string[] {
 	const json = JSON.stringify(answer);
 	const blocks = answer[beside]?.blocks ?? [];

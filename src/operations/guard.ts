@@ -230,7 +230,7 @@ function writeAtEnd(given: {
 	const size = sizeOf(text, meter.countTokens);
 	const edit = { kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } } as const;
 	const end = located.messages.length - 1;
-	// An API that wants user and assistant in turn refuses a second message of the same role.
+	// An API that requires user and assistant in turn refuses a second message of the same role.
 	if (part && transcript.inTurn && behind === role) {
 		const lists = part.lists.map((list) => [...located.base, end, ...list]);
 		const list = lists.find((one) => Array.isArray(valueAt(source.document, one))) ?? [];

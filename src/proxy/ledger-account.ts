@@ -4,7 +4,7 @@ import type { EditedResult, RequestFacts } from "../sending/facts.ts";
 import { type BreakRecord, newBreakRecord } from "./break-record.ts";
 import { newSums, type Sums } from "./request-sums.ts";
 
-/** What the ledger knows of a conversation. */
+/** The ledger's figures of a conversation. */
 export interface Account {
 	readonly api: string;
 	readonly first: number;

@@ -118,7 +118,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 	}
 }
 
-/** Those of which no holder is sure to be in view, each once. */
+/** The strings without a holder that is surely in view, each once. */
 function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] {
 	const results = wholeResults(history);
 	const found = new Map<string, Omit<Use, "recalls">>();

@@ -70,7 +70,7 @@ function boundAt(bound: PolicyTotals["bound"], penalty: number): number {
 	return low.bill + share * (high.bill - low.bill);
 }
 
-/** Bills and penalties in another unit, of which one of theirs is `factor`. */
+/** Bills and penalties in another unit: theirs times `factor`. */
 function scaleBills(totals: PolicyTotals, factor: number): PolicyTotals {
 	const { raw, bound, priceStep, pauses } = totals;
 	return {

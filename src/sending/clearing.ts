@@ -16,7 +16,7 @@ const clearToolUses = "clear_tool_uses_20250919";
  */
 export type Clearing = "off" | "on" | "refused";
 
-/** A request of a host; whether beta features may be asked for, of which clearing is one. */
+/** A request of a host; whether beta features, such as clearing, may be asked for. */
 interface AskedRequest {
 	readonly body: unknown;
 	readonly takesBetas?: boolean | undefined;

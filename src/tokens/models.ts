@@ -296,7 +296,7 @@ function* spellings(model: string): Generator<{ readonly name: string; readonly 
 		yield { name: last };
 	}
 	yield { name: last.replaceAll(".", "-") };
-	// Bedrock's names have a dot after the maker; the catalogue knows them, but not without their provider.
+	// Bedrock's names have a dot after the maker; the catalogue has them, but not without their provider.
 	if (last.includes(".")) yield { name: last, provider: "aws" };
 }
 

@@ -9,7 +9,7 @@ export const outcomes = [
 	"no_request",
 	// The check could not be started, was ended, or took too long.
 	"check_failed",
-	// A person ended the trial meanwhile. It is run again.
+	// A person ended the trial. It is run again.
 	"interrupted",
 ] as const;
 
