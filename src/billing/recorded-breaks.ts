@@ -21,9 +21,9 @@ export interface RecordedBreak {
 	readonly cause: RecordedCause;
 	/** A phrase without any text of the session. */
 	readonly detail: string;
-	/** Of the call before, and not read. At most those that came again: a record does not tell what a compaction left. */
+	/** Tokens of the call before that were not read. At most those sent again: a record does not show what a compaction left. */
 	readonly tokens: number;
-	/** What they cost more than reading them; `undefined` if the price of the model is unknown. */
+	/** Their cost above that of reading them; `undefined` if the price of the model is unknown. */
 	readonly usd: number | undefined;
 	/** MCP servers whose tools changed. */
 	readonly servers: readonly string[];
@@ -250,7 +250,7 @@ function callsInTurns(calls: readonly Call[]) {
 const mostCharsPerToken = 6;
 const leastStable = 0.75;
 
-/** Of the answer and the results between two calls, without reasoning. */
+/** Characters of the answer and the results between two calls, without reasoning. */
 function charsAdded(before: Call, now: Call, { messages }: Transcript): number {
 	return messages.slice(before.message, now.message).reduce((sum, { counted, results }) => {
 		const chars = counted.reduce((all, text) => all + text.length, 0);

@@ -16,7 +16,7 @@ export interface RequestParts {
 
 interface BilledRequest {
 	readonly parts: RequestParts;
-	/** Those of the last request of the conversation; `undefined` for the first that we see. */
+	/** The parts of the last request of the conversation; `undefined` for the first that we see. */
 	readonly before: RequestParts | undefined;
 	/** The provider's usage of the sent request; `undefined` if it reports none. */
 	readonly usage: Usage | undefined;
@@ -84,7 +84,7 @@ export function estimatedBill(request: Omit<BilledRequest, "usage">): number {
 	return (cached * cache_read + (whole - cached) * cache_write) * scale * factor;
 }
 
-/** Of a conversation that another process has sent, all but the last turn is there. */
+/** If another process has sent the conversation, all but the last turn is in the cache. */
 function expectedRead({ parts, before, isCold, isResumed }: Omit<BilledRequest, "usage">): number {
 	if (isCold) return 0;
 	if (before) return commonTokens(parts.sent, before.sent);

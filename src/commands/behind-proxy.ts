@@ -32,7 +32,7 @@ export interface BehindProxy {
 	readonly keep?: "private" | undefined;
 	/** For temporary files. */
 	readonly folder: string;
-	/** Of the proxy. */
+	/** The address of the proxy. */
 	readonly address: string;
 }
 

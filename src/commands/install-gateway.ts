@@ -11,7 +11,7 @@ interface Wrapping {
 	readonly host: WritableHost;
 	readonly gateway: GatewayOption;
 	readonly start: ServerStart;
-	/** Of `palimpsest gateway`. */
+	/** Options of `palimpsest gateway`. */
 	readonly options: readonly string[];
 }
 

@@ -104,7 +104,7 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 	];
 }
 
-/** Those that are never edited show what no estimate can: the bill of other requests that went unedited. */
+/** Requests that are never edited show the real bill of unedited requests, beside the estimate. */
 function comparison(all: FigureSums, heldOut: FigureSums): string {
 	const edited = all.requests - heldOut.requests;
 	const perRequest = (billed: number, requests: number) => whole(requests > 0 ? billed / requests : 0);

@@ -14,7 +14,7 @@ export interface TrialTask {
 	readonly name: string;
 	readonly folder: string;
 	readonly prompt: string;
-	/** Of everything in its folder. */
+	/** The hash of everything in its folder. */
 	readonly hash: string;
 }
 

@@ -153,7 +153,7 @@ function hashOf(text: string): string {
 	return createHash("sha256").update(text).digest("hex");
 }
 
-/** Of requests that cost less than a cent, too, a sum is right. */
+/** Keeps sums right, also of requests that cost less than a cent. */
 const digitsOfDollars = 5;
 
 function short(name: string, value: unknown): unknown {

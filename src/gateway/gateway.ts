@@ -23,7 +23,7 @@ export interface GatewayOptions {
 	readonly layers: readonly PolicyLayer[];
 	readonly maxTokens?: number | undefined;
 	readonly archive: ArchiveSource | undefined;
-	/** Of the server, the same in every run: its originals are archived under it. */
+	/** A name of the server, the same in every run: its originals are archived under it. */
 	readonly owner: string;
 	readonly choice: ToolChoice;
 	/**
@@ -155,7 +155,7 @@ export function createGateway(options: GatewayOptions) {
 		for (const line of lines) changesOf(readLine(line), line.length);
 	}
 
-	/** Of the answers in a line, whose requests are no longer open. */
+	/** Changes of the answers in a line. Their requests are no longer open. */
 	function changesOf(read: ReadLine | undefined, bytes: number): Promise<Change>[] {
 		const answers = (read?.messages ?? []).flatMap(({ path, message }) => {
 			if (message.kind !== "response") return [];

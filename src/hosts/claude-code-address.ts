@@ -31,7 +31,7 @@ export async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointi
 		throw refusedLaunch(title, "ANTHROPIC_UNIX_SOCKET is set, so its requests use no address. Unset it");
 	const { upstreams, set } = addresses(variables, where);
 	const ofSettings: Variables = { ...files, ...flag, ...managed };
-	// Those of the settings would replace those that we set.
+	// The settings' own variables would replace ours.
 	const setsExceptions = ofSettings.NO_PROXY !== undefined || ofSettings.no_proxy !== undefined;
 	const excepted = setsExceptions ? exceptingLoopback(variables) : {};
 	const all: Readonly<Record<string, string>> = { ...set, ...excepted };
@@ -185,7 +185,7 @@ function isYes(value: string | undefined): boolean {
 
 // ---- Its settings ----
 
-/** Of its files, from the lowest up, without those that a flag leaves out. */
+/** Variables of its files, from the lowest up, without those that a flag leaves out. */
 async function environmentOfFiles(where: LaunchSurroundings): Promise<Variables> {
 	const folder = settingsFolderOf(where);
 	const inProject = path.join(where.projectFolder ?? ".", ".claude");
@@ -203,7 +203,7 @@ async function environmentOfFiles(where: LaunchSurroundings): Promise<Variables>
 	return environmentOf(files);
 }
 
-/** Of the organisation's files; those that are kept elsewhere cannot be read. */
+/** Variables of the organisation's files; settings that are kept elsewhere cannot be read. */
 async function environmentOfManaged({ platform, environment }: LaunchSurroundings): Promise<Variables> {
 	const folder =
 		platform === "darwin"

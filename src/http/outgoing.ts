@@ -235,7 +235,7 @@ function whyRefused(
 	return [`refuses a connection to ${host}`, `Have the host allowed there, ${direct}`];
 }
 
-/** Of Node: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes. */
+/** Node's codes: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes. */
 const untrusted = new Set([
 	...["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "SELF_SIGNED_CERT_IN_CHAIN", "DEPTH_ZERO_SELF_SIGNED_CERT"],
 	...["UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "CERT_UNTRUSTED"],

@@ -37,7 +37,7 @@ function contextOf(found: readonly string[], file: string | undefined): SecureCo
 	}
 }
 
-/** Of files that can be read; Node ignores the others too. */
+/** The texts of files that can be read; Node ignores the others too. */
 function textsIn(files: readonly (string | undefined)[]): string[] {
 	return files.flatMap((file) => {
 		try {

@@ -23,7 +23,7 @@ export interface ServerOptions {
 	readonly archive?: ArchiveSource | undefined;
 	/** Whether hooks of the host may call `shorten_result`, which is not listed. */
 	readonly answersHooks?: boolean | undefined;
-	/** Those that are offered, by default all; `recall_original` only with an archive. */
+	/** The offered tools, by default all; `recall_original` only with an archive. */
 	readonly tools?: readonly Tool[] | undefined;
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
 	/** Aborted, with the error of a closed connection, when the client can send nothing more. */

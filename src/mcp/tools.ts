@@ -263,7 +263,7 @@ const truncateForModels: Tool = {
 	inputSchema: truncateOutput.inputSchema.omit({ policy: true, strategy: true }),
 };
 
-/** Those with these names, in our order. Throws `invalid_argument` for an unknown one. */
+/** The tools with these names, in our order. Throws `invalid_argument` for an unknown one. */
 export function toolsNamed(names: readonly string[]): readonly Tool[] {
 	const known = tools.map(({ name }) => name);
 	const unknown = names.find((name) => !known.includes(name));

@@ -6,7 +6,7 @@ import { frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 interface Launched {
 	readonly name: string;
 	readonly title: string;
-	/** That it would use without us. */
+	/** The upstreams that it would use without us. */
 	readonly upstreams: Pointing["upstreams"];
 }
 

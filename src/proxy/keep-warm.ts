@@ -13,7 +13,7 @@ import type { Ledger } from "./ledger.ts";
 /** A request that was answered, as it was sent. */
 export interface AnsweredRequest {
 	readonly asked: Asked & { readonly body: { readonly bytes: Buffer; readonly decoded: boolean } };
-	/** Of its body, unless that is decoded. */
+	/** The encoding of its body, unless that is decoded. */
 	readonly encoding: string | undefined;
 	readonly upstream: Upstream;
 	/** When it was sent, in ms since 1970. */

@@ -31,7 +31,7 @@ export interface ProxyTotals {
 	/** Conversations that once got no new decisions after a refusal. */
 	readonly frozen: number;
 	readonly keptWarm: KeptWarm;
-	/** Of all requests: their number, and those for an answer that got none. */
+	/** The number of all requests, and of those that got no answer. */
 	readonly asked: number;
 	readonly failed: number;
 	/** In an encoding that cannot be read, and so unedited. */

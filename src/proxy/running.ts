@@ -110,7 +110,7 @@ function isAlive(pid: number): boolean {
 	}
 }
 
-/** That a proxy on this machine may take to answer; it may be busy, or suspended. */
+/** The time that a proxy on this machine may take to answer; it may be busy, or suspended. */
 const longestProbeMs = 1_000;
 
 /** Another process may have the id by now, and another server the port. */

@@ -19,12 +19,12 @@ export interface PauseTotals {
 	/** Calls after the cache had expired, and their bill. */
 	readonly expiredCalls: number;
 	readonly billedExpired: number;
-	/** Of all calls, if the cache never expired. */
+	/** The bill of all calls, if the cache never expired. */
 	readonly billedForever: number;
 	/** The same if pings keep the cache warm, with the pings until the last call. */
 	readonly billedKeptWarm: number;
 	readonly pings: number;
-	/** Of the pings after the last call, if the program stays open. */
+	/** The bill of the pings after the last call, if the program stays open. */
 	readonly billedAtEnd: number;
 }
 

@@ -32,7 +32,7 @@ export interface Composed<Written> {
 	readonly states: readonly (ResultState | undefined)[];
 	/** Places whose state begins with this request. */
 	readonly decided: ReadonlySet<number>;
-	/** Those among them that are masked since the agent asked for it. */
+	/** The results among them that are masked since the agent asked for it. */
 	readonly asked: ReadonlySet<number>;
 	readonly why: Why | undefined;
 	readonly noDecision: NoDecision | undefined;

@@ -72,7 +72,7 @@ export function createMemory({
 	readonly folder: string | undefined;
 	readonly now: () => number;
 	readonly isStorable?: (text: string) => boolean;
-	/** That of the machine, in ms. */
+	/** The uptime of the machine, in ms. */
 	readonly uptime?: () => number;
 }) {
 	const conversations = new Map<string, Entry>();

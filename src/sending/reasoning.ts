@@ -12,7 +12,7 @@ export interface Block {
 	readonly message: number;
 	/** The number of the request whose answer it is; 0 if that did not pass here. */
 	readonly produced: number;
-	/** Of that request; `undefined` if it is not known. */
+	/** The model of that request; `undefined` if it is unknown. */
 	readonly model: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export function blocksLeftOut(what: {
 	/** In order. */
 	readonly changes: readonly Change[];
 	readonly leftOut: ReadonlyMap<string, number>;
-	/** Of this request. */
+	/** The number of this request. */
 	readonly number: number;
 	readonly model: string | undefined;
 }): Block[] {

@@ -33,7 +33,7 @@ export function withPricesOf(
 	};
 }
 
-/** Those that the policy sets, as against the defaults. */
+/** The prices that the policy sets, unlike the defaults. */
 export function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: NonNullable<Prices[Key]> } {
 	const set = pricesSetIn(prices);
 	return Object.fromEntries(Object.entries(prices).filter(([key, value]) => set.has(key) && value !== null));
