@@ -74,7 +74,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
-	it("stores again what Redis evicted or damaged", async () => {
+	it("stores an evicted or damaged text again", async () => {
 		const archive = await open({ namespace: "evicted" });
 		const connection = await connectRedis({ url: redis.url });
 		const [ref = ""] = await archive.put([{ text: "evicted", kind: "result" }]);

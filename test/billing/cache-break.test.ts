@@ -151,7 +151,7 @@ describe("the cache of a conversation", () => {
 		expect(withSystem(head.system.replace("agent", "poet"))).toBe("system differs at 11 of 53 characters");
 	});
 
-	it("broke for no known cause where a change is behind what was read, or explains too little", () => {
+	it("broke for an unknown cause where a change is after the text that was read, or explains too little", () => {
 		// All tools were read, and the messages up to the 10th.
 		const tools = { head: { ...head, tools: [] } };
 		expect(compare(seenOf(22, { head: "other" }, tools), all(10))?.cause).toBe("unknown");

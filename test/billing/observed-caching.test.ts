@@ -13,8 +13,8 @@ function learnt(...answers: readonly ReturnType<typeof answered>[]) {
 	return record.of("openai", "a");
 }
 
-describe("what an upstream is seen to do", () => {
-	it("is never to read after five requests that repeat over 4 000 tokens", () => {
+describe("the observed caching of an upstream", () => {
+	it("is without reads after five requests that repeat over 4 000 tokens", () => {
 		const miss = answered(0, 4_001);
 		expect(neverReads(learnt(miss, miss, miss, miss))).toBe(false);
 		expect(neverReads(learnt(miss, miss, miss, miss, miss))).toBe(true);
@@ -28,14 +28,14 @@ describe("what an upstream is seen to do", () => {
 		expect(learnt(...Array.from({ length: 9 }, () => request))).toEqual(nothingObserved);
 	});
 
-	it("is to read from the first read on, whatever comes before and after it", () => {
+	it("is with reads from the first read on, in any order of requests", () => {
 		const miss = answered(0, 9_000);
 		const misses = Array.from({ length: 9 }, () => miss);
 		expect(neverReads(learnt(...misses, answered(1, 9_000)))).toBe(false);
 		expect(neverReads(learnt(answered(1, 9_000), ...misses))).toBe(false);
 	});
 
-	it("is to cache by itself after a read that no `cache_control` asked for", () => {
+	it("is automatic after a read that no `cache_control` asked for", () => {
 		expect(learnt(answered(8_000, 9_000)).readsUnasked).toBe(false);
 		expect(learnt(answered(8_000, 9_000, false), answered(8_000, 9_000)).readsUnasked).toBe(true);
 	});

@@ -32,7 +32,7 @@ function bill(request: Partial<BilledRequest> & Pick<BilledRequest, "parts">) {
 const whole = (results: number) => 2_000 + results * 10_100;
 
 describe("the unedited bill of a request", () => {
-	it("reads what came before, also where an edit has broken the cache of what was sent", () => {
+	it("reads the earlier messages, also where an edit has broken the cache of the sent request", () => {
 		const request = { parts: partsOf(8, 5), before: partsOf(7, 0), usage: usageOf(2_100, 8 * 200 + 20_000) };
 		expect(bill(request).billed).toBeCloseTo(whole(7) * 0.1 + 10_100 * 1.25, 6);
 		expect(bill(request)).toMatchObject({ repeated: 2_100, isUnexplained: false });
@@ -65,7 +65,7 @@ describe("the unedited bill of a request", () => {
 		expect(outlived.billed).toBeCloseTo(whole(7) * 0.1 + 10_100 * 1.25, 6);
 	});
 
-	it("loses what the provider has lost of the messages that were sent again", () => {
+	it("loses repeated messages that the provider has lost", () => {
 		const sent = 2_000 + 5 * 200 + 3 * 10_100;
 		const request = { parts: partsOf(8, 5), before: partsOf(7, 5), usage: usageOf(0, sent) };
 		expect(bill(request)).toMatchObject({ billed: whole(8) * 1.25, repeated: sent - 10_100, isUnexplained: false });

@@ -102,7 +102,7 @@ describe("an installation for Claude Code", () => {
 		}
 	});
 
-	it("adds what an older version did not enter, and leaves the hooks of others for that event", async () => {
+	it("adds entries that an older version lacked, and leaves the hooks of others for that event", async () => {
 		const theirs = { matcher: "startup", hooks: [{ type: "command", command: "./welcome.sh" }] };
 		const before = { hooks: { PostToolUse: [entry], SessionStart: [theirs] } };
 		await writeFile(settings, JSON.stringify(before));

@@ -225,7 +225,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect([upstream.code, upstream.lines[0]]).toEqual([2, expect.stringContaining("--upstream is for programs")]);
 	});
 
-	it("gives Kimi Code its own folder, and keeps what it writes there but for our settings", async () => {
+	it("gives Kimi Code its own folder, and keeps its files there except our settings", async () => {
 		const program = `
 			const { readFileSync, renameSync, statSync, writeFileSync } = require("node:fs");
 			const home = process.env.KIMI_CODE_HOME;

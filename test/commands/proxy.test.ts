@@ -212,7 +212,7 @@ describe("palimpsest proxy", () => {
 		expect(said[1]).toContain("proxy at ");
 	});
 
-	it("says at its end what passed it", async () => {
+	it("sums up its requests at its end", async () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();
 		for (const form of ["text", "json"]) {

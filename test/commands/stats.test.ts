@@ -4,7 +4,7 @@ import { openFigures } from "../../src/figures/store.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-it("stats shows what was sent, saved and cut, in words and as JSON", async () => {
+it("stats shows sent, saved and cut amounts, in words and as JSON", async () => {
 	const folder = await scratchFolder();
 	const environment = { XDG_STATE_HOME: join(folder, "state") };
 	const run = (...parameters: string[]) => runCli(["stats", ...parameters], { folder, environment });

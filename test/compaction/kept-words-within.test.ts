@@ -85,7 +85,7 @@ describe("words in a limited room", () => {
 		expect(readWords(text ?? "")?.texts).toEqual(["task", "Never push.", "----", "y", "z"]);
 	});
 
-	it("are between marks that count what is left out, also what an earlier mark counts", () => {
+	it("are between marks that count the omitted characters, also those of an earlier mark", () => {
 		const given = ["[… 40 characters …]", "older words of ten", ...texts];
 		const within = (mostChars: number) => {
 			const { text } = wordsWithin({ texts: given, mostChars, locale: "en", marksGaps: true });

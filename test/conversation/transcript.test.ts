@@ -102,7 +102,7 @@ describe("the size", () => {
 		});
 	});
 
-	it("has what the provider adds to each request", () => {
+	it("includes the provider's own addition to each request", () => {
 		const { total, surroundingTokens } = measure({ ...transcriptOf(), surroundings: ["12345678"] }, meter, 30);
 		expect(total).toEqual({ chars: 8, tokens: 32, fixed: 30 });
 		expect(surroundingTokens).toBe(32);

@@ -165,7 +165,7 @@ describe("an edit shrinks its place", () => {
 		expect(found(messages, [remove(4, { after: size(1) })])).toEqual(["every_edit_shrinks: /4"]);
 	});
 
-	it("a summary is smaller than all that it replaces, with what is dropped", () => {
+	it("a summary is smaller than everything that it replaces, dropped messages included", () => {
 		const value = { role: "user", content: "So far." };
 		const summary = (after: number) => [
 			...[2, 3].map((message) => remove(message, { reason: "summary", before: size(50) })),

@@ -215,7 +215,7 @@ describe("a server that ends", () => {
 		["dies", "die", { code: 3 }, 3, "with exit code 3"],
 		["is killed", "kill", { signal: "SIGKILL" }, 137, "by SIGKILL"],
 		["dies in the middle of a line", "half", { code: 4 }, 4, "with exit code 4"],
-	])("answers what waits and ends the gateway: one that %s", async (_how, tool, given, code, words) => {
+	])("answers waiting requests and ends the gateway: one that %s", async (_how, tool, given, code, words) => {
 		const { call, ended, output, stderr } = await bare();
 		call(1, "hang");
 		call(2, tool, given);

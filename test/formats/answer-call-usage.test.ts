@@ -9,7 +9,7 @@ const usagesOf = (records: readonly unknown[]): CallUsage[] =>
 describe("the usage of Anthropic's API", () => {
 	const usage = { input_tokens: 3, cache_read_input_tokens: 900, cache_creation_input_tokens: 100 };
 
-	it("adds up what the API counts apart", () => {
+	it("adds up the API's separate counts", () => {
 		expect(anthropicUsage({ usage, model: "some-model" })).toEqual({
 			inputTokens: 1_003,
 			cachedTokens: 900,

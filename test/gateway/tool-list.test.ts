@@ -17,7 +17,7 @@ function edited(text: string, choice: ToolChoice, added?: unknown): string {
 describe("a list of tools", () => {
 	const text = `{ "tools" : ${JSON.stringify(tools, null, 1)}, "nextCursor":"x" }`;
 
-	it("keeps every byte of what stays", () => {
+	it("keeps every byte of the tools that stay", () => {
 		expect(edited(text, all)).toBe(text);
 		expect(JSON.parse(edited(text, { ...all, except: ["b"] }))).toEqual({
 			tools: [tools[0], tools[2]],

@@ -187,7 +187,7 @@ describe("the room that is expected", () => {
 	});
 });
 
-it("what earlier steps saved in the messages that go is not saved twice", () => {
+it("savings of earlier steps in dropped messages are not counted twice", () => {
 	const given = { tokens: same(20, 100), words: { 1: "Word." }, joined: () => 7 };
 	expect(gone({ ...given, budget: 1_507 })).toBe(5);
 	expect(gone({ ...given, budget: 1_507, savedBefore: { 2: 40 } })).toBe(5);

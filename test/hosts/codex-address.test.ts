@@ -76,7 +76,9 @@ describe("the provider of Codex", () => {
 		await config('model_provider = "ollama"\n');
 		await expect(point()).rejects.toEqual(refusal(/the address of its provider \(ollama\)/));
 		await config("");
-		await expect(point(["--oss", "--local-provider", "lmstudio"])).rejects.toEqual(refusal(/the address of its provider \(lmstudio\)/));
+		await expect(point(["--oss", "--local-provider", "lmstudio"])).rejects.toEqual(
+			refusal(/the address of its provider \(lmstudio\)/),
+		);
 	});
 });
 

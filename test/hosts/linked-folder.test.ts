@@ -22,7 +22,7 @@ it("shows the entries of the real folder beside our files", async () => {
 	expect(await readFile(join(real, "sessions", "one"), "utf8")).toBe("kept at once");
 });
 
-it("keeps what is new, and what took the place of a link, and leaves our files behind", async () => {
+it("keeps new files and files that replaced a link, and leaves our own files out", async () => {
 	// As programs write a file: beside it, and then in its place.
 	await writeFile(join(folder, "index.json.tmp"), "new");
 	await rename(join(folder, "index.json.tmp"), join(folder, "index.json"));

@@ -63,7 +63,7 @@ describe("the policy of a hook", () => {
 		}
 	});
 
-	it("is refused where the server's entry names what is unknown", async () => {
+	it("is refused where the server's entry has an unknown field", async () => {
 		await enter("claude-code", { preset: "toString" });
 		await expect(policyOf("claude-code")).rejects.toMatchObject({ code: "invalid_policy" });
 		await enter("claude-code", { locale: "de" });

@@ -158,7 +158,7 @@ describe("hasMoreValues", () => {
 		expect(hasMoreValues(text, 100)).toBe(expected);
 	});
 
-	it("counts what is outside of strings, wherever their escapes are", () => {
+	it("counts values outside strings, with escapes in any place", () => {
 		const string = fc.string({ unit: fc.constantFrom("\\", '"', "a", "bbbb".repeat(80), ","), maxLength: 40 });
 		fc.assert(
 			fc.property(fc.array(string, { maxLength: 20 }), fc.boolean(), (texts, isMany) => {

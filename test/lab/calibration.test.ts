@@ -58,7 +58,7 @@ describe("a calibrated call", () => {
 		expect(predictions(next, { 3: ["fork", "compaction"] })).toEqual([[500, undefined]]);
 	});
 
-	it("reads at a new turn what the last turn's first call sent, if the provider drops reasoning", () => {
+	it("reads at a new turn the request of the last turn's first call, if the provider drops reasoning", () => {
 		const turns = (model: string) => [
 			answer(1, usage(9_000, 500, { model })),
 			tool(5),

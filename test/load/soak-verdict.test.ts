@@ -51,7 +51,7 @@ it.each<[string, SoakLine[]]>([
 	["threads without clients", linesOf(undefined, { threads: 16 })],
 	["timers without clients", linesOf(undefined, { timers: 6 })],
 	["ping p50, p99, most", linesOf(undefined, { pingP99: 101 })],
-])("finds what is wrong with %s", (what, lines) => {
+])("finds the fault of %s", (what, lines) => {
 	expect(broken(lines)).toEqual([what]);
 });
 

@@ -43,7 +43,7 @@ describe("readHistory", () => {
 		});
 	});
 
-	it("counts what is shown by its text, and what is hidden by its signature", () => {
+	it("counts shown reasoning by its text, and hidden reasoning by its signature", () => {
 		expect(Array.from(bound.reasoning?.tokens ?? [])).toEqual([0, 100, 0, 100, 0, 0, 0, 150]);
 		const added = bound.messageTokens.map((tokens, index) => tokens - (plain.messageTokens[index] ?? 0));
 		expect(added.slice(0, 7)).toEqual([0, 0, 0, 100, 0, 0, 0]);
@@ -52,7 +52,7 @@ describe("readHistory", () => {
 		expect(bound.messageTokens[7]).toBe(154);
 	});
 
-	it("scales what is shown, and leaves estimates in the tokens of the model", () => {
+	it("scales shown reasoning, and leaves estimates in the tokens of the model", () => {
 		const scaled = scaleHistory(bound, { factor: 2, messageOverhead: 4, requestOverhead: 0 });
 		expect(Array.from(scaled.reasoning?.tokens ?? [])).toEqual([0, 200, 0, 100, 0, 0, 0, 150]);
 		expect(scaled.messageTokens[7]).toBe(154);

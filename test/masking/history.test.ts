@@ -63,7 +63,7 @@ describe("readHistory", () => {
 		]);
 	});
 
-	it("counts what masking saves, and why a result stays", () => {
+	it("counts the savings of masking, and gives the reason why a result stays", () => {
 		const [first, second, orphan] = history.results;
 		const placeholder = String(editOf(first).replacement);
 		expect(first?.saves).toBe(200 - roughCount(placeholder));

@@ -21,7 +21,7 @@ async function connected(proxy?: string) {
 const messages = [{ role: "user", content: "Hello" }];
 
 describe("a call without messages and path", () => {
-	it("is for the conversation that it is in: what the server cannot see, it does not claim", async () => {
+	it("is for its own conversation, and claims nothing that the server cannot see", async () => {
 		const call = await connected();
 		for (const name of ["mask_conversation", "guard_context"]) {
 			const { text, structuredContent, isError } = await call(name);

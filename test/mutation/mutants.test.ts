@@ -71,7 +71,7 @@ describe("every room", () => {
 });
 
 describe("a test file", () => {
-	it("loads what it imports, and what those modules import", () => {
+	it("loads its imports, and the imports of those modules", () => {
 		const modules = modulesOf("test/masking/mask.test.ts");
 		expect([...modules]).toEqual(expect.arrayContaining(["src/masking/mask.ts", "src/conversation/plan.ts"]));
 	});

@@ -77,7 +77,7 @@ describe("a summary", () => {
 		}
 	});
 
-	it("is reported with its messages, its tokens and what it lost", async () => {
+	it("is reported with its messages, its tokens and the lost identifiers", async () => {
 		const summariser = standInSummariser();
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const { report, edits } = await compact(

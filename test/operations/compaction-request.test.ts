@@ -39,7 +39,7 @@ describe("the strategy of a call", () => {
 		});
 	});
 
-	it("is loaded by its name, with what it may use", async () => {
+	it("is loaded by its name, with its dependencies", async () => {
 		const events: LogEvent[] = [];
 		const given: StrategyDependencies[] = [];
 		const strategy = "./own.js#Own";

@@ -181,7 +181,7 @@ describe("guardConversation", () => {
 		expect((outcome.conversation as unknown[]).length).toBeLessThan(messages.length);
 	});
 
-	it("keeps what people wrote in dropped messages if the policy says so", async () => {
+	it("keeps people's words of dropped messages if the policy says so", async () => {
 		const rule = "Never touch the folder legacy.";
 		const conversation = messages.toSpliced(5, 0, ...openaiMessages(user(rule)));
 		const guarded = (keep_user_text: boolean | "summaries") =>

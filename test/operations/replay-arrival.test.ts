@@ -55,7 +55,7 @@ describe("a conversation with results that are cut as they arrive", () => {
 });
 
 describe("the faults of results that were cut", () => {
-	it("are the calls that use a line of the omitted part, and not those that use what is left", async () => {
+	it("are the calls that use a line of the omitted part, and not calls that use the kept part", async () => {
 		const [raw, gone] = await figures("raw,head_tail:2000", 200, 210);
 		expect([raw?.faults_per_100_calls, gone?.faults_per_100_calls]).toEqual([0, 100 / 3]);
 		expect(raw?.recall.lines).toBe(1);

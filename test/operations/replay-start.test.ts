@@ -289,7 +289,7 @@ describe("the pauses of a session", () => {
 		return (name: string) => found.find((one) => one.policy === name) as PolicyFigures;
 	};
 
-	it("cost what the expired cache has to be written again for, and pings cost what they read", async () => {
+	it("cost the writing of the expired cache, and pings cost their reads", async () => {
 		const [paused, busy] = [await figuresWith(400), await figuresWith(1)];
 		const raw = paused("raw");
 		const never = busy("raw").billed;

@@ -85,7 +85,7 @@ describe("the name of a policy", () => {
 			{ enabled: true },
 		],
 		["arrival:8000+last:5:10", { max_chars: 8_000 }, { keep_errors: false }],
-	])("%s says what is cut as it arrives", async (name, truncate, mask) => {
+	])("%s gives the cuts on arrival", async (name, truncate, mask) => {
 		expect((await policyNamed(name))?.policy).toMatchObject({ truncate, mask });
 	});
 

@@ -31,7 +31,7 @@ const session = [
 ];
 
 describe("a report on a session that was compacted", () => {
-	it("counts only what is still sent", async () => {
+	it("counts only messages that are still sent", async () => {
 		const { messages, tool_turns, by_role, by_tool, biggest_results, tokens } = await reportContext({
 			conversation: session,
 			layers: [],

@@ -60,7 +60,7 @@ describe("the contents of the window", () => {
 	});
 
 	it.each(["tool-result-hiding", "balanced"] as const)(
-		"is reported in parts, with what masking by the policy %s frees of each tool",
+		"is reported in parts, with the tokens of each tool that the policy %s frees",
 		async (preset) => {
 			const conversation = { messages: agentConversation(40) };
 			const layers: PolicyLayer[] = [{ preset, mask: { thrift: "high" } }];

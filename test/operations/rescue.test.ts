@@ -15,7 +15,7 @@ const recordsOf = (text: string) =>
 const session = recordsOf(claudeCodeSession(20));
 
 describe("rescueConversation", () => {
-	it("masks before it drops, keeps what it takes out, and reaches the share of the window", async () => {
+	it("masks before it drops, archives removed parts, and reaches the share of the window", async () => {
 		const archive = await openArchive({ where: "memory" });
 		const { report, conversation } = await rescueConversation({
 			conversation: session,

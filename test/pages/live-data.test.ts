@@ -27,7 +27,7 @@ describe("the large figures", () => {
 		expect(tiles[3]).toEqual({ name: "Requests", value: "24", detail: "21 edited" });
 	});
 
-	it("say what is unknown, and why", () => {
+	it("name unknown values, with the reason", () => {
 		const noPrice = { usd: null, usd_saved: null, unpriced_requests: 24, usd_untold_requests: 24 };
 		const one = liveConversation(24);
 		const [unpriced] = tilesOf(liveStatus([one], { edited: { ...one, ...noPrice } }));
@@ -86,7 +86,7 @@ describe("a conversation", () => {
 	});
 });
 
-it("the figures of the proxy name what kept the saving small", () => {
+it("the figures of the proxy name the causes of a small saving", () => {
 	const rows = new Map(proxyRows(liveStatus([liveConversation(24)])));
 	expect(rows.get("Without new decisions")).toMatch(/^after a refusal: 20, last [A-Z][a-z]{2} \d+, \d\d:\d\d$/);
 	expect(rows.get("Refused, sent again")).toBe("1; 1 conversation left alone for a while");

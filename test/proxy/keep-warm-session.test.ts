@@ -64,7 +64,7 @@ describe("a session with pauses, kept warm", () => {
 	const pingsOf = ({ requests }: Pick<Awaited<ReturnType<typeof play>>, "requests">) =>
 		requests.filter(({ body }) => JSON.parse(body).max_tokens === 1);
 
-	it("reads after a pause what it would write again, and costs less with its pings", async () => {
+	it("reads the cache after a pause, and costs less with its pings", async () => {
 		const kept = await playWarm();
 		const cold = await play({ pauses, proxy: {} });
 		expect(kept.played).toMatchObject({ isRight: true, errors: [], repairs: 0 });

@@ -134,7 +134,7 @@ describe("figuresOf", () => {
 });
 
 describe("addTotals", () => {
-	it("adds up what is a sum, and keeps the largest of what is not", () => {
+	it("adds up sums, and keeps the largest of other figures", () => {
 		const other: PolicyTotals = {
 			...one,
 			billed: 7,
