@@ -182,8 +182,8 @@ function shrunkReasoning({ before, now }: Between, { messages }: Transcript): Fo
 }
 
 /**
- * A message of the user before which not even half of the first prompt was read, of a provider that hardly ever loses its cache in
- * the middle of a turn of this session: another beginning was sent.
+ * At a message of the user, less than half of the first prompt was read. The provider rarely loses its cache in the middle of
+ * a turn of this session, so another beginning was sent.
  */
 function promptStart({ now, first }: Between, inTurns: () => CallsInTurns): Found | undefined {
 	if (!now.isPrompt || now.usage.cachedTokens >= first.usage.inputTokens / 2) return undefined;
@@ -213,8 +213,8 @@ function isFoundAgain({ before, now, next }: Pick<Between, "before" | "now" | "n
 }
 
 /**
- * A call in the middle of a turn whose prompt grew by at least what was added, and that the next one read whole: a program
- * that keeps its prompt from call to call has not changed it for one alone.
+ * A call in the middle of a turn. Its prompt grew by at least the added text, and the next call read it whole: a program that
+ * keeps its prompt from call to call does not change it for one call alone.
  */
 function providerMiss(between: Between, inTurns: () => CallsInTurns, transcript: Transcript): Found | undefined {
 	if (isFoundAgain(between)) return { cause: "provider", detail: "the next call read the earlier cache again" };

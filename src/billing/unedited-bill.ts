@@ -39,10 +39,10 @@ interface UneditedBill {
 }
 
 /**
- * The bill that the request would have had unedited. It would have read from the cache what it shares with the unedited
- * request before it. If the provider has read more than is known to be repeated (in the first request, or after a pause
- * that its cache outlived), or has lost repeated tokens, the unedited request is taken to read the same messages. Tokens
- * that are not read cost as much as in the sent request.
+ * The bill of the request if it had not been edited. It would read from the cache the part that it shares with the unedited
+ * request before it. The provider may read more than the known repeated part (in the first request, or after a pause that
+ * its cache outlived), or lose repeated tokens: then the unedited request is taken to read the same messages. Tokens that
+ * are not read cost as much as in the sent request.
  */
 export function billUnedited(request: BilledRequest): UneditedBill {
 	const { parts, before, usage, scale, terms, isCold } = request;

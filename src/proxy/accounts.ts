@@ -10,8 +10,8 @@ export type Accounts = ReturnType<typeof createAccounts>;
 const mostAccounts = 1_000;
 
 /**
- * Remembers the accounts that, by an answer, check the messages that reasoning is bound to: in `folder` if one is
- * given, as a keyed hash of the upstream and the credential, which reveals neither.
+ * Remembers the accounts that check the messages before bound reasoning, as an answer has shown. They are kept in `folder`,
+ * if given, as a keyed hash of the upstream and the credential, which reveals neither.
  */
 export function createAccounts(folder: string | undefined) {
 	const file = folder && path.join(folder, "accounts.json");

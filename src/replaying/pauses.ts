@@ -80,8 +80,8 @@ function pingsBefore({ seconds, lifetime }: Pause, tokens: number): number {
 }
 
 /**
- * The bill with pings. Whether a cache is kept depends on the size of the call before it, and with it on what the policy does
- * at earlier pauses alone, so that each round settles one pause more.
+ * The bill with pings. Whether a cache is kept depends on the size of the call before it, and so on the policy at earlier
+ * pauses. Each round settles one more pause.
  */
 function keptWarm(
 	moments: readonly number[],

@@ -51,10 +51,10 @@ interface Change {
 }
 
 /**
- * The blocks that no longer fit the sent messages: a result before them changed its state after they were produced, or a block
- * between those that stay and them was left out after that. Blocks may be left out from the start: those behind stay valid
- * (the same page). A block that was left out once stays out, since blocks produced meanwhile do not expect it. No model is
- * shown the reasoning of another, so that only blocks of the same model count as before.
+ * The blocks that no longer fit the sent messages. After they were produced, a result before them changed its state, or a
+ * block between the kept ones and them was left out. Blocks may be left out from the start: those behind stay valid (the same
+ * page). A block that was left out once stays out, since blocks produced since do not expect it. No model sees the reasoning
+ * of another, so only blocks of the same model count as before.
  */
 export function blocksLeftOut(what: {
 	readonly blocks: readonly Block[];

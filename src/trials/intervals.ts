@@ -25,9 +25,9 @@ export interface SolvedPairs {
 }
 
 /**
- * Of the share that the first solves less the share that the second solves: Newcombe, “Improved confidence intervals for the
+ * The interval of the difference between the solved shares of the first and the second: Newcombe, “Improved confidence intervals for the
  * difference between binomial proportions based on paired data”, Statistics in Medicine 17 (1998), method 10. It has a width
- * also where no pair differs. `null` of nothing.
+ * also where no pair differs. `null` for no pairs.
  */
 export function pairedShares({ both, first, second, neither }: SolvedPairs): Interval | null {
 	const all = both + first + second + neither;
