@@ -12,7 +12,7 @@ interface Wrapping {
 	readonly host: WritableHost;
 	readonly gateway: GatewayOption;
 	readonly start: ServerStart;
-	/** Of `palimpsest gateway`. */
+	/** Options of `palimpsest gateway`. */
 	readonly options: readonly string[];
 }
 
@@ -20,7 +20,7 @@ interface Wrapping {
 export function withGateways(text: string, { host, gateway, start, options }: Wrapping): string {
 	const servers = enteredServers(text, host);
 	const chosen = chosenServers(servers, gateway);
-	for (const { name, kind } of chosen) if (kind in unwrappable) say(`left ${name} as it is: ${unwrappable[kind]}`);
+	for (const { name, kind } of chosen) if (kind in unwrappable) say(`left ${name} unchanged: ${unwrappable[kind]}`);
 	const own = servers.find(({ kind }) => kind === "own");
 	const all = [...(own ? ownServerOptions(own, options) : []), ...options];
 	const wrap = (left: string, name: string) => wrapServer(left, { host, name, start, options: all });

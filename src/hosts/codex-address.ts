@@ -47,7 +47,7 @@ export async function point(where: LaunchSurroundings): Promise<Pointing> {
 		return pointed(where, upstream, byChatGpt ? { ...set, ...uncompressed } : set);
 	}
 	if (name !== "openai")
-		throw refusedLaunch("Codex", `its provider is ${name}, whose address cannot be set. Choose another one`);
+		throw refusedLaunch("Codex", `the address of its provider (${name}) cannot be set. Choose another one`);
 	// With this sign-in, Codex asks its backend for an address where the path is that of the backend. Ours has none.
 	// Its own file of variables wins over the shell. Source: `load_dotenv` in codex-rs/arg0.
 	const variables = { ...environment, ...parseEnv((await textIn(path.join(ownFolder(where), ".env"))) ?? "") };
