@@ -1,4 +1,4 @@
-import { nothingSet, providers, refusedLaunch, textAt, withVersionOf } from "./base-url.ts";
+import { nothingSet, optionIn, providers, refusedLaunch, textAt, withVersionOf } from "./base-url.ts";
 import { byPlatform, type Host, type LaunchSurroundings, ofUser, type Pointing } from "./host.ts";
 import { settingsIn } from "./settings-file.ts";
 
@@ -35,7 +35,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const { environment, origin } = where;
 	const settings = await settingsIn(ownFile(where));
 	const settingOf = (name: string) => environment[name] || textAt(settings, [name]);
-	const chosen = settingOf("GOOSE_PROVIDER");
+	const chosen = optionIn(where.parameters, "--provider") ?? settingOf("GOOSE_PROVIDER");
 	const host = Object.entries(hosts).find(([name]) => name === chosen)?.[1];
 	if (host === undefined) {
 		const reason = `its provider is ${chosen ?? "not chosen"}; only the address of anthropic, openai or google can be set. Choose one of these (goose configure)`;

@@ -7,11 +7,13 @@ import {
 	laidOver,
 	nothingSet,
 	optionIn,
+	optionsGiven,
 	providers,
 	refusedLaunch,
 	sharedUpstreams,
 	textAt,
 	textOf,
+	withoutOptions,
 } from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing, UpstreamApi } from "./host.ts";
 import { projectEnvFile, settingsIn, textIn } from "./settings-file.ts";
@@ -51,7 +53,9 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const { origin, folder } = where;
 	const { ofSystem, merged } = await settingsOf(where);
 	const variables = await variablesOf(where, merged);
-	const type = textAt(merged, ["security", "auth", "selectedType"]) ?? typeOfVariables(variables);
+	const given = where.parameters;
+	const chosenType = optionIn(given, "--auth-type", "--authType");
+	const type = chosenType ?? textAt(merged, ["security", "auth", "selectedType"]) ?? typeOfVariables(variables);
 	const protocol = type === undefined ? undefined : protocols[type];
 	if (protocol === undefined) {
 		const reason =
@@ -59,11 +63,15 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		throw refusedLaunch(qwenCode.title, `${reason}. Choose a key of your own (/auth)`);
 	}
 	const { api, variable } = protocol;
-	const usual = variables[variable] || textAt(merged, ["security", "auth", "baseUrl"]) || providers[api];
+	// A flag wins over the environment, not over a provider of the settings.
+	const flags = optionsGiven(given, "--openai-base-url", "--openaiBaseUrl");
+	const ofFiles = variables[variable] || textAt(merged, ["security", "auth", "baseUrl"]);
+	const usual = flags.at(-1)?.value || ofFiles || providers[api];
+	const ownParameters = withoutOptions(given, flags);
 	const models = modelsOf(merged);
 	const chosen = chosenModel(models, {
 		type,
-		name: optionIn(where.parameters, "-m", "--model"),
+		name: optionIn(given, "-m", "--model"),
 		model: objectOf(merged.model),
 	});
 	const { upstreams, pointed } = sharedUpstreams(
@@ -74,7 +82,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		origin,
 	);
 	const environment = { [variable]: pointed({ api, base: usual }) };
-	if (!models.some(({ base }) => base !== undefined)) return { ...nothingSet, upstreams, environment };
+	if (!models.some(({ base }) => base !== undefined)) return { ...nothingSet, upstreams, environment, ownParameters };
 	const file = "qwen-settings.json";
 	const persisted = textAt(merged, ["model", "baseUrl"]);
 	const copy = laidOver(ofSystem, {
@@ -90,6 +98,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 			QWEN_CODE_SYSTEM_DEFAULTS_PATH: systemFiles(where).defaults,
 		},
 		files: { [file]: JSON.stringify(copy) },
+		ownParameters,
 	};
 }
 

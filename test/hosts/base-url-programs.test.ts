@@ -45,6 +45,18 @@ describe("Qwen Code", () => {
 		expect(shell.upstreams).toEqual({ openai: "https://shell.example/v1" });
 	});
 
+	it("has the address of a flag, which is taken out", async () => {
+		const given = ["--auth-type", "openai", "--openai-base-url=https://flag.example/v1", "-p", "hi"];
+		const { upstreams, environment, ownParameters } = await point(
+			"qwen",
+			{ OPENAI_BASE_URL: "https://x.example" },
+			given,
+		);
+		expect(upstreams).toEqual({ openai: "https://flag.example/v1" });
+		expect(environment).toEqual({ OPENAI_BASE_URL: `${origin}/v1` });
+		expect(ownParameters).toEqual(["--auth-type", "openai", "-p", "hi"]);
+	});
+
 	it("is refused with a sign-in that takes no address", async () => {
 		await expect(point("qwen")).rejects.toEqual(refusal(/no chosen sign-in/));
 		await settings(".qwen/settings.json", auth("qwen-oauth"));
@@ -195,6 +207,8 @@ describe("Kilo CLI, Crush and Goose", () => {
 		expect([goose.upstreams, goose.environment]).toEqual([{ openai: "https://host.example" }, { OPENAI_HOST: origin }]);
 		const anthropic = await point("goose", { GOOSE_PROVIDER: "anthropic" });
 		expect(anthropic.upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
+		const flag = await point("goose", { GOOSE_PROVIDER: "openai" }, ["run", "--provider", "anthropic"]);
+		expect(flag.upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
 	});
 
 	it("are refused where an address of theirs cannot be replaced", async () => {
