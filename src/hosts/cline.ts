@@ -1,5 +1,5 @@
 import path from "node:path";
-import { laidOver, nothingSet, refusedLaunch, textAt, textOf, versioned, withVersionOf } from "./base-url.ts";
+import { laidOver, nothingSet, optionIn, refusedLaunch, textAt, textOf, versioned, withVersionOf } from "./base-url.ts";
 import {
 	codeFolder,
 	type Host,
@@ -41,13 +41,15 @@ function ofCommand({ homeFolder, environment }: HostSurroundings): HostProgram {
 }
 
 /** Source: https://github.com/cline/cline/blob/main/sdk/packages/shared/src/storage/paths.ts (`CLINE_PROVIDER_SETTINGS_PATH`). */
-async function point({ homeFolder, environment, origin, folder }: LaunchSurroundings): Promise<Pointing> {
-	const data =
+async function point({ homeFolder, environment, origin, folder, parameters }: LaunchSurroundings): Promise<Pointing> {
+	const own = optionIn(parameters, "--config");
+	const usual =
 		environment.CLINE_DATA_DIR || path.join(environment.CLINE_DIR || path.join(homeFolder, ".cline"), "data");
+	const data = optionIn(parameters, "--data-dir") ?? (own === undefined ? usual : path.join(own, "data"));
 	const settings = await settingsIn(
 		environment.CLINE_PROVIDER_SETTINGS_PATH || path.join(data, "settings", "providers.json"),
 	);
-	const name = textOf(settings.lastUsedProvider) ?? "cline";
+	const name = optionIn(parameters, "-P", "--provider") ?? textOf(settings.lastUsedProvider) ?? "cline";
 	const api = ({ anthropic: "anthropic", gemini: "gemini" } as const)[name] ?? "openai";
 	const isOwn = ["anthropic", "gemini", "openai-native", "openai-compatible"].includes(name);
 	if (!isOwn) {

@@ -362,6 +362,11 @@ describe("Cline CLI", () => {
 		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com/v1" });
 		expect(JSON.parse(files["providers.json"] ?? "").providers.anthropic.settings.baseUrl).toBe(`${origin}/v1`);
 		await settings(file, { ...stored, lastUsedProvider: "cline" });
+		for (const flags of [
+			["-P", "anthropic"],
+			["--provider=anthropic", "--data-dir", join(home, file, "../..")],
+		])
+			expect((await point("cline", {}, flags)).upstreams).toEqual({ anthropic: "https://api.anthropic.com/v1" });
 		await expect(point("cline")).rejects.toEqual(refusal(/the address of its provider \(cline\) cannot be set/));
 	});
 });
