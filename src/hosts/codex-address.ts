@@ -1,5 +1,4 @@
 import path from "node:path";
-import { parseEnv } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { objectOf } from "../json-text/value.ts";
 import {
@@ -15,7 +14,7 @@ import {
 	withVersionOf,
 } from "./base-url.ts";
 import type { HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
-import { settingsIn, textIn } from "./settings-file.ts";
+import { settingsIn } from "./settings-file.ts";
 
 /** Where requests of a ChatGPT sign-in go. Source: `to_api_provider` in codex-rs/model-provider-info of https://github.com/openai/codex. */
 const backend = "https://chatgpt.com/backend-api/codex";
@@ -30,7 +29,7 @@ export function ownFolder({ homeFolder, environment }: Pick<HostSurroundings, "h
  * Codex 0.171 itself.
  */
 export async function point(where: LaunchSurroundings): Promise<Pointing> {
-	const { environment, parameters: given } = where;
+	const { parameters: given } = where;
 	const config = await settingsOf(where);
 	const local = beforeDashes(given).includes("--oss")
 		? (optionIn(given, "--local-provider") ?? "a local one")
@@ -49,9 +48,8 @@ export async function point(where: LaunchSurroundings): Promise<Pointing> {
 	if (name !== "openai")
 		throw refusedLaunch("Codex", `the address of its provider (${name}) cannot be set. Choose another one`);
 	// With this sign-in, Codex asks its backend for an address where the path is that of the backend. Ours has none.
-	// Its own file of variables wins over the shell. Source: `load_dotenv` in codex-rs/arg0.
-	const variables = { ...environment, ...parseEnv((await textIn(path.join(ownFolder(where), ".env"))) ?? "") };
-	const usual = byChatGpt ? backend : variables.OPENAI_BASE_URL || providers.openai;
+	// Codex 0.171 does not read OPENAI_BASE_URL, which may be that of other programs.
+	const usual = byChatGpt ? backend : providers.openai;
 	const upstream = textOf(config.openai_base_url) ?? usual;
 	const set = { openai_base_url: withVersionOf(upstream, where.origin) };
 	return pointed(where, upstream, byChatGpt ? { ...set, ...uncompressed } : set);

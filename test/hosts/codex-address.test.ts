@@ -23,11 +23,9 @@ describe("the address of Codex", () => {
 		expect(gateway.parameters).toEqual(baseUrl(origin));
 	});
 
-	it("is that of the environment, and of its own file of variables before", async () => {
-		const given = { OPENAI_BASE_URL: "https://shell.example/v1" };
-		expect((await point([], given)).upstreams).toEqual({ openai: "https://shell.example/v1" });
-		await config('OPENAI_BASE_URL="https://file.example/v1"\n', ".env");
-		expect((await point([], given)).upstreams).toEqual({ openai: "https://file.example/v1" });
+	it("is not that of OPENAI_BASE_URL, which it does not read", async () => {
+		const { upstreams } = await point([], { OPENAI_BASE_URL: "https://other.example/v1" });
+		expect(upstreams).toEqual({ openai: "https://api.openai.com/v1" });
 	});
 
 	it("is the address of the user's own provider", async () => {
