@@ -40,7 +40,7 @@ async function figuresOfToday(now: number): Promise<Today> {
 	let saved = 0;
 	let last: Today["last"];
 	try {
-		for await (const line of readFigures({ since: midnight })) {
+		for await (const line of readFigures({ since: midnight, until: now })) {
 			if (line.kind === "ping") saved -= line.usd ?? 0;
 			if (line.kind !== "request") continue;
 			if (line.usd !== undefined && line.usd_unedited !== undefined) saved += line.usd_unedited - line.usd;
