@@ -228,6 +228,11 @@ async function passAndBill(
 	await passOn(answer, response, reader.push);
 	const usage = await reader.end();
 	if (reader.hasDroppedReasoning()) accounts.learn(upstream.origin, asked.headers);
+	// Nobody is known to have billed it.
+	if (!usage && reader.hasFailed()) {
+		ledger.count("failed");
+		return undefined;
+	}
 	if (composed?.branch && usage) {
 		const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
