@@ -12,7 +12,15 @@ import {
 	stringAt,
 	timeAt,
 } from "../json-text/value.ts";
-import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
+import {
+	anthropicUsage,
+	cacheIncludedUsage,
+	callsAmong,
+	finishResponse,
+	type GivenCall,
+	type LastResponse,
+	textsOf,
+} from "./answer.ts";
 import { linkBlock, linkCaller, linkTo } from "./block-links.ts";
 import {
 	contentPart,
@@ -118,8 +126,10 @@ function compactionIn({ content }: JsonObject): number {
 
 /** Reads one message. `paths` names the values to remove with it, if it is part of a record. */
 export function readAnthropicMessage(message: JsonObject, path: Path, paths: readonly Path[] = [path]): MessageDraft {
-	// Cline and Roo Code add this field to messages of the API.
+	// Cline and Roo Code add the time to messages of the API, and Cline since version 3 the usage of an answer.
 	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths).setTime(timeAt(message, "ts"));
+	const { inputTokens: input, cacheReadTokens: cached } = objectOf(message.metrics);
+	draft.setUsage(cacheIncludedUsage({ input, cached, model: objectOf(message.modelInfo).id }));
 	return draft.readParts(message.content, childPath(path, "content"), readBlock);
 }
 
