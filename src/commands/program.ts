@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import { withoutControls, withoutCredentials } from "../errors.ts";
-import { commandHookHosts, hookHosts } from "../hosts/hosts.ts";
+import { commandHookHosts, hookHosts, launchedPrograms } from "../hosts/hosts.ts";
 import { logKinds } from "../log.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
@@ -254,6 +254,7 @@ function addOutputCommands(program: Command): void {
 
 function addLaunchCommand(program: Command): void {
 	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
+	const programs = launchedPrograms.map(({ name }) => name).join(", ");
 	withFigures(addArchiving(program, "launch <program> [parameters...]", launches))
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
@@ -262,6 +263,7 @@ function addLaunchCommand(program: Command): void {
 		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
 		.option("--no-first-party", "do not tell Claude Code that it talks to Anthropic itself")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
+		.addHelpText("after", `\nPROGRAM: ${programs}; with --env, any other command.`)
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),
 		);

@@ -2,13 +2,13 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openFigures } from "../../src/figures/store.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 it("stats shows what was sent, saved and cut, in words and as JSON", async () => {
 	const folder = await scratchFolder();
 	const environment = { XDG_STATE_HOME: join(folder, "state") };
-	const run = (...parameters: string[]) => runCli(["stats", ...parameters], { folder, environment });
+	const run = (...parameters: string[]) => runHere(["stats", ...parameters], { folder, environment });
 	const empty = await run();
 	expect(empty).toMatchObject({ code: 0, lines: [] });
 	expect(empty.text).toContain("No figures of the last 30 days.");
@@ -46,7 +46,7 @@ it("stats shows what was sent, saved and cut, in words and as JSON", async () =>
 it("stats --breaks sums why caches broke, with one line of advice where something can be done", async () => {
 	const folder = await scratchFolder();
 	const environment = { XDG_STATE_HOME: join(folder, "state") };
-	const run = (...parameters: string[]) => runCli(["stats", "--breaks", ...parameters], { folder, environment });
+	const run = (...parameters: string[]) => runHere(["stats", "--breaks", ...parameters], { folder, environment });
 	const empty = await run();
 	expect(empty).toMatchObject({ code: 0, lines: [] });
 	expect(empty.text).toBe("No cache broke in the last 30 days, as far as the proxy has seen.\n");
@@ -80,7 +80,7 @@ it("stats --breaks sums why caches broke, with one line of advice where somethin
 	expect(Date.parse(causes[0].last)).toBeGreaterThan(Date.now() - 60_000);
 	expect(causes[1].advice).toEqual([]);
 	// A break is no request of its own.
-	const { all } = JSON.parse((await runCli(["stats", "--json"], { folder, environment })).text);
+	const { all } = JSON.parse((await runHere(["stats", "--json"], { folder, environment })).text);
 	expect(all).toMatchObject({ requests: 1, tokens: 1 });
 });
 
