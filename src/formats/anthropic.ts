@@ -12,16 +12,9 @@ import {
 	stringAt,
 	timeAt,
 } from "../json-text/value.ts";
-import {
-	anthropicUsage,
-	cacheIncludedUsage,
-	callsAmong,
-	finishResponse,
-	type GivenCall,
-	type LastResponse,
-	textsOf,
-} from "./answer.ts";
+import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { linkBlock, linkCaller, linkTo } from "./block-links.ts";
+import { messageUsage } from "./cline-ui.ts";
 import {
 	contentPart,
 	type Format,
@@ -128,9 +121,7 @@ function compactionIn({ content }: JsonObject): number {
 export function readAnthropicMessage(message: JsonObject, path: Path, paths: readonly Path[] = [path]): MessageDraft {
 	// Cline and Roo Code add the time to messages of the API, and Cline since version 3 the usage of an answer.
 	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths).setTime(timeAt(message, "ts"));
-	const { inputTokens: input, cacheReadTokens: cached } = objectOf(message.metrics);
-	draft.setUsage(cacheIncludedUsage({ input, cached, model: objectOf(message.modelInfo).id }));
-	return draft.readParts(message.content, childPath(path, "content"), readBlock);
+	return draft.setUsage(messageUsage(message)).readParts(message.content, childPath(path, "content"), readBlock);
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {

@@ -90,7 +90,7 @@ it("stats leaves out later days, shows no negative zero, and names a file that i
 		{ XDG_STATE_HOME: join(folder, "state") },
 		join(folder, "state/palimpsest/figures"),
 	];
-	const run = (...parameters: string[]) => runCli(["stats", ...parameters], { folder, environment });
+	const run = (...parameters: string[]) => runHere(["stats", ...parameters], { folder, environment });
 	const later = Date.now() + 400 * 24 * 3_600_000;
 	const request = { kind: "request", input: 1, read: 0, write: 0, output: 1, left_out: 0, billed: 10 } as const;
 	openFigures({ keep: "all", folder: figuresFolder, now: () => later }).add(request);
