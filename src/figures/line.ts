@@ -171,17 +171,19 @@ function isAmount(value: unknown): value is number {
 	return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 }
 
-const optionalNumbers = ["unedited", "usd", "usd_unedited", "decisions"];
-const optionalTexts = ["program", "project", "model", "undecided"];
+const isText = (value: unknown): boolean => typeof value === "string";
+
+/** What a line may have, and its form. */
+const optional = new Map<string, (value: unknown) => boolean>([
+	...["unedited", "usd", "usd_unedited", "decisions"].map((name) => [name, isAmount] as const),
+	...["program", "project", "model", "undecided"].map((name) => [name, isText] as const),
+	["servers", (value) => Array.isArray(value) && value.every(isText)],
+]);
 
 function withNumbers(value: JsonObject, names: readonly string[]): FigureLine | undefined {
 	const numbers = names.map((name) => [name, value[name] ?? 0] as const);
 	if (!numbers.every(([, number]) => isAmount(number))) return undefined;
-	const isSound = ([name, one]: readonly [string, unknown]) => {
-		if (optionalNumbers.includes(name)) return isAmount(one);
-		if (optionalTexts.includes(name)) return typeof one === "string";
-		return name !== "servers" || (Array.isArray(one) && one.every((server) => typeof server === "string"));
-	};
-	const sound = Object.fromEntries(Object.entries(value).filter(isSound));
-	return { ...sound, ...Object.fromEntries(numbers) } as unknown as FigureLine;
+	const sound: Record<string, unknown> = { ...value, ...Object.fromEntries(numbers) };
+	for (const [name, isSound] of optional) if (sound[name] !== undefined && !isSound(sound[name])) delete sound[name];
+	return sound as unknown as FigureLine;
 }
