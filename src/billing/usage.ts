@@ -216,6 +216,7 @@ function usageOf(found: JsonObject, api: Api): Usage | undefined {
 
 /** `input_tokens` are those that were neither read nor written, unless an endpoint reports the tokens read in a field of its own. */
 function anthropicUsage(found: JsonObject): Usage | undefined {
+	if (found.inputTokens !== undefined) return converseUsage(found);
 	if (found.input_tokens === undefined) return undefined;
 	const output = tokensIn(found.output_tokens);
 	const write = tokensIn(found.cache_creation_input_tokens);
@@ -228,6 +229,16 @@ function anthropicUsage(found: JsonObject): Usage | undefined {
 		cacheWrite: write,
 		...hourOf(found.cache_creation, write),
 		output,
+	};
+}
+
+/** Of "Converse" (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html). */
+function converseUsage(found: JsonObject): Usage {
+	return {
+		input: tokensIn(found.inputTokens),
+		cacheRead: tokensIn(found.cacheReadInputTokens),
+		cacheWrite: tokensIn(found.cacheWriteInputTokens),
+		output: tokensIn(found.outputTokens),
 	};
 }
 
