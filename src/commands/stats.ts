@@ -109,8 +109,8 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 /** Those that are never edited show what no estimate can: the bill of other requests that went unedited. */
 function comparison(all: FigureSums, heldOut: FigureSums): string {
 	const edited = all.requests - heldOut.requests;
-	const perRequest = (billed: number, requests: number) => whole(requests > 0 ? billed / requests : 0);
-	return `Held out: ${whole(heldOut.requests)} requests billed ${perRequest(heldOut.billed, heldOut.requests)} tokens each, the other ${whole(edited)} ${perRequest(all.billed - heldOut.billed, edited)}.`;
+	const others = edited > 0 ? `, the other ${whole(edited)} ${whole((all.billed - heldOut.billed) / edited)}` : "";
+	return `Held out: ${counted(heldOut.requests, "request")} billed ${whole(heldOut.billed / heldOut.requests)} tokens each${others}.`;
 }
 
 function counted(count: number, what: string): string {

@@ -41,7 +41,7 @@ function figures(totals: ProxyTotals): string[] {
 		`${number(tokensSent)} tokens sent`,
 		`${number(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [`${number(untoldRequests)} requests whose unedited bill is unknown`] : []),
+		...(untoldRequests > 0 ? [`${counted(untoldRequests, "request")} whose unedited bill is unknown`] : []),
 		...reservations(totals),
 	];
 }

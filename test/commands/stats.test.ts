@@ -95,9 +95,15 @@ it("stats leaves out later days, shows no negative zero, and names a file that i
 	const request = { kind: "request", input: 1, read: 0, write: 0, output: 1, left_out: 0, billed: 10 } as const;
 	openFigures({ keep: "all", folder: figuresFolder, now: () => later }).add(request);
 	expect((await run()).text).toContain("No figures of the last 30 days.");
-	openFigures({ keep: "all", folder: figuresFolder }).add({ ...request, usd: 0.001, usd_unedited: 0.0005 });
+	openFigures({ keep: "all", folder: figuresFolder }).add({
+		...request,
+		usd: 0.001,
+		usd_unedited: 0.0005,
+		held_out: true,
+	});
 	const { text } = await run("--days", "1000000000000");
 	expect(text).toMatch(/: 1 request$/m);
+	expect(text).toMatch(/^Held out: 1 request billed 10 tokens each\.$/m);
 	expect(text).toMatch(/^all +1 +1 +0 +0\.00 +0\.00 +–$/m);
 	await mkdir(join(figuresFolder, "2020-01-01.jsonl"));
 	const refused = await run("--days", "10000");
