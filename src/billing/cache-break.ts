@@ -29,7 +29,7 @@ export interface CacheBreak {
 	readonly cause: BreakCause;
 	/** A phrase without any text of the conversation. */
 	readonly detail: string;
-	/** Of the provider: sent before and again, and not read. */
+	/** In tokens of the provider: sent before and again, and not read. */
 	readonly tokens: number;
 	/** The MCP servers whose tools changed. */
 	readonly servers: readonly string[];
@@ -166,7 +166,10 @@ function cachedBy(usage: Usage, { caching }: CacheTerms): number {
 	return caching === "asked" || cacheWrite > 0 ? cacheRead + cacheWrite : promptTokens(usage);
 }
 
-/** Of the parts that were sent before, wherever. Of a changed head, which is the first `ofHead` parts, most comes again. */
+/**
+ * Tokens of the parts that were sent before, in any place. Most of a changed head, which is the first `ofHead` parts, comes
+ * again.
+ */
 function tokensAgain(parts: readonly SizedPart[], before: readonly SizedPart[], ofHead: number): number {
 	const known = new Set(before.map(({ key }) => key));
 	return parts.reduce((sum, { key, tokens }, at) => {
@@ -238,7 +241,7 @@ function breakOnResume(now: SeenRequest, compared: Comparison): CacheBreak | und
 }
 
 function pauseText(pause: number | undefined, { lifetime }: CacheTerms): string {
-	const lives = `the cache lives ${minutes(lifetime)}`;
+	const lives = `the cache lasts ${minutes(lifetime)}`;
 	return pause === undefined ? lives : `${minutes(pause)} since the last request; ${lives}`;
 }
 

@@ -6,7 +6,7 @@ import { frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 interface Launched {
 	readonly name: string;
 	readonly title: string;
-	/** That it would use without us. */
+	/** The upstreams that it would use without us. */
 	readonly upstreams: Pointing["upstreams"];
 }
 
@@ -28,7 +28,7 @@ function whyNone(address: string, program: Launched | undefined): string {
 }
 
 function unedited(totals: ProxyTotals): string[] {
-	return [`${counted(totals.asked, "request")} passed, and no conversation among them`, ...reservations(totals)];
+	return [`${counted(totals.asked, "request")} passed, none with a conversation`, ...reservations(totals)];
 }
 
 function figures(totals: ProxyTotals): string[] {
@@ -41,7 +41,7 @@ function figures(totals: ProxyTotals): string[] {
 		`${number(tokensSent)} tokens sent`,
 		`${number(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [`${counted(untoldRequests, "request")} whose unedited bill is unknown`] : []),
+		...(untoldRequests > 0 ? [`${counted(untoldRequests, "request")} without a known unedited bill`] : []),
 		...reservations(totals),
 	];
 }

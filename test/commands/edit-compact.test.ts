@@ -80,7 +80,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(stale.lines).toEqual([expect.stringMatching(/^palimpsest: \[stale_edit\] /)]);
 	});
 
-	it("hides old results without asking anybody", async () => {
+	it("hides old results without a model", async () => {
 		const { code, text, lines } = await compact(conversationNamed("hidden"), [], asking());
 		expect(code).toBe(0);
 		expect(text.match(/Observation masquée/g)).toHaveLength(7);
@@ -136,7 +136,7 @@ it("reads the conversation from a file without changing the file", async () => {
 
 describe("is refused", () => {
 	it.each([
-		["a request where nothing is to be summarised", 4, { request: true }, "There is nothing to summarise"],
+		["a request where nothing is to be summarised", 4, { request: true }, "Nothing to summarise: between"],
 		["a token of its own making", 26, { summary: "summary.md", summaryToken: "last" }, "exactly as the request"],
 		["a summary that is not there", 26, { summary: "absent.md" }, "absent.md"],
 		["a summary of nothing", 26, { summary: "empty.md" }, "nothing that can be read"],

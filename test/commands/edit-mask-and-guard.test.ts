@@ -93,7 +93,7 @@ describe("guard", () => {
 		expect(JSON.parse(text)).toMatchObject({ model: "gpt-4o", tools: body.tools });
 	});
 
-	it("knows the window of a model, named by option or in the request body", async () => {
+	it("uses the window of the model that an option or the request body names", async () => {
 		const byOption = await run(["guard", "-", "--model", "gpt-4o"], JSON.stringify(messages));
 		const byBody = await run(["guard", "-"], JSON.stringify(body));
 		for (const { code, lines } of [byOption, byBody]) {

@@ -102,7 +102,7 @@ describe("an installation for Claude Code", () => {
 		}
 	});
 
-	it("adds what an older version did not enter, and leaves the hooks of others for that event", async () => {
+	it("adds entries that an older version lacked, and leaves the hooks of others for that event", async () => {
 		const theirs = { matcher: "startup", hooks: [{ type: "command", command: "./welcome.sh" }] };
 		const before = { hooks: { PostToolUse: [entry], SessionStart: [theirs] } };
 		await writeFile(settings, JSON.stringify(before));
@@ -246,7 +246,7 @@ it("refuses a limit that the hook would refuse in every call", async () => {
 	expect(await isThere(settings)).toBe(false);
 });
 
-it("shows changed lines with three lines around them, whatever ends the lines of the file", async () => {
+it("shows changed lines with three lines around them, for every kind of line end", async () => {
 	const between = Array.from({ length: 9 }, (_, index) => `    "Event${index}": [],`);
 	const hooks = ['    "PostToolUse": [],', ...between, '    "SessionStart": []'];
 	await writeFile(settings, ["{", '  "hooks": {', ...hooks, "  }", "}"].join("\r\n"));

@@ -33,7 +33,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		const text = entered({ small, web: { url: "https://example.org/mcp" }, bare: { command: "x" } });
 		await writeFile(file, text);
 		const installed = await run("install", "claude-desktop", "--gateway");
-		expect(installed.lines.join("\n")).toContain("left web as it is: it is an address");
+		expect(installed.lines.join("\n")).toContain("left web unchanged: it is an address");
 		const servers = await read();
 		expect(servers.small).toEqual({ ...small, args: [builtCli, "gateway", "--", process.execPath, smallServer] });
 		expect(servers.bare).toEqual({ command: process.execPath, args: [builtCli, "gateway", "x"] });

@@ -67,7 +67,7 @@ it("replay --breaks attributes each call of a recorded session that read less fr
 	expect(text).toMatch(/^codex-rollout +1 +7 +3 +67 %$/m);
 	expect(text).toMatch(/^pause +1 +19 568 +0\.02$/m);
 	expect(text).toMatch(/^all +3 +70 /m);
-	expect(text).toMatch(/^call 3 +pause .* 90 min since the call before; the cache lives 5 min$/m);
+	expect(text).toMatch(/^call 3 +pause .* 90 min since the call before; the cache lasts 5 min$/m);
 	expect(text).toMatch(/^call 5 +effort .* effort: high → low$/m);
 	expect(text).toMatch(/^call 7 +unknown .* at a message of the user: /m);
 	expect(text).toMatch(/^Set the effort/m);

@@ -96,7 +96,7 @@ it("prices each session by its own model, and says how where that is unknown", a
 	expect(known.policies[0].ratio_to_raw).toBe(1);
 
 	const { text } = await replayed("haiku.json", "long.json");
-	expect(text).toContain("dollars are not known of all");
+	expect(text).toContain("since some dollars are unknown");
 	expect(text).toMatch(/^ {2}1 × claude-haiku-5\.5: /m);
 	expect(text).toMatch(/^ {2}1 × unknown model, by \[prices\]: read 0\.1,/m);
 	expect((await replayed("haiku.json", "long.json", "--model", "claude-opus-5-5")).text).not.toContain("haiku-5.5:");

@@ -5,7 +5,7 @@ import { openFigures } from "../../src/figures/store.ts";
 import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-it("stats shows what was sent, saved and cut, in words and as JSON", async () => {
+it("stats shows sent, saved and cut amounts, in words and as JSON", async () => {
 	const folder = await scratchFolder();
 	const environment = { XDG_STATE_HOME: join(folder, "state") };
 	const run = (...parameters: string[]) => runHere(["stats", ...parameters], { folder, environment });
@@ -63,7 +63,7 @@ it("stats --breaks sums why caches broke, with one line of advice where somethin
 	expect(text).toMatch(/^tools +3 +120 000 +1\.50 +\d{4}-\d\d-\d\d \d\d:\d\d$/m);
 	expect(text).toMatch(/^earlier message +1 +9 000 +– /m);
 	expect(text).toMatch(/^all +5 +130 000 +1\.51$/m);
-	expect(text).toContain("1 of models whose price is unknown");
+	expect(text).toContain("1 of models without a known price");
 	expect(text).toMatch(/^Your MCP server db keeps changing its tool list \(3 times\): .+\.$/m);
 	expect(text).toMatch(/^The tools of your MCP server files came, went or changed/m);
 	expect(text).toMatch(/^Your program rewrites its own history/m);

@@ -25,7 +25,7 @@ const request = {
 	output: 9,
 } as const;
 
-it("statusline shows window, price step, cache and what was saved today", async () => {
+it("statusline shows window, price step, cache and today's saving", async () => {
 	const { folder, figures, line } = await machine();
 	figures.add({ ...request, left_out: 0, billed: 9, usd: 0.25, usd_unedited: 0.85 });
 	figures.add({ kind: "ping", billed: 9, usd: 0.1 });
@@ -72,7 +72,7 @@ it("statusline times the cache by the last answer of the main conversation, for 
 	expect((await line({ transcript_path: transcript })).text).toBe("cache warm for 60 min\n");
 });
 
-it("statusline leaves out what is missing, and never fails", async () => {
+it("statusline leaves out missing values, and never fails", async () => {
 	const { line } = await machine();
 	for (const input of [
 		"",

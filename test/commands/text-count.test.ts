@@ -18,7 +18,7 @@ it("prints only the number", async () => {
 	expect(await run(["text.txt", "--model", "gpt-4o"])).toMatchObject({ text: "9\n", lines: [] });
 });
 
-it("counts in the requested encoding or that of the model", async () => {
+it("counts in the requested encoding or the model's encoding", async () => {
 	const chinese = "上下文窗口".repeat(20);
 	const [o200k, cl100k] = [await run(["-"], chinese), await run(["-", "--encoding", "cl100k_base"], chinese)];
 	expect(Number(cl100k.text)).toBeGreaterThan(Number(o200k.text));

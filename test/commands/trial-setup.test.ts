@@ -62,7 +62,7 @@ describe("armsOf", () => {
 });
 
 describe("setupHash", () => {
-	it("tells runs apart that cannot be compared, and no others", async () => {
+	it("differs for runs that cannot be compared, and for no others", async () => {
 		const [raw, edited] = await armsOf("raw,palimpsest", []);
 		const [rawElsewhere, editedElsewhere] = await armsOf("raw,palimpsest", [{ mask: { window_turns: 9 } }]);
 		if (!raw || !edited || !rawElsewhere || !editedElsewhere) throw new Error("No arm.");

@@ -216,7 +216,7 @@ describe("why a summary is refused", () => {
 		expect(check(text)).toEqual({ kind: "refused", reason, detail });
 	});
 
-	it("tells how small it has to be, or that none can be small enough", () => {
+	it("gives the largest size that is allowed, or says that no summary can be small enough", () => {
 		const detailOf = (overheadTokens: number) => {
 			const checked = check("words", { replacedTokens: 5, overheadTokens });
 			return checked.kind === "refused" ? checked.detail : checked.kind;
@@ -239,7 +239,7 @@ describe("why a summary is refused", () => {
 		expect(check(text)).toMatchObject({ kind: "accepted", text: summary, tokens: summary.length });
 	});
 
-	it("tells whether it was repaired", () => {
+	it("says whether it was repaired", () => {
 		const repaired = (text: string) => check(text);
 		expect(repaired(" a\n")).toMatchObject({ repaired: false });
 		expect(repaired("a <|x|>")).toMatchObject({ repaired: true, text: "a < |x|>" });

@@ -122,7 +122,7 @@ describe("a history that is learnt from", () => {
 	/** Every result older than the turn under way counts once a turn, by one over its age. */
 	const rateOf = (needs: number, exposure: number) => (0.1 * 100 + needs) / (100 + exposure);
 
-	it("lowers the rate of a tool whose results are not needed", () => {
+	it("lowers the rate of a tool if its results are not needed", () => {
 		// Result 0 at the answers of turns 2 and 3; result 2 is too young at turn 3.
 		const exposure = 1 / 1 + 1 / 2;
 		const [first = 0, second = 0] = costsAfter({ results: four }, 4, learns);
@@ -130,7 +130,7 @@ describe("a history that is learnt from", () => {
 		expect(second).toBeCloseTo(rateOf(0, 1) * price(200) * likelihood(2), 6);
 	});
 
-	it("raises the rate of a tool whose results are needed, by identifiers or lines", () => {
+	it("raises the rate of a tool if its results are needed, by identifiers or lines", () => {
 		const needed = { results: four, identifiers: { 3: [[0], [0, 1]] }, lines: { 2: [[0]] } };
 		const [first = 0, second = 0] = costsAfter(needed, 4, learns);
 		expect(first).toBeCloseTo(rateOf(2, 1.5) * price(100) * likelihood(3), 6);

@@ -221,7 +221,7 @@ describe("a context report as text", () => {
 		for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(80);
 	});
 
-	it("says what masking frees, or why nothing", () => {
+	it("gives the tokens that masking frees, or the reason for none", () => {
 		const saidOf = (masking: ContextReport["masking"]) =>
 			linesOf(140, "none", { ...report, masking, presets: [] }).find(
 				(line) => /asking/.test(line) && line.endsWith("."),

@@ -121,7 +121,7 @@ it("the figures have requests of Bedrock's Converse, which pass unread", async (
 	expect(lines.map(({ undecided }) => undecided)).toEqual([undefined, undefined]);
 });
 
-it("the figures of answers that tell no tokens are estimates close to the provider's accounts", async () => {
+it("the figures of answers without a usage are estimates close to the provider's accounts", async () => {
 	const { lines, sum, provider } = await playAccounted(untoldApi, "untold");
 	expect(lines.filter(({ estimated }) => estimated)).toHaveLength(provider.requests);
 	expect(sum((line) => line.billed) / provider.billed).toBeCloseTo(1, 1);

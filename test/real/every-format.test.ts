@@ -36,7 +36,7 @@ function checkText(document: TextDocument, { conversation, edits }: Outcome<unkn
 	expect(invertEdits(written)).toBe(document.text);
 }
 
-describe.skipIf(!hasRealData)("every real conversation, whatever its format", () => {
+describe.skipIf(!hasRealData)("every real conversation, in every format", () => {
 	it.each(files)("%s", async (file) => {
 		const document = readTextDocument(readFileSync(join(conversationsFolder, file), "utf8"), "a real conversation");
 		const { format } = document.value as { format: string };
