@@ -41,7 +41,7 @@ function figures(totals: ProxyTotals): string[] {
 		`${number(tokensSent)} tokens sent`,
 		`${number(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [`${number(untoldRequests)} requests without a known unedited bill`] : []),
+		...(untoldRequests > 0 ? [`${counted(untoldRequests, "request")} without a known unedited bill`] : []),
 		...reservations(totals),
 	];
 }
