@@ -3,7 +3,7 @@ import type { BreakLine } from "../figures/line.ts";
 import { readFigures } from "../figures/store.ts";
 import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
 import { alignColumns } from "../operations/report-text.ts";
-import { whole } from "../operations/window-words.ts";
+import { counted, whole } from "../operations/window-words.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 
@@ -109,10 +109,6 @@ function comparison(all: FigureSums, heldOut: FigureSums): string {
 	const edited = all.requests - heldOut.requests;
 	const perRequest = (billed: number, requests: number) => whole(requests > 0 ? billed / requests : 0);
 	return `Held out: ${whole(heldOut.requests)} requests billed ${perRequest(heldOut.billed, heldOut.requests)} tokens each, the other ${whole(edited)} ${perRequest(all.billed - heldOut.billed, edited)}.`;
-}
-
-function counted(count: number, what: string): string {
-	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function dollars(value: number): string {
