@@ -46,11 +46,6 @@ export function programOf({ program: name, env, upstream }: ProgramOptions, give
 	);
 }
 
-function knownProgram(name: string): LaunchedProgram {
-	const known = launchedPrograms.map((program) => program.name);
-	return launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
-}
-
 /** `raw`, `palimpsest` (the policy in force), `PRESET`, `PRESET:THRIFT` and `NAME=FILE`, with commas between. */
 export async function armsOf(text: string, layers: readonly PolicyLayer[]): Promise<TrialArm[]> {
 	const names = text.split(",").map((name) => name.trim());
