@@ -109,7 +109,7 @@ export function drawChanges(random: Random, document: unknown, most = 4): void {
 	}
 }
 
-function nested(depth: number): unknown {
+export function nested(depth: number): unknown {
 	let value: unknown = "x";
 	for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { content: value };
 	return value;
