@@ -1,4 +1,4 @@
-import { rows } from "./rows.ts";
+import { rows } from "../formats/all-rows.ts";
 import { between, chance, drawOneOf, listOf, pick, type Random } from "./target.ts";
 
 /** A place in a document: a member of an object, or an item of a list. */
