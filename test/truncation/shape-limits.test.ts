@@ -87,6 +87,12 @@ describe("a diff", () => {
 	});
 });
 
+it("long lines of words, of letters or in great number are not minified code", () => {
+	const texts = ["words = of it; ".repeat(900), "x".repeat(9_000), times(400, "x=".repeat(800)).join("\n")];
+	expect(texts.map(detectShape)).toEqual(["text", "text", "text"]);
+	expect(detectShape("x=".repeat(4_000))).toBe("minified");
+});
+
 describe("JSON", () => {
 	it("is an object, a list or a string, or lines of objects and lists", () => {
 		for (const text of ['{"a":1}', " [1]", '"a"']) expect(detectShape(text), text).toBe("json");
